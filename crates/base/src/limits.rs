@@ -1,0 +1,152 @@
+//! Every queue, size and timeout of the program on one page. Units come last in the names.
+
+use std::time::Duration;
+
+/// Largest incoming WebSocket message; above it the answer is 413 and the socket stays.
+pub const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Largest message the gateway sends or a client accepts.
+pub const OUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Outgoing messages are cut into WebSocket fragments of this size: shipped clients refuse larger ones.
+pub const FRAGMENT_BYTES_MAX: usize = 1024 * 1024;
+/// Read buffer of one socket; small, because most sockets are idle.
+pub const SOCKET_READ_BUFFER_BYTES: usize = 4 * 1024;
+
+/// Frames that may wait for one client to read them.
+pub const OUTBOX_FRAMES_MAX: usize = 4_096;
+/// Bytes that may wait for one client to read them.
+pub const OUTBOX_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Above this many waiting bytes the gateway stops reading further requests from that client.
+pub const OUTBOX_BYTES_HIGH: usize = 8 * 1024 * 1024;
+/// How long one write to a client may take before the client counts as not reading.
+pub const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a closing socket may take to answer the close frame.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Requests of one socket that may be under way at once; further ones wait unread.
+pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
+
+/// Sockets that have not logged in; beyond this the oldest is closed.
+pub const PENDING_SOCKETS_MAX: usize = 4_096;
+/// A socket that has not logged in is closed after this long.
+pub const PENDING_SOCKET_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Calls one device may have open at once.
+pub const ROUTES_PER_DEVICE_MAX: usize = 16_384;
+/// How often expired routes are looked for.
+pub const ROUTE_SWEEP: Duration = Duration::from_millis(100);
+/// A driver that does not say it is ready gets its first request this long after its connect answer.
+pub const DRIVER_SETTLE: Duration = Duration::from_millis(75);
+/// The gateway pings a driver this often.
+pub const DRIVER_PING: Duration = Duration::from_secs(30);
+/// A driver whose last sign of life is older than this is closed.
+pub const DRIVER_SILENCE_MAX: Duration = Duration::from_secs(100);
+/// A remembered shell session is forgotten this long after its last use.
+pub const SHELL_SESSION_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Longest `client.id` and device id.
+pub const CLIENT_ID_BYTES_MAX: usize = 200;
+/// Patterns one driver may list in `implements`.
+pub const IMPLEMENTS_MAX: usize = 256;
+/// Longest device description, in characters.
+pub const DEVICE_DESCRIPTION_CHARS_MAX: usize = 500;
+
+/// Failed logins of one user from one address within `LOGIN_WINDOW_MS` before the address must wait.
+pub const LOGIN_FAILURES_MAX: u32 = 10;
+/// The window in which failed logins are counted.
+pub const LOGIN_WINDOW_MS: i64 = 60_000;
+/// The first wait after too many failures; it doubles with each further failure.
+pub const LOGIN_WAIT_MS: i64 = 10_000;
+/// The longest wait.
+pub const LOGIN_WAIT_MS_MAX: i64 = 15 * 60_000;
+/// User and address pairs that are remembered.
+pub const LOGIN_RECORDS_MAX: usize = 16_384;
+/// Password hashes computed at the same time; each needs 19 MiB.
+pub const PASSWORD_HASHES_MAX: usize = 2;
+/// Logins that may wait for a password hash; further ones get 429.
+pub const PASSWORD_QUEUE_MAX: usize = 64;
+
+/// Longest password, in bytes.
+pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Longest config key, in bytes.
+pub const CONFIG_KEY_BYTES_MAX: usize = 512;
+/// Longest config value, in bytes.
+pub const CONFIG_VALUE_BYTES_MAX: usize = 1024 * 1024;
+/// Longest label, reason or other short text a user may store, in characters.
+pub const LABEL_CHARS_MAX: usize = 200;
+
+/// Largest chunk of a file transfer, without the four-byte id.
+pub const TRANSFER_CHUNK_BYTES_MAX: usize = 256 * 1024;
+/// Bytes a sender may have under way before the receiver acknowledges.
+pub const TRANSFER_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
+/// A transfer without any frame for this long is given up.
+pub const TRANSFER_IDLE: Duration = Duration::from_secs(60);
+/// Transfers one socket may have open at once.
+pub const TRANSFERS_PER_SOCKET_MAX: usize = 32;
+
+/// Statements in one group commit.
+pub const STORE_BATCH_MAX: usize = 512;
+/// Write jobs that may wait for the writer.
+pub const STORE_QUEUE_MAX: usize = 8_192;
+/// Read-only connections beside the writer.
+pub const STORE_READERS: usize = 4;
+/// PostgreSQL connections.
+pub const STORE_POOL: usize = 8;
+/// How long a statement may wait for the database.
+pub const STORE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a graceful stop may take.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Client: how long opening a socket and `sys.connect` may take.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Client: how long a call may take unless the caller says otherwise; above the gateway's route timeout.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Driver: first pause before reconnecting; doubles up to the next.
+pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
+/// Driver: longest pause before reconnecting.
+pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
+/// Driver: how often it pings the gateway.
+pub const KEEPALIVE: Duration = Duration::from_secs(60);
+/// Driver: replies kept for a gateway that was not reachable.
+pub const REPLIES_KEPT_MAX: usize = 256;
+/// Driver: bytes of such replies.
+pub const REPLIES_KEPT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Driver: how long such a reply is kept.
+pub const REPLY_KEPT: Duration = Duration::from_secs(120);
+/// Driver: status events kept while offline; the oldest go first.
+pub const EVENTS_KEPT_MAX: usize = 2_048;
+/// Driver: requests worked on at once.
+pub const DRIVER_REQUESTS_MAX: usize = 256;
+
+/// Driver shell: how long a call waits for a command to end.
+pub const SHELL_WAIT_MS: u64 = 5_000;
+/// Driver shell: bounds of the `yieldMs` argument.
+pub const SHELL_WAIT_MS_MIN: u64 = 250;
+/// Driver shell: see `SHELL_WAIT_MS_MIN`.
+pub const SHELL_WAIT_MS_MAX: u64 = 30_000;
+/// Driver shell: a command is ended after this long, unless `timeout` says otherwise.
+pub const SHELL_TIMEOUT_MS: u64 = 300_000;
+/// Driver shell: longest `timeout`.
+pub const SHELL_TIMEOUT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Driver shell: pause between TERM and KILL.
+pub const SHELL_KILL_AFTER: Duration = Duration::from_millis(250);
+/// Driver shell: bytes kept per stream; the tail wins.
+pub const SHELL_OUTPUT_BYTES_MAX: usize = 200_000;
+/// Driver shell: size of `tail`.
+pub const SHELL_TAIL_BYTES: usize = 4_000;
+/// Driver shell: a finished session nobody polled is kept this long.
+pub const SHELL_FINISHED_KEPT: Duration = Duration::from_secs(600);
+/// Driver shell: sessions at once.
+pub const SHELL_SESSIONS_MAX: usize = 256;
+
+/// Driver files: largest text file `fs.read` returns.
+pub const READ_TEXT_BYTES_MAX: u64 = 24 * 1024 * 1024;
+/// Driver files: largest image `fs.read` returns.
+pub const READ_IMAGE_BYTES_MAX: u64 = 10 * 1024 * 1024;
+/// Driver files: entries of one directory listing.
+pub const READ_ENTRIES_MAX: usize = 100_000;
+/// Driver files: matches of one search.
+pub const SEARCH_MATCHES_MAX: usize = 100;
+/// Driver files: characters kept of one matching line.
+pub const SEARCH_LINE_CHARS_MAX: usize = 200;
+/// Driver files: a search is ended after this long and says so.
+pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(25);

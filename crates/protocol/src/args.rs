@@ -1,0 +1,182 @@
+//! Arguments as raw JSON text: decoding them with a useful error, and cutting members out of them
+//! without decoding the rest.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::spec::Syscall;
+
+/// Decodes the arguments of a call; a failure names the field.
+pub fn decode<S: Syscall>(raw: &str) -> Result<S, Error> {
+    serde_json::from_str(raw).map_err(|_| explain::<S>(raw))
+}
+
+fn explain<S: Syscall>(raw: &str) -> Error {
+    let call = S::SPEC.name;
+    let mut deserializer = serde_json::Deserializer::from_str(raw);
+    let Err(error) = serde_path_to_error::deserialize::<_, S>(&mut deserializer) else {
+        return Error::bad_argument(call, "args", "could not be decoded");
+    };
+    let path = error.path().to_string();
+    let text = error.inner().to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text).to_string();
+    if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        let field = if path == "." { field.to_string() } else { format!("{path}.{field}") };
+        return Error::missing_argument(call, &field);
+    }
+    Error::bad_argument(call, if path == "." { "args" } else { &path }, &text)
+}
+
+/// The members of a JSON object, keys decoded, values untouched.
+pub struct Members<'a> {
+    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Members<'a> {
+    /// Splits an object's text. `None` when the text is not a JSON object.
+    pub fn parse(raw: &'a str) -> Option<Members<'a>> {
+        let mut deserializer = serde_json::Deserializer::from_str(raw);
+        let members = deserializer.deserialize_map(MembersVisitor).ok()?;
+        deserializer.end().ok()?;
+        Some(Members { members })
+    }
+
+    /// The raw value of a member; the last one of that name counts.
+    pub fn get(&self, key: &str) -> Option<&'a str> {
+        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.get())
+    }
+
+    /// A member that is a JSON string.
+    pub fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        text_of(self.get(key)?)
+    }
+
+    /// The object's text again, without some members and with others set to the given raw JSON.
+    pub fn rewrite(&self, drop: &[&str], set: &[(&str, &str)]) -> String {
+        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.get().len() + 4).sum();
+        let extra: usize = set.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        let mut out = String::with_capacity(size + extra + 2);
+        out.push('{');
+        for (key, value) in &self.members {
+            let dropped = drop.contains(&key.as_ref()) || set.iter().any(|(name, _)| name == key);
+            if !dropped {
+                push_member(&mut out, key, value.get());
+            }
+        }
+        for (key, value) in set {
+            push_member(&mut out, key, value);
+        }
+        out.push('}');
+        out
+    }
+}
+
+fn push_member(out: &mut String, key: &str, raw: &str) {
+    if out.len() > 1 {
+        out.push(',');
+    }
+    push_string(out, key);
+    out.push(':');
+    out.push_str(raw);
+}
+
+/// Appends `text` as a JSON string.
+pub fn push_string(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        // Writing a str as JSON has no way to fail; the fallback only satisfies the type.
+        out.push_str(&serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_string()));
+    }
+}
+
+/// The value of a raw JSON string; borrowed when it has no escapes.
+pub fn text_of(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        return serde_json::from_str::<String>(raw).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut out = Vec::with_capacity(4);
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            out.push((key.0, map.next_value::<&'de RawValue>()?));
+        }
+        Ok(out)
+    }
+}
+
+/// A string that borrows where it can.
+pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Text<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_string())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_and_sets_members_without_touching_the_rest() {
+        let raw = r#"{ "target":"lap\u0074op" , "n": 1.50, "deep":{"target":[1, 2]}}"#;
+        let members = Members::parse(raw).unwrap();
+        assert_eq!(members.text("target").unwrap(), "laptop");
+        assert_eq!(members.rewrite(&["target"], &[]), r#"{"n":1.50,"deep":{"target":[1, 2]}}"#);
+        assert_eq!(members.rewrite(&["target", "deep"], &[("n", "2")]), r#"{"n":2}"#);
+        assert_eq!(members.rewrite(&["target", "deep", "n"], &[]), "{}");
+    }
+
+    #[test]
+    fn refuses_what_is_not_an_object() {
+        for raw in ["[]", "3", "", "{", "{}x", "null"] {
+            assert!(Members::parse(raw).is_none(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn an_argument_error_names_the_field() {
+        let error = decode::<crate::fs::Read>(r#"{"path":3}"#).unwrap_err();
+        assert_eq!((error.code, error.message.as_str()), (
+            400,
+            "fs.read: path: invalid type: integer `3`, expected a string"
+        ));
+        let error = decode::<crate::fs::Read>("{}").unwrap_err();
+        assert_eq!((error.code, error.message.as_str()), (400, "fs.read requires path"));
+    }
+}

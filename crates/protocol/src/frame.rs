@@ -1,0 +1,300 @@
+//! Requests, responses and signals as they stand on the wire. Parsing borrows; payloads stay raw text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::args::{Text, push_string, text_of};
+use crate::error::Error;
+
+/// The id an answer carries when the frame it answers had none that could be read.
+pub const UNKNOWN_ID: &str = "?";
+
+/// One parsed frame.
+#[derive(Debug)]
+pub enum Frame<'a> {
+    /// Asks for a call.
+    Request(Request<'a>),
+    /// Answers one.
+    Response(Response<'a>),
+    /// Tells without being asked.
+    Signal(Signal<'a>),
+}
+
+/// `{"type":"req","id","call","args"}`
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Chosen by the caller; comes back in the answer.
+    pub id: Cow<'a, str>,
+    /// The syscall's name.
+    pub call: Cow<'a, str>,
+    /// The text of a JSON object.
+    pub args: &'a str,
+}
+
+/// `{"type":"res","id","ok","data"|"error"}`
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// The id of the request.
+    pub id: Cow<'a, str>,
+    /// Whether the call was carried out.
+    pub ok: bool,
+    /// Raw JSON, when `ok`.
+    pub data: Option<&'a str>,
+    /// Raw JSON, when not `ok`.
+    pub error: Option<&'a str>,
+}
+
+impl Response<'_> {
+    /// The error of a failed response, whatever shape the other side gave it.
+    pub fn to_error(&self) -> Error {
+        self.error
+            .and_then(|raw| serde_json::from_str::<Error>(raw).ok())
+            .unwrap_or_else(|| Error::new(500, "the other side failed without saying why"))
+    }
+}
+
+/// `{"type":"sig","signal","payload","seq"}`
+#[derive(Debug)]
+pub struct Signal<'a> {
+    /// The signal's name.
+    pub signal: Cow<'a, str>,
+    /// Raw JSON, `null` when absent.
+    pub payload: &'a str,
+    /// Position in the receiver's sequence, where signals are counted.
+    pub seq: Option<u64>,
+}
+
+/// Why a text is not a frame, and whom to tell.
+#[derive(Debug)]
+pub struct Invalid {
+    /// The frame's id, or `?`.
+    pub id: String,
+    /// What to answer.
+    pub error: Error,
+}
+
+/// Parses one text message.
+pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
+    let Some(envelope) = Envelope::parse(text) else {
+        let valid_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        let error = if valid_json { Error::invalid_frame_type() } else { Error::malformed_json() };
+        return Err(Invalid { id: UNKNOWN_ID.into(), error });
+    };
+    let id = envelope.id.and_then(text_of);
+    let fail = |error: Error| Invalid { id: id.as_deref().unwrap_or(UNKNOWN_ID).to_string(), error };
+    match envelope.kind.and_then(text_of).as_deref() {
+        Some("req") => {
+            let call = envelope.call.and_then(text_of).ok_or_else(|| fail(Error::invalid_frame("call")))?;
+            let args = envelope.args.filter(|raw| *raw != "null").unwrap_or("{}");
+            if !args.starts_with('{') {
+                return Err(fail(Error::invalid_frame("args")));
+            }
+            let id = id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
+            Ok(Frame::Request(Request { id, call, args }))
+        }
+        Some("res") => {
+            let ok = match envelope.ok {
+                Some("true") => true,
+                Some("false") => false,
+                _ => return Err(fail(Error::invalid_frame("ok"))),
+            };
+            let id = id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
+            Ok(Frame::Response(Response { id, ok, data: envelope.data, error: envelope.error }))
+        }
+        Some("sig") => {
+            let signal =
+                envelope.signal.and_then(text_of).ok_or_else(|| fail(Error::invalid_frame("signal")))?;
+            let seq = envelope.seq.and_then(|raw| raw.parse().ok());
+            Ok(Frame::Signal(Signal { signal, payload: envelope.payload.unwrap_or("null"), seq }))
+        }
+        _ => Err(Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame_type() }),
+    }
+}
+
+/// A request's text, around raw arguments.
+pub fn request(id: &str, call: &str, raw_args: &str) -> String {
+    let mut out = String::with_capacity(48 + id.len() + call.len() + raw_args.len());
+    out.push_str(r#"{"type":"req","id":"#);
+    push_string(&mut out, id);
+    out.push_str(r#","call":"#);
+    push_string(&mut out, call);
+    out.push_str(r#","args":"#);
+    out.push_str(raw_args);
+    out.push('}');
+    out
+}
+
+/// The start of a successful response: append the data's JSON, then `}`.
+pub fn response_head(id: &str, room: usize) -> String {
+    let mut out = String::with_capacity(40 + id.len() + room);
+    out.push_str(r#"{"type":"res","id":"#);
+    push_string(&mut out, id);
+    out.push_str(r#","ok":true,"data":"#);
+    out
+}
+
+/// A successful response around raw data.
+pub fn response(id: &str, raw_data: Option<&str>) -> String {
+    let Some(raw) = raw_data else {
+        let mut out = response_head(id, 0);
+        out.truncate(out.len() - r#","data":"#.len());
+        out.push('}');
+        return out;
+    };
+    let mut out = response_head(id, raw.len() + 1);
+    out.push_str(raw);
+    out.push('}');
+    out
+}
+
+/// A failed response.
+pub fn failure(id: &str, error: &Error) -> String {
+    let mut out = String::with_capacity(80 + id.len() + error.message.len());
+    out.push_str(r#"{"type":"res","id":"#);
+    push_string(&mut out, id);
+    out.push_str(r#","ok":false,"error":"#);
+    out.push_str(&to_json(error));
+    out.push('}');
+    out
+}
+
+/// A signal's text.
+pub fn signal<T: Serialize>(name: &str, payload: &T) -> String {
+    let mut out = String::with_capacity(128);
+    out.push_str(r#"{"type":"sig","signal":"#);
+    push_string(&mut out, name);
+    out.push_str(r#","payload":"#);
+    out.push_str(&to_json(payload));
+    out.push('}');
+    out
+}
+
+/// JSON text of a value of ours. Our wire types always have one.
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| {
+        debug_assert!(false, "a wire type that is not JSON: {error}");
+        "null".to_string()
+    })
+}
+
+#[derive(Default)]
+struct Envelope<'a> {
+    kind: Option<&'a str>,
+    id: Option<&'a str>,
+    call: Option<&'a str>,
+    args: Option<&'a str>,
+    ok: Option<&'a str>,
+    data: Option<&'a str>,
+    error: Option<&'a str>,
+    signal: Option<&'a str>,
+    payload: Option<&'a str>,
+    seq: Option<&'a str>,
+}
+
+impl<'a> Envelope<'a> {
+    /// `None` when the text is not one JSON object.
+    fn parse(text: &'a str) -> Option<Envelope<'a>> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let envelope = deserializer.deserialize_map(EnvelopeVisitor).ok()?;
+        deserializer.end().ok()?;
+        Some(envelope)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a frame")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut out = Envelope::default();
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            let slot = match key.0.as_ref() {
+                "type" => &mut out.kind,
+                "id" => &mut out.id,
+                "call" => &mut out.call,
+                "args" => &mut out.args,
+                "ok" => &mut out.ok,
+                "data" => &mut out.data,
+                "error" => &mut out.error,
+                "signal" => &mut out.signal,
+                "payload" => &mut out.payload,
+                "seq" => &mut out.seq,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            *slot = Some(map.next_value::<&'de RawValue>()?.get());
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (String, i32, String) {
+        let invalid = parse(text).expect_err(text);
+        (invalid.id, invalid.error.code, invalid.error.message)
+    }
+
+    #[test]
+    fn a_request_keeps_its_arguments_as_they_are() {
+        let text = r#"{"type":"req","id":"a\n","call":"fs.read","args":{"n": 1.0 },"more":[1]}"#;
+        let Frame::Request(request) = parse(text).unwrap() else { panic!() };
+        assert_eq!((request.id.as_ref(), request.call.as_ref(), request.args), ("a\n", "fs.read", r#"{"n": 1.0 }"#));
+    }
+
+    #[test]
+    fn missing_and_null_args_are_an_empty_object() {
+        for text in [r#"{"type":"req","id":"1","call":"x.y"}"#, r#"{"type":"req","id":"1","call":"x.y","args":null}"#]
+        {
+            let Frame::Request(request) = parse(text).unwrap() else { panic!() };
+            assert_eq!(request.args, "{}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_frame_is_told_so() {
+        for text in ["", "{", "nonsense", "{\"type\":\"req\"", "\u{0}"] {
+            assert_eq!(refused(text), ("?".into(), 400, "Malformed JSON".into()), "{text}");
+        }
+        for text in ["null", "3", "[]", "\"req\"", "{}", r#"{"type":"evt"}"#, r#"{"type":3,"id":"x"}"#] {
+            assert_eq!(refused(text), ("?".into(), 400, "Invalid frame type".into()), "{text}");
+        }
+        assert_eq!(refused(r#"{"type":"req","call":"a.b"}"#).0, "?");
+        assert_eq!(refused(r#"{"type":"req","id":7,"call":"a.b"}"#).0, "?");
+        assert_eq!(refused(r#"{"type":"req","id":"7"}"#), ("7".into(), 400, "Invalid frame: call".into()));
+        assert_eq!(refused(r#"{"type":"req","id":"7","call":"a.b","args":[]}"#).2, "Invalid frame: args");
+    }
+
+    #[test]
+    fn deep_nesting_is_no_danger() {
+        let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+        let text = format!(r#"{{"type":"req","id":"1","call":"a.b","args":{{"x":{deep}}}}}"#);
+        assert!(parse(&text).is_ok());
+    }
+
+    #[test]
+    fn written_frames_parse_again() {
+        let text = request("i\"d", "fs.read", r#"{"path":"x"}"#);
+        assert!(matches!(parse(&text).unwrap(), Frame::Request(r) if r.id == "i\"d"));
+        let text = response("1", None);
+        assert!(matches!(parse(&text).unwrap(), Frame::Response(r) if r.ok && r.data.is_none()));
+        let text = response("1", Some("[1]"));
+        assert!(matches!(parse(&text).unwrap(), Frame::Response(r) if r.data == Some("[1]")));
+        let text = failure("1", &Error::not_connected());
+        let Frame::Response(response) = parse(&text).unwrap() else { panic!() };
+        assert_eq!(response.to_error().code, 403);
+    }
+}

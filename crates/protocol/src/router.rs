@@ -1,0 +1,75 @@
+//! Name to typed handler. Each host (kernel, device) fills its own router.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde::Serialize;
+
+use crate::args;
+use crate::error::Error;
+use crate::spec::Syscall;
+
+/// A handler under way; it ends in the answer's text, written behind the head it was given.
+pub type Answer = Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>;
+
+type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
+
+/// Handlers by call name. `C` is what each handler gets besides its arguments.
+pub struct Router<C> {
+    handlers: HashMap<&'static str, Handler<C>>,
+    names: Vec<&'static str>,
+}
+
+impl<C: Send + 'static> Default for Router<C> {
+    fn default() -> Self {
+        Router { handlers: HashMap::new(), names: Vec::new() }
+    }
+}
+
+impl<C: Send + 'static> Router<C> {
+    /// An empty router.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a handler; its argument type says for which call.
+    pub fn on<S, F, Fut>(mut self, handler: F) -> Self
+    where
+        S: Syscall,
+        F: Fn(C, S) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S::Result, Error>> + Send + 'static,
+    {
+        let name = S::SPEC.name;
+        let boxed: Handler<C> = Box::new(move |cx, raw, head| {
+            let answer = handler(cx, args::decode::<S>(raw)?);
+            Ok(Box::pin(async move { write(head, &answer.await?) }))
+        });
+        let before = self.handlers.insert(name, boxed);
+        assert!(before.is_none(), "two handlers for {name}");
+        self.names.push(name);
+        self
+    }
+
+    /// Decodes the arguments and starts the handler. The answer's JSON is appended to `head`.
+    /// `None` when this host has no handler of that name.
+    pub fn call(&self, name: &str, cx: C, raw_args: &str, head: String) -> Option<Result<Answer, Error>> {
+        self.handlers.get(name).map(|handler| handler(cx, raw_args, head))
+    }
+
+    /// Whether there is a handler.
+    pub fn has(&self, name: &str) -> bool {
+        self.handlers.contains_key(name)
+    }
+
+    /// The registered names, in order of registration.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+}
+
+fn write<T: Serialize>(head: String, value: &T) -> Result<String, Error> {
+    let mut buffer = head.into_bytes();
+    serde_json::to_writer(&mut buffer, value).map_err(|error| Error::internal(&error.to_string()))?;
+    String::from_utf8(buffer).map_err(|error| Error::internal(&error.to_string()))
+}

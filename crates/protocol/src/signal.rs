@@ -1,0 +1,129 @@
+//! Signals: what the gateway tells without being asked. One row each: name, payload, who gets it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Role;
+use crate::ids::{DeviceId, Uid};
+use crate::spec::schema_of;
+
+/// One row of the signal table.
+pub struct SignalSpec {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// When it is sent.
+    pub doc: &'static str,
+    /// Which connections get it; none for signals that only drivers send.
+    pub roles: &'static [Role],
+    /// JSON Schema of the payload.
+    pub payload: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// Implemented by each payload type.
+pub trait Signal: Serialize + JsonSchema {
+    /// Its row.
+    const SPEC: SignalSpec;
+}
+
+macro_rules! signals {
+    ($( $(#[doc = $doc:literal])+ $name:literal $payload:ty => [$($role:ident),*]; )*) => {
+        $(
+            impl Signal for $payload {
+                const SPEC: SignalSpec = SignalSpec {
+                    name: $name,
+                    doc: concat!($($doc, "\n"),+),
+                    roles: &[$(Role::$role),*],
+                    payload: schema_of::<$payload>,
+                };
+            }
+        )*
+        /// Every signal.
+        pub static SIGNALS: &[SignalSpec] = &[$( <$payload as Signal>::SPEC ),*];
+    };
+}
+
+signals! {
+    /// A device came or went. Goes to users who may use the device, and to the device itself.
+    "device.status" DeviceStatus => [User, Driver];
+    /// A driver tells how a command stands that was still running when its call was answered.
+    "exec.status" ExecStatus => [];
+}
+
+/// The signals a connection of that role is told of.
+pub fn names_for(role: Role) -> Vec<String> {
+    SIGNALS.iter().filter(|spec| spec.roles.contains(&role)).map(|spec| spec.name.to_string()).collect()
+}
+
+/// Payload of `device.status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceStatus {
+    /// What happened.
+    pub event: DeviceEvent,
+    /// The device.
+    pub device: DeviceState,
+}
+
+/// What happened to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceEvent {
+    /// It is there.
+    Connected,
+    /// It is gone.
+    Disconnected,
+}
+
+/// A device, in a signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceState {
+    /// Its id.
+    pub device_id: DeviceId,
+    /// Whose it is.
+    pub owner_uid: Uid,
+    /// Such as `linux`.
+    pub platform: String,
+    /// The driver's version.
+    pub version: String,
+    /// Whether it is connected.
+    pub online: bool,
+    /// When it first connected, in milliseconds.
+    pub first_seen_at: i64,
+    /// When it was last connected or changed.
+    pub last_seen_at: i64,
+    /// When it last connected.
+    pub connected_at: Option<i64>,
+    /// When it last went away.
+    pub disconnected_at: Option<i64>,
+}
+
+/// Payload of `exec.status`, from a driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecStatus {
+    /// Names this event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<String>,
+    /// The device's own session id.
+    pub session_id: String,
+    /// `started`, `finished`, `failed` or `timed_out`.
+    pub event: String,
+    /// The call it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Exit code, once it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The last output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tail: Option<String>,
+    /// When it started, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<i64>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<i64>,
+}

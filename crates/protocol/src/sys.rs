@@ -1,0 +1,235 @@
+//! The system itself: logging in, setting up, configuration. Devices, tokens, accounts and the rest have
+//! files of their own below `sys/`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::identity::{ConnectionIdentity, ProcessIdentity};
+use crate::spec::syscalls;
+
+pub mod account;
+pub mod device;
+pub mod token;
+
+syscalls! {
+    /// The handshake, and the first request on a socket.
+    /// Logs in, registers drivers and services, and says what the caller may call and will be told.
+    "sys.connect" Connect => Connected, Open, Kernel;
+    /// Sets up a fresh gateway: the first user, root's password and, if asked, a device token.
+    /// Without `rootPassword` root gets the first user's password.
+    "sys.setup" Setup => SetupDone, Open, Kernel;
+    /// Reads one config value, or all below a prefix. Secrets are shown to root and to their owner only.
+    "sys.config.get" ConfigGet => ConfigEntries, Granted, Kernel;
+    /// Sets a config value. Root sets any key, users their own below `users/<uid>/ai/`; there an empty value removes it.
+    "sys.config.set" ConfigSet => Done, Granted, Kernel;
+}
+
+/// `{ok: true}`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysDone")]
+pub struct Done {
+    /// Always true.
+    pub ok: bool,
+}
+
+/// Arguments of `sys.connect`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectArgs")]
+pub struct Connect {
+    /// Must be 1.
+    pub protocol: u32,
+    /// Who connects.
+    pub client: Client,
+    /// For drivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// Credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
+}
+
+/// Who connects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectClient")]
+pub struct Client {
+    /// A newer connection of the same user, role and id replaces an older one. For drivers, the device's id.
+    pub id: String,
+    /// The client's version.
+    pub version: String,
+    /// Such as `linux` or `darwin`.
+    pub platform: String,
+    /// `user`, `driver` or `service`.
+    pub role: String,
+    /// For services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
+
+/// What a driver offers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectDriver")]
+pub struct Driver {
+    /// Patterns of the calls it answers.
+    #[serde(default)]
+    pub implements: Vec<String>,
+    /// Names the running program: calls under way survive a reconnect of the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+}
+
+/// Credentials: a name, and a password or a token.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectAuth")]
+pub struct Auth {
+    /// Login name.
+    #[serde(default)]
+    pub username: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// For machines, and for people's sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// Result of `sys.connect`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectResult")]
+pub struct Connected {
+    /// 1.
+    pub protocol: u32,
+    /// The gateway.
+    pub server: Server,
+    /// Who the caller is now.
+    pub identity: ConnectionIdentity,
+    /// Names of the calls it may make.
+    pub syscalls: Vec<String>,
+    /// Names of the signals it will get.
+    pub signals: Vec<String>,
+}
+
+/// The gateway, to a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysConnectServer")]
+pub struct Server {
+    /// Its version.
+    pub version: String,
+    /// This connection.
+    pub connection_id: String,
+}
+
+/// Arguments of `sys.setup`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysSetupArgs")]
+pub struct Setup {
+    /// The first user's login name.
+    #[serde(default)]
+    pub username: String,
+    /// At least 8 characters.
+    #[serde(default)]
+    pub password: String,
+    /// Root's password; the user's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_password: Option<String>,
+    /// An IANA time zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
+    /// Where to import the system repository from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BTreeMap<String, String>>,
+    /// The model to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ai: Option<SetupAi>,
+    /// Asks for a device token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<SetupNode>,
+}
+
+/// The model to use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysSetupAi")]
+pub struct SetupAi {
+    /// Such as `anthropic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The provider's key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+}
+
+/// The device token to make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysSetupNode")]
+pub struct SetupNode {
+    /// The only device that may use the token.
+    #[serde(default)]
+    pub device_id: String,
+    /// A note for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// When it ends, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<f64>,
+}
+
+/// Result of `sys.setup`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysSetupResult")]
+pub struct SetupDone {
+    /// The first user.
+    pub user: ProcessIdentity,
+    /// Whether root has no password.
+    pub root_locked: bool,
+    /// The device token, shown this once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_token: Option<token::NewToken>,
+}
+
+/// Arguments of `sys.config.get`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConfigGetArgs")]
+pub struct ConfigGet {
+    /// A key or a prefix; everything readable when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// Result of `sys.config.get`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConfigGetResult")]
+pub struct ConfigEntries {
+    /// Sorted by key.
+    pub entries: Vec<ConfigEntry>,
+}
+
+/// One config value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConfigEntry")]
+pub struct ConfigEntry {
+    /// Such as `config/ai/model`.
+    pub key: String,
+    /// Always text.
+    pub value: String,
+}
+
+/// Arguments of `sys.config.set`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConfigSetArgs")]
+pub struct ConfigSet {
+    /// The key.
+    pub key: String,
+    /// Text; numbers and booleans are taken as their text.
+    #[schemars(with = "String")]
+    pub value: serde_json::Value,
+}
+

@@ -1,0 +1,215 @@
+//! Accounts, groups and capabilities, for root.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::identity::ProcessIdentity;
+use crate::ids::Gid;
+use crate::spec::syscalls;
+
+syscalls! {
+    /// Adds a user with a home and a private group.
+    "sys.user.create" UserCreate => UserResult, Root, Kernel;
+    /// Lists all accounts by uid.
+    "sys.user.list" UserList => Users, Root, Kernel;
+    /// Changes a user's password, lock or groups. Locking closes the user's connections.
+    "sys.user.update" UserUpdate => UserResult, Root, Kernel;
+    /// Removes a user with its tokens and closes its connections. Its devices and files stay, owned by a number.
+    "sys.user.remove" UserRemove => Removed, Root, Kernel;
+    /// Lists all groups by gid.
+    "sys.group.list" GroupList => Groups, Root, Kernel;
+    /// Adds a group.
+    "sys.group.create" GroupCreate => GroupResult, Root, Kernel;
+    /// Removes a group and what was granted to it. Built-in and private groups stay.
+    "sys.group.remove" GroupRemove => Removed, Root, Kernel;
+    /// Lists which group holds which capability.
+    "sys.capability.list" CapabilityList => Grants, Root, Kernel;
+    /// Gives a capability to a group.
+    "sys.capability.grant" Grant => Changed, Root, Kernel;
+    /// Takes a capability from a group. It stays taken, also if it was a default.
+    "sys.capability.revoke" Revoke => Changed, Root, Kernel;
+}
+
+/// Arguments of `sys.user.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserCreateArgs")]
+pub struct UserCreate {
+    /// Login name.
+    pub username: String,
+    /// At least 8 characters.
+    pub password: String,
+    /// Names of further groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+}
+
+/// Result of `sys.user.create` and `sys.user.update`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserResult")]
+pub struct UserResult {
+    /// The account as it is now.
+    pub user: User,
+}
+
+/// One account.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUser")]
+pub struct User {
+    /// Number, name, home and group numbers.
+    #[serde(flatten)]
+    pub identity: ProcessIdentity,
+    /// Names of all its groups.
+    pub groups: Vec<String>,
+    /// Whether it can not log in with a password.
+    pub locked: bool,
+}
+
+/// Arguments of `sys.user.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserListArgs")]
+pub struct UserList {}
+
+/// Result of `sys.user.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserListResult")]
+pub struct Users {
+    /// By uid.
+    pub users: Vec<User>,
+}
+
+/// Arguments of `sys.user.update`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserUpdateArgs")]
+pub struct UserUpdate {
+    /// Whom to change.
+    pub username: String,
+    /// The new password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Locks or unlocks the account; its password is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked: Option<bool>,
+    /// Names of the further groups it is in from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+}
+
+/// Arguments of `sys.user.remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserRemoveArgs")]
+pub struct UserRemove {
+    /// Whom to remove.
+    pub username: String,
+}
+
+/// Result of a removal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysRemoved")]
+pub struct Removed {
+    /// False when there was nothing to remove.
+    pub removed: bool,
+}
+
+/// Arguments of `sys.group.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroupListArgs")]
+pub struct GroupList {}
+
+/// Result of `sys.group.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroupListResult")]
+pub struct Groups {
+    /// By gid.
+    pub groups: Vec<Group>,
+}
+
+/// One group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroup")]
+pub struct Group {
+    /// Its number.
+    pub gid: Gid,
+    /// Its name.
+    pub name: String,
+    /// Login names of its members.
+    pub members: Vec<String>,
+}
+
+/// Arguments of `sys.group.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroupCreateArgs")]
+pub struct GroupCreate {
+    /// The group's name.
+    pub name: String,
+}
+
+/// Result of `sys.group.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroupResult")]
+pub struct GroupResult {
+    /// The new group.
+    pub group: Group,
+}
+
+/// Arguments of `sys.group.remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGroupRemoveArgs")]
+pub struct GroupRemove {
+    /// The group's name.
+    pub name: String,
+}
+
+/// Arguments of `sys.capability.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysCapabilityListArgs")]
+pub struct CapabilityList {
+    /// Of one group; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gid: Option<Gid>,
+}
+
+/// Result of `sys.capability.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysCapabilityListResult")]
+pub struct Grants {
+    /// By gid, then by name.
+    pub capabilities: Vec<Granted>,
+}
+
+/// A group holds a capability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysGrantedCapability")]
+pub struct Granted {
+    /// The group.
+    pub gid: Gid,
+    /// The pattern.
+    pub capability: String,
+}
+
+/// Arguments of `sys.capability.grant`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysCapabilityGrantArgs")]
+pub struct Grant {
+    /// The group.
+    pub gid: Gid,
+    /// The pattern.
+    pub capability: String,
+}
+
+/// Arguments of `sys.capability.revoke`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysCapabilityRevokeArgs")]
+pub struct Revoke {
+    /// The group.
+    pub gid: Gid,
+    /// The pattern.
+    pub capability: String,
+}
+
+/// Result of granting or revoking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysCapabilityChanged")]
+pub struct Changed {
+    /// False when nothing had to change.
+    pub changed: bool,
+}

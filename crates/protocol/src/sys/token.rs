@@ -1,0 +1,193 @@
+//! Login tokens for devices, services and people's sessions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Role;
+use crate::ids::{TokenId, Uid};
+use crate::spec::syscalls;
+
+syscalls! {
+    /// Makes a token. Its raw value is in the answer and nowhere else.
+    "sys.token.create" Create => Created, Granted, Kernel;
+    /// Lists tokens, newest first, revoked ones included, never their raw values.
+    "sys.token.list" List => Listed, Granted, Kernel;
+    /// Revokes a token and closes the connections that logged in with it.
+    "sys.token.revoke" Revoke => Revoked, Granted, Kernel;
+}
+
+/// What a token is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "SysTokenKind")]
+pub enum Kind {
+    /// A device.
+    Node,
+    /// An adapter.
+    Service,
+    /// A person's session.
+    User,
+}
+
+impl Kind {
+    /// The kind's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Node => "node",
+            Kind::Service => "service",
+            Kind::User => "user",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        match name {
+            "node" => Some(Kind::Node),
+            "service" => Some(Kind::Service),
+            "user" => Some(Kind::User),
+            _ => None,
+        }
+    }
+
+    /// The only role a token of this kind logs in.
+    pub fn role(self) -> Role {
+        match self {
+            Kind::Node => Role::Driver,
+            Kind::Service => Role::Service,
+            Kind::User => Role::User,
+        }
+    }
+}
+
+/// Arguments of `sys.token.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysTokenCreateArgs")]
+pub struct Create {
+    /// Whose token; the caller's when absent. Only root may name another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+    /// `node`, `service` or `user`.
+    #[schemars(with = "Kind")]
+    pub kind: String,
+    /// A note for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Must fit the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Role>")]
+    pub allowed_role: Option<String>,
+    /// For node tokens: the only device that may use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_device_id: Option<String>,
+    /// When it ends, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<f64>,
+}
+
+/// Result of `sys.token.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysTokenCreateResult")]
+pub struct Created {
+    /// The token, shown this once.
+    pub token: NewToken,
+}
+
+/// A fresh token with its raw value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysNewToken")]
+pub struct NewToken {
+    /// Names it in `sys.token.revoke`.
+    pub token_id: TokenId,
+    /// The secret.
+    pub token: String,
+    /// Its first characters, for people to tell tokens apart.
+    pub token_prefix: String,
+    /// Whose it is.
+    pub uid: Uid,
+    /// What it is for.
+    pub kind: Kind,
+    /// A note for people.
+    pub label: Option<String>,
+    /// The role it logs in.
+    pub allowed_role: Option<Role>,
+    /// The device that may use it.
+    pub allowed_device_id: Option<String>,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// When it ends.
+    pub expires_at: Option<i64>,
+}
+
+/// Arguments of `sys.token.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysTokenListArgs")]
+pub struct List {
+    /// Whose; for root all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+}
+
+/// Result of `sys.token.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysTokenListResult")]
+pub struct Listed {
+    /// Newest first.
+    pub tokens: Vec<Record>,
+}
+
+/// A token without its secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysTokenRecord")]
+pub struct Record {
+    /// Names it in `sys.token.revoke`.
+    pub token_id: TokenId,
+    /// Whose it is.
+    pub uid: Uid,
+    /// What it is for.
+    pub kind: Kind,
+    /// A note for people.
+    pub label: Option<String>,
+    /// Its first characters.
+    pub token_prefix: String,
+    /// The role it logs in.
+    pub allowed_role: Option<Role>,
+    /// The device that may use it.
+    pub allowed_device_id: Option<String>,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// When it last logged somebody in.
+    pub last_used_at: Option<i64>,
+    /// When it ends.
+    pub expires_at: Option<i64>,
+    /// When it was revoked.
+    pub revoked_at: Option<i64>,
+    /// Why.
+    pub revoked_reason: Option<String>,
+}
+
+/// Arguments of `sys.token.revoke`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysTokenRevokeArgs")]
+pub struct Revoke {
+    /// The token.
+    #[serde(default)]
+    pub token_id: String,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+}
+
+/// Result of `sys.token.revoke`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysTokenRevokeResult")]
+pub struct Revoked {
+    /// False when there is no such token for the caller.
+    pub revoked: bool,
+}

@@ -10,8 +10,14 @@ use crate::identity::{ConnectionIdentity, ProcessIdentity};
 use crate::spec::syscalls;
 
 pub mod account;
+pub mod bootstrap;
 pub mod device;
+pub mod link;
+pub mod mcp;
+pub mod oauth;
+pub mod setup_assist;
 pub mod token;
+pub mod workspace;
 
 syscalls! {
     /// The handshake, and the first request on a socket.
@@ -31,6 +37,7 @@ syscalls! {
 #[schemars(rename = "SysDone")]
 pub struct Done {
     /// Always true.
+    #[schemars(with = "crate::literal::True")]
     pub ok: bool,
 }
 
@@ -55,10 +62,13 @@ pub struct Connect {
 #[schemars(rename = "SysConnectClient")]
 pub struct Client {
     /// A newer connection of the same user, role and id replaces an older one. For drivers, the device's id.
+    #[serde(default)]
     pub id: String,
     /// The client's version.
+    #[serde(default)]
     pub version: String,
     /// Such as `linux` or `darwin`.
+    #[serde(default)]
     pub platform: String,
     /// `user`, `driver` or `service`.
     pub role: String,
@@ -140,6 +150,7 @@ pub struct Setup {
     pub timezone: Option<String>,
     /// Where to import the system repository from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<bootstrap::Bootstrap>")]
     pub bootstrap: Option<BTreeMap<String, String>>,
     /// The model to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,4 +243,3 @@ pub struct ConfigSet {
     #[schemars(with = "String")]
     pub value: serde_json::Value,
 }
-

@@ -1,1 +1,91 @@
-//! server
+//! HTTP and WebSocket. Knows sockets and pages; what the frames mean is the kernel's business.
+
+mod http;
+mod inlet;
+mod ws;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::clock::Clock;
+use base::limits;
+use base::shutdown::Shutdown;
+use kernel::Kernel;
+use store::Store;
+use tokio::net::TcpListener;
+
+/// What a gateway needs to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Address and port; port 0 takes a free one.
+    pub listen: String,
+    /// Everything it keeps.
+    pub data: PathBuf,
+    /// `postgres://…`; SQLite in the data directory when absent.
+    pub store_url: Option<String>,
+    /// What it calls itself to clients.
+    pub version: String,
+}
+
+/// What a gateway says once it listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// Where.
+    pub address: SocketAddr,
+    /// Whether nobody has set it up yet.
+    pub setup_mode: bool,
+}
+
+/// Why a gateway does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store does not open.
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    /// The store opens but can not be used.
+    #[error("the store can not be used: {0}")]
+    Statement(#[from] store::Error),
+    /// The address can not be had.
+    #[error("cannot listen on {listen}: {why}")]
+    Listen {
+        /// What was asked for.
+        listen: String,
+        /// Why not.
+        why: std::io::Error,
+    },
+}
+
+/// Runs a gateway until it is asked to stop.
+pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOnce(Ready)) -> Result<(), Error> {
+    let listener = TcpListener::bind(&options.listen)
+        .await
+        .map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
+    let address =
+        listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
+    let store = Store::open(&store::Options { data: options.data, url: options.store_url }).await?;
+    let kernel = Kernel::start(store, Clock::system(), &options.version).await?;
+    let tending = tokio::spawn(kernel.clone().tend(shutdown.clone()));
+    on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
+    tokio::select! {
+        () = shutdown.requested() => {}
+        () = http::accept(listener, &kernel) => {}
+    }
+    stop(&kernel).await;
+    tending.abort();
+    Ok(())
+}
+
+/// Closes every socket and waits until they are gone, within a limit.
+async fn stop(kernel: &Arc<Kernel>) {
+    tracing::info!("stopping");
+    kernel.close_all();
+    let gone = async {
+        while kernel.socket_count() > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    if tokio::time::timeout(limits::STOP_TIMEOUT, gone).await.is_err() {
+        tracing::warn!("some sockets did not close in time");
+    }
+}

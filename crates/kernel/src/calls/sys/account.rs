@@ -1,0 +1,187 @@
+//! `sys.user.*`, `sys.group.*`, `sys.capability.*`: root's calls. The table lets nobody else in.
+
+use std::collections::BTreeMap;
+
+use protocol::capability;
+use protocol::error::Error;
+use protocol::ids::{Gid, Uid};
+use protocol::sys::account::{
+    CapabilityList, Changed, Grant, Granted, Grants, Group, GroupCreate, GroupList, GroupRemove, GroupResult,
+    Groups, Removed, Revoke, User, UserCreate, UserList, UserRemove, UserResult, UserUpdate, Users,
+};
+use store::accounts::{Account, Group as GroupRow, NewAccount};
+
+use super::connect::identity_of;
+use super::setup::{check_password, check_username};
+use crate::calls::Cx;
+use crate::outbox::Close;
+use crate::{passwords, store_error};
+
+pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
+    let username = check_username(&args.username)?;
+    let password = check_password("password", &args.password)?;
+    let mut groups = gids_of(&cx, args.groups.as_deref().unwrap_or_default()).await?;
+    groups.push(Gid::USERS);
+    let hash = cx.kernel.passwords.hash(password).await?;
+    let now_ms = cx.kernel.clock.now_ms();
+    let new = NewAccount { username: username.to_string(), hash, groups, now_ms };
+    let account = cx.kernel.store.account_create(new).await.map_err(|error| match error {
+        store::Error::Conflict(_) => Error::conflict(format!("User or group already exists: {username}")),
+        other => store_error(other),
+    })?;
+    shown(&cx, account).await
+}
+
+pub(crate) async fn user_list(cx: Cx, _args: UserList) -> Result<Users, Error> {
+    let names = group_names(&cx).await?;
+    let accounts = cx.kernel.store.accounts().await.map_err(store_error)?;
+    Ok(Users { users: accounts.into_iter().map(|account| user(account, &names)).collect() })
+}
+
+pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, Error> {
+    let account = find(&cx, &args.username).await?;
+    let store = &cx.kernel.store;
+    if args.locked == Some(true) && account.uid.is_root() {
+        return Err(Error::forbidden("root can not be locked"));
+    }
+    let groups = match &args.groups {
+        Some(names) => Some(gids_of(&cx, names).await?),
+        None => None,
+    };
+    if let Some(password) = &args.password {
+        let hash = cx.kernel.passwords.hash(check_password("password", password)?).await?;
+        store.account_set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await.map_err(store_error)?;
+    }
+    if let Some(locked) = args.locked {
+        store.account_set_locked(account.uid, locked).await.map_err(store_error)?;
+        if locked {
+            close_all_of(&cx, account.uid);
+        }
+    }
+    if let Some(mut groups) = groups {
+        // Users are always users; only root is not.
+        if !account.uid.is_root() {
+            groups.push(Gid::USERS);
+        }
+        store.account_set_groups(account.uid, &groups).await.map_err(store_error)?;
+    }
+    let account = find(&cx, &args.username).await?;
+    cx.kernel.connections.refresh_account(&identity_of(&account));
+    shown(&cx, account).await
+}
+
+pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Error> {
+    let found = cx.kernel.store.account(args.username.trim()).await.map_err(store_error)?;
+    let Some(account) = found else { return Ok(Removed { removed: false }) };
+    if account.uid.is_root() {
+        return Err(Error::forbidden("root can not be removed"));
+    }
+    let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?;
+    cx.kernel.grants.remove_group(account.gid);
+    cx.kernel.devices.remove_group(account.gid);
+    close_all_of(&cx, account.uid);
+    Ok(Removed { removed })
+}
+
+pub(crate) async fn group_list(cx: Cx, _args: GroupList) -> Result<Groups, Error> {
+    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
+    Ok(Groups { groups: groups.into_iter().map(group).collect() })
+}
+
+pub(crate) async fn group_create(cx: Cx, args: GroupCreate) -> Result<GroupResult, Error> {
+    let name = check_username(&args.name).map_err(|_| Error::bad("name must match ^[a-z_][a-z0-9_-]{0,31}$"))?;
+    let created = cx.kernel.store.group_create(name).await.map_err(|error| match error {
+        store::Error::Conflict(_) => Error::conflict(format!("Group already exists: {name}")),
+        other => store_error(other),
+    })?;
+    Ok(GroupResult { group: group(created) })
+}
+
+pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, Error> {
+    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
+    let Some(row) = groups.into_iter().find(|row| row.name == args.name.trim()) else {
+        return Ok(Removed { removed: false });
+    };
+    let private = cx.kernel.store.account_by_uid(Uid(row.gid.0)).await.map_err(store_error)?.is_some();
+    if private || [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&row.gid) {
+        return Err(Error::forbidden(format!("The group {} can not be removed", row.name)));
+    }
+    let removed = cx.kernel.store.group_remove(row.gid).await.map_err(store_error)?;
+    cx.kernel.grants.remove_group(row.gid);
+    cx.kernel.devices.remove_group(row.gid);
+    for member in &row.members {
+        if let Some(account) = cx.kernel.store.account(member).await.map_err(store_error)? {
+            cx.kernel.connections.refresh_account(&identity_of(&account));
+        }
+    }
+    Ok(Removed { removed })
+}
+
+pub(crate) async fn capability_list(cx: Cx, args: CapabilityList) -> Result<Grants, Error> {
+    let rows = cx.kernel.store.grants().await.map_err(store_error)?;
+    let wanted = rows.into_iter().filter(|(gid, _)| args.gid.is_none_or(|only| only == *gid));
+    Ok(Grants { capabilities: wanted.map(|(gid, capability)| Granted { gid, capability }).collect() })
+}
+
+pub(crate) async fn grant(cx: Cx, args: Grant) -> Result<Changed, Error> {
+    if !capability::is_valid(&args.capability) {
+        return Err(Error::bad(format!("Invalid capability format: {}", args.capability)));
+    }
+    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
+    if !groups.iter().any(|row| row.gid == args.gid) {
+        return Err(Error::not_found(format!("Unknown group: {}", args.gid)));
+    }
+    let changed = cx.kernel.store.grant(args.gid, &args.capability).await.map_err(store_error)?;
+    cx.kernel.grants.add(args.gid, &args.capability);
+    Ok(Changed { changed })
+}
+
+pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Changed, Error> {
+    if args.gid == Gid::ROOT && args.capability == "*" {
+        return Err(Error::forbidden("root keeps its capability: nobody could give it back"));
+    }
+    let changed = cx.kernel.store.revoke(args.gid, &args.capability).await.map_err(store_error)?;
+    cx.kernel.grants.remove(args.gid, &args.capability);
+    Ok(Changed { changed })
+}
+
+async fn find(cx: &Cx, username: &str) -> Result<Account, Error> {
+    let username = username.trim();
+    let found = cx.kernel.store.account(username).await.map_err(store_error)?;
+    found.ok_or_else(|| Error::not_found(format!("Unknown user: {username}")))
+}
+
+fn close_all_of(cx: &Cx, uid: Uid) {
+    cx.kernel.connections.close_where(Close::REVOKED, |login| login.identity().uid == uid);
+}
+
+async fn gids_of(cx: &Cx, names: &[String]) -> Result<Vec<Gid>, Error> {
+    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
+    let find = |name: &String| {
+        let row = groups.iter().find(|row| row.name == *name);
+        row.map(|row| row.gid).ok_or_else(|| Error::not_found(format!("Unknown group: {name}")))
+    };
+    names.iter().map(find).collect()
+}
+
+async fn group_names(cx: &Cx) -> Result<BTreeMap<Gid, String>, Error> {
+    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
+    Ok(groups.into_iter().map(|row| (row.gid, row.name)).collect())
+}
+
+async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
+    let names = group_names(cx).await?;
+    Ok(UserResult { user: user(account, &names) })
+}
+
+fn user(account: Account, names: &BTreeMap<Gid, String>) -> User {
+    User {
+        groups: account.gids.iter().filter_map(|gid| names.get(gid).cloned()).collect(),
+        locked: account.locked || passwords::is_unset(&account.hash),
+        identity: identity_of(&account),
+    }
+}
+
+fn group(row: GroupRow) -> Group {
+    Group { gid: row.gid, name: row.name, members: row.members }
+}

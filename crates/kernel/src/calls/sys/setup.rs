@@ -1,0 +1,141 @@
+//! `sys.setup`: the first user of a fresh gateway.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use base::limits;
+use protocol::args;
+use protocol::error::Error;
+use protocol::ids::{Gid, TokenId, Uid};
+use protocol::sys::token::Kind;
+use protocol::sys::{Setup, SetupDone};
+use store::accounts::{NewAccount, Setup as SetupRows};
+use store::tokens::NewToken;
+
+use super::{connect, token};
+use crate::caller::Ticket;
+use crate::{Kernel, passwords, settings, store_error, tasks};
+
+/// Handles the request; the gate has checked that the system is in setup mode.
+pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
+    let request = args::decode::<Setup>(raw);
+    let kernel = kernel.clone();
+    tasks::run(async move {
+        let result = match request {
+            Ok(request) => setup(&kernel, request).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(done) => {
+                let text = ticket.head() + &protocol::frame::to_json(&done);
+                ticket.answer(Ok(text));
+            }
+            Err(error) => ticket.fail(error),
+        }
+    });
+}
+
+async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
+    if request.bootstrap.is_some() {
+        return Err(Error::bad("bootstrap is not available on this gateway: leave it out"));
+    }
+    let username = check_username(&request.username)?;
+    if kernel.store.account(username).await.map_err(store_error)?.is_some() {
+        return Err(Error::bad(format!("User already exists: {username}")));
+    }
+    let password = check_password("password", &request.password)?;
+    let root_password = request.root_password.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let root_password = root_password.map(|text| check_password("rootPassword", text)).transpose()?;
+    let config = config_of(&request)?;
+    let now_ms = kernel.clock.now_ms();
+    let (raw, new_token) = node_token(&request, now_ms)?.unzip();
+    let hash = kernel.passwords.hash(password).await?;
+    let root_hash = match root_password {
+        Some(root_password) => kernel.passwords.hash(root_password).await?,
+        None => hash.clone(),
+    };
+    let account = NewAccount { username: username.to_string(), hash, groups: vec![Gid::USERS], now_ms };
+    let rows = SetupRows { account, root_hash: root_hash.clone(), config, token: new_token };
+    let written = kernel.store.setup(rows).await.map_err(store_error)?;
+    let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
+    kernel.setup_mode.store(false, Ordering::Release);
+    tracing::info!(username, uid = %account.uid, "the system was set up");
+    Ok(SetupDone {
+        user: connect::identity_of(&account),
+        root_locked: passwords::is_unset(&root_hash),
+        node_token: raw.zip(token_row).map(|(raw, row)| token::with_secret(&row, raw)),
+    })
+}
+
+fn config_of(request: &Setup) -> Result<Vec<(String, String)>, Error> {
+    let mut config = Vec::new();
+    let trimmed = |text: &Option<String>| {
+        text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
+    };
+    if let Some(timezone) = trimmed(&request.timezone) {
+        if !settings::is_timezone(&timezone) {
+            return Err(Error::bad("timezone must be a valid IANA timezone"));
+        }
+        config.push(("config/server/timezone".to_string(), timezone));
+    }
+    if let Some(ai) = &request.ai {
+        config.extend(trimmed(&ai.provider).map(|value| ("config/ai/provider".to_string(), value)));
+        config.extend(trimmed(&ai.model).map(|value| ("config/ai/model".to_string(), value)));
+        config.extend(ai.api_key.clone().map(|value| ("config/ai/api_key".to_string(), value)));
+    }
+    Ok(config)
+}
+
+fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>, Error> {
+    let Some(node) = &request.node else { return Ok(None) };
+    let device_id = node.device_id.trim();
+    if device_id.is_empty() {
+        return Err(Error::bad("node.deviceId is required"));
+    }
+    let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
+    let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+    let label = token::check_label(label)?.unwrap_or_else(|| format!("node:{device_id}"));
+    let raw = passwords::new_token(Kind::Node);
+    let new = NewToken {
+        token_id: TokenId(base::random::uuid()),
+        uid: Uid::ROOT,
+        kind: Kind::Node,
+        label: Some(label),
+        hash: passwords::token_hash(&raw),
+        prefix: passwords::token_prefix(&raw),
+        allowed_device_id: Some(device_id.to_string()),
+        created_at: now_ms,
+        expires_at,
+    };
+    Ok(Some((raw, new)))
+}
+
+/// `^[a-z_][a-z0-9_-]{0,31}$`, trimmed.
+pub(crate) fn check_username(username: &str) -> Result<&str, Error> {
+    let username = username.trim();
+    if username.is_empty() {
+        return Err(Error::bad("username is required"));
+    }
+    let first = username.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    let rest = username.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
+    if first && rest && username.len() <= 32 {
+        Ok(username)
+    } else {
+        Err(Error::bad("username must match ^[a-z_][a-z0-9_-]{0,31}$"))
+    }
+}
+
+/// Trimmed, at least 8 characters.
+pub(crate) fn check_password<'a>(field: &str, password: &'a str) -> Result<&'a str, Error> {
+    let password = password.trim();
+    if password.is_empty() {
+        return Err(Error::bad(format!("{field} is required")));
+    }
+    if password.chars().count() < 8 {
+        return Err(Error::bad(format!("{field} must be at least 8 characters")));
+    }
+    if password.len() > limits::PASSWORD_BYTES_MAX {
+        return Err(Error::bad(format!("{field} must be at most {} bytes", limits::PASSWORD_BYTES_MAX)));
+    }
+    Ok(password)
+}

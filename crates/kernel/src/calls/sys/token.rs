@@ -1,0 +1,133 @@
+//! `sys.token.*`
+
+use base::limits;
+use protocol::error::Error;
+use protocol::identity::Role;
+use protocol::ids::{TokenId, Uid};
+use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record, Revoke, Revoked};
+use store::tokens::{NewToken as Row, Token};
+
+use crate::calls::Cx;
+use crate::outbox::Close;
+use crate::{passwords, store_error};
+
+pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
+    let uid = whose(&cx, args.uid, "create tokens for another user")?.unwrap_or(cx.caller.uid());
+    let kind = Kind::parse(&args.kind).ok_or_else(|| Error::bad("kind must be one of: node, service, user"))?;
+    if let Some(role) = &args.allowed_role {
+        let role = Role::parse(role)
+            .ok_or_else(|| Error::bad("allowedRole must be one of: driver, service, user"))?;
+        if role != kind.role() {
+            let expected = kind.role().as_str();
+            return Err(Error::bad(format!("Invalid allowedRole for kind={}: expected {expected}", kind.as_str())));
+        }
+    }
+    let device = args.allowed_device_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
+    if device.is_some() && kind != Kind::Node {
+        return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
+    }
+    let now_ms = cx.kernel.clock.now_ms();
+    let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
+    let known = cx.kernel.store.account_by_uid(uid).await.map_err(store_error)?;
+    known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
+    let raw = passwords::new_token(kind);
+    let row = Row {
+        token_id: TokenId(base::random::uuid()),
+        uid,
+        kind,
+        label: check_label(args.label.as_deref())?,
+        hash: passwords::token_hash(&raw),
+        prefix: passwords::token_prefix(&raw),
+        allowed_device_id: device.map(str::to_string),
+        created_at: now_ms,
+        expires_at,
+    };
+    let token = cx.kernel.store.token_create(row).await.map_err(store_error)?;
+    Ok(Created { token: with_secret(&token, raw) })
+}
+
+pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
+    let named = whose(&cx, args.uid, "list tokens for another user")?;
+    let uid = if cx.caller.is_root() { named } else { Some(cx.caller.uid()) };
+    let tokens = cx.kernel.store.tokens(uid).await.map_err(store_error)?;
+    Ok(Listed { tokens: tokens.into_iter().map(record).collect() })
+}
+
+pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
+    let named = whose(&cx, args.uid, "revoke tokens for another user")?;
+    let uid = if cx.caller.is_root() { named } else { Some(cx.caller.uid()) };
+    if args.token_id.trim().is_empty() {
+        return Err(Error::missing_argument("sys.token.revoke", "tokenId"));
+    }
+    let id = TokenId(args.token_id.trim().to_string());
+    let reason = check_label(args.reason.as_deref())?;
+    let now_ms = cx.kernel.clock.now_ms();
+    let revoked =
+        cx.kernel.store.token_revoke(&id, uid, reason.as_deref(), now_ms).await.map_err(store_error)?;
+    if revoked {
+        cx.kernel.connections.close_where(Close::REVOKED, |login| login.token_id.as_ref() == Some(&id));
+    }
+    Ok(Revoked { revoked })
+}
+
+/// The uid a call names. Only root may name another than itself.
+fn whose(cx: &Cx, named: Option<Uid>, what: &str) -> Result<Option<Uid>, Error> {
+    match named {
+        Some(uid) if uid != cx.caller.uid() && !cx.caller.is_root() => {
+            Err(Error::forbidden(format!("Permission denied: cannot {what}")))
+        }
+        named => Ok(named),
+    }
+}
+
+/// A moment in the future, in whole milliseconds.
+pub(crate) fn check_expiry(field: &str, at: Option<f64>, now_ms: i64) -> Result<Option<i64>, Error> {
+    let Some(at) = at else { return Ok(None) };
+    if !at.is_finite() || at.abs() > 9e15 {
+        return Err(Error::bad(format!("{field} must be a unix timestamp in milliseconds")));
+    }
+    let at = at.floor() as i64;
+    if at <= now_ms { Err(Error::bad(format!("{field} must be in the future"))) } else { Ok(Some(at)) }
+}
+
+/// A short text for people; blank counts as none.
+pub(crate) fn check_label(label: Option<&str>) -> Result<Option<String>, Error> {
+    let label = label.map(str::trim).filter(|label| !label.is_empty());
+    if label.is_some_and(|label| label.chars().count() > limits::LABEL_CHARS_MAX) {
+        return Err(Error::bad(format!("label must be at most {} characters", limits::LABEL_CHARS_MAX)));
+    }
+    Ok(label.map(str::to_string))
+}
+
+/// A token's row together with its raw value, which is shown once.
+pub(crate) fn with_secret(token: &Token, raw: String) -> NewToken {
+    NewToken {
+        token_id: token.token_id.clone(),
+        token: raw,
+        token_prefix: token.prefix.clone(),
+        uid: token.uid,
+        kind: token.kind,
+        label: token.label.clone(),
+        allowed_role: Some(token.allowed_role),
+        allowed_device_id: token.allowed_device_id.clone(),
+        created_at: token.created_at,
+        expires_at: token.expires_at,
+    }
+}
+
+fn record(token: Token) -> Record {
+    Record {
+        token_id: token.token_id,
+        uid: token.uid,
+        kind: token.kind,
+        label: token.label,
+        token_prefix: token.prefix,
+        allowed_role: Some(token.allowed_role),
+        allowed_device_id: token.allowed_device_id,
+        created_at: token.created_at,
+        last_used_at: token.last_used_at,
+        expires_at: token.expires_at,
+        revoked_at: token.revoked_at,
+        revoked_reason: token.revoked_reason,
+    }
+}

@@ -1,0 +1,270 @@
+//! Live sockets: each one's state, and where to find it by user, client or token.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::{Duration, Instant};
+
+use base::limits;
+use protocol::identity::{ProcessIdentity, Role};
+use protocol::ids::{DeviceId, TokenId, Uid};
+
+use crate::grants::Capabilities;
+use crate::outbox::{Close, Outbox, Outgoing};
+use crate::routes::{self, RouteTable};
+
+/// One socket.
+pub struct Connection {
+    /// Counts up; older sockets have smaller numbers.
+    pub number: u64,
+    /// The other end's address.
+    pub peer: IpAddr,
+    /// What waits to be sent.
+    pub outbox: Outbox,
+    pub(crate) opened: Instant,
+    pub(crate) login: OnceLock<Login>,
+    pub(crate) routes: Mutex<RouteTable>,
+    pub(crate) transfers: AtomicU32,
+    phase: AtomicU8,
+    in_flight: AtomicUsize,
+    heard_ms: AtomicU64,
+}
+
+/// Who logged in on a socket.
+pub struct Login {
+    /// What the connection is for.
+    pub role: Role,
+    /// The client's own id, trimmed.
+    pub client_id: String,
+    /// The token it logged in with, if it was one.
+    pub token_id: Option<TokenId>,
+    /// For drivers.
+    pub driver: Option<DriverLogin>,
+    /// The account; changes when root changes its groups.
+    pub account: RwLock<Arc<ProcessIdentity>>,
+    /// Cached patterns and the generation of grants they stem from.
+    pub(crate) capabilities: Mutex<(u64, Arc<Capabilities>)>,
+    /// When it logged in.
+    pub(crate) since: Instant,
+}
+
+/// What a driver said of itself.
+pub struct DriverLogin {
+    /// The device.
+    pub device_id: DeviceId,
+    /// Names the running program, if it said so.
+    pub instance: Option<String>,
+}
+
+const PENDING: u8 = 0;
+const LOGGING_IN: u8 = 1;
+const LOGGED_IN: u8 = 2;
+
+impl Connection {
+    fn new(number: u64, peer: IpAddr) -> Connection {
+        Connection {
+            number,
+            peer,
+            outbox: Outbox::default(),
+            opened: Instant::now(),
+            login: OnceLock::new(),
+            routes: Mutex::default(),
+            transfers: AtomicU32::new(0),
+            phase: AtomicU8::new(PENDING),
+            in_flight: AtomicUsize::new(0),
+            heard_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// The id clients see.
+    pub fn id(&self) -> String {
+        format!("conn-{:x}", self.number)
+    }
+
+    /// Sends one frame.
+    pub fn send(&self, text: String) {
+        self.outbox.send(Outgoing::Text(text));
+    }
+
+    /// Closes the socket once what waits is sent.
+    pub fn close(&self, close: Close) {
+        self.outbox.close(close);
+    }
+
+    /// The login, once there is one.
+    pub fn login(&self) -> Option<&Login> {
+        if self.phase.load(Ordering::Acquire) == LOGGED_IN { self.login.get() } else { None }
+    }
+
+    /// Whether the socket may be read further: not while its requests or their answers pile up.
+    pub fn may_read(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX && !self.outbox.is_high()
+    }
+
+    /// Notes a sign of life.
+    pub fn heard(&self) {
+        self.heard_ms.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn silent_for_ms(&self) -> u64 {
+        (self.opened.elapsed().as_millis() as u64).saturating_sub(self.heard_ms.load(Ordering::Relaxed))
+    }
+
+    /// How long from now the driver still needs before its first request.
+    pub(crate) fn settled_in(&self) -> Duration {
+        let Some(login) = self.login() else { return Duration::ZERO };
+        let named = login.driver.as_ref().is_some_and(|driver| driver.instance.is_some());
+        routes::settle_time(named, login.since.elapsed())
+    }
+
+    /// Claims the socket for one login attempt at a time.
+    pub(crate) fn begin_login(&self) -> bool {
+        self.phase.compare_exchange(PENDING, LOGGING_IN, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    pub(crate) fn abandon_login(&self) {
+        self.phase.store(PENDING, Ordering::Release);
+    }
+
+    fn finish_login(&self, login: Login) {
+        // A second login is impossible while this one holds the claim.
+        if self.login.set(login).is_ok() {
+            self.phase.store(LOGGED_IN, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn begin_request(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end_request(&self) {
+        let before = self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if before == limits::REQUESTS_IN_FLIGHT_MAX {
+            self.outbox.wake();
+        }
+    }
+}
+
+impl Login {
+    /// The account as it is now.
+    pub fn identity(&self) -> Arc<ProcessIdentity> {
+        self.account.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    pub(crate) fn device_id(&self) -> Option<&DeviceId> {
+        self.driver.as_ref().map(|driver| &driver.device_id)
+    }
+}
+
+/// All sockets.
+#[derive(Default)]
+pub struct Connections {
+    next: AtomicU64,
+    index: RwLock<Index>,
+}
+
+#[derive(Default)]
+struct Index {
+    pending: BTreeMap<u64, Arc<Connection>>,
+    live: HashMap<u64, Arc<Connection>>,
+    by_client: HashMap<(Uid, Role, String), u64>,
+}
+
+impl Connections {
+    /// A new socket. Beyond the limit of sockets that have not logged in, the oldest such one is closed.
+    pub(crate) fn open(&self, peer: IpAddr) -> Arc<Connection> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let connection = Arc::new(Connection::new(number, peer));
+        let mut index = self.write();
+        index.pending.insert(number, connection.clone());
+        if index.pending.len() > limits::PENDING_SOCKETS_MAX
+            && let Some((_, oldest)) = index.pending.pop_first()
+        {
+            oldest.close(Close::IDLE);
+        }
+        connection
+    }
+
+    /// Makes a socket a logged-in one. Returns the older socket of the same user, role and client id.
+    pub(crate) fn log_in(&self, connection: &Arc<Connection>, login: Login) -> Option<Arc<Connection>> {
+        let key = (login.identity().uid, login.role, login.client_id.clone());
+        let mut index = self.write();
+        index.pending.remove(&connection.number);
+        connection.finish_login(login);
+        index.live.insert(connection.number, connection.clone());
+        if key.2.is_empty() {
+            return None;
+        }
+        let older = index.by_client.insert(key, connection.number)?;
+        index.live.remove(&older)
+    }
+
+    /// Forgets a socket.
+    pub(crate) fn remove(&self, connection: &Connection) {
+        let mut index = self.write();
+        index.pending.remove(&connection.number);
+        index.live.remove(&connection.number);
+        if let Some(login) = connection.login.get() {
+            let key = (login.identity().uid, login.role, login.client_id.clone());
+            if index.by_client.get(&key) == Some(&connection.number) {
+                index.by_client.remove(&key);
+            }
+        }
+    }
+
+    /// Every logged-in socket that fits.
+    pub(crate) fn select(&self, fits: impl Fn(&Login) -> bool) -> Vec<Arc<Connection>> {
+        let index = self.read();
+        index.live.values().filter(|live| live.login().is_some_and(&fits)).cloned().collect()
+    }
+
+    /// Closes every logged-in socket that fits.
+    pub(crate) fn close_where(&self, close: Close, fits: impl Fn(&Login) -> bool) {
+        for connection in self.select(fits) {
+            connection.close(close);
+        }
+    }
+
+    /// Gives the sockets of a user their account as it is now.
+    pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
+        for connection in self.select(|login| login.identity().uid == identity.uid) {
+            if let Some(login) = connection.login() {
+                *login.account.write().unwrap_or_else(|poisoned| poisoned.into_inner()) =
+                    Arc::new(identity.clone());
+                login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0 = 0;
+            }
+        }
+    }
+
+    /// Sockets that have not logged in for too long.
+    pub(crate) fn overdue(&self) -> Vec<Arc<Connection>> {
+        let index = self.read();
+        let late = |open: &&Arc<Connection>| open.opened.elapsed() > limits::PENDING_SOCKET_TIMEOUT;
+        index.pending.values().take_while(late).cloned().collect()
+    }
+
+    /// Everybody.
+    pub(crate) fn all(&self) -> Vec<Arc<Connection>> {
+        let index = self.read();
+        index.pending.values().chain(index.live.values()).cloned().collect()
+    }
+
+    /// How many sockets there are: not logged in, and by role.
+    pub(crate) fn counts(&self) -> (usize, BTreeMap<Role, usize>) {
+        let index = self.read();
+        let mut roles = BTreeMap::new();
+        for login in index.live.values().filter_map(|live| live.login()) {
+            *roles.entry(login.role).or_default() += 1;
+        }
+        (index.pending.len(), roles)
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,144 @@
+//! The devices: the store's table in memory, and which socket speaks for each.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use protocol::capability;
+use protocol::error::Error;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{DeviceId, Gid};
+use store::devices::Device;
+
+use crate::connections::Connection;
+
+/// All devices, by id.
+#[derive(Default)]
+pub(crate) struct Devices {
+    map: RwLock<BTreeMap<DeviceId, Entry>>,
+}
+
+struct Entry {
+    device: Arc<Device>,
+    driver: Option<Arc<Connection>>,
+}
+
+/// Whether somebody may use a device: root, its owner, and members of its groups.
+pub(crate) fn may_use(device: &Device, who: &ProcessIdentity) -> bool {
+    who.uid.is_root() || device.owner_uid == who.uid || device.gids.iter().any(|gid| who.gids.contains(gid))
+}
+
+impl Devices {
+    pub(crate) fn new(rows: Vec<Device>) -> Devices {
+        let entry = |device: Device| (device.device_id.clone(), Entry { device: Arc::new(device), driver: None });
+        Devices { map: RwLock::new(rows.into_iter().map(entry).collect()) }
+    }
+
+    /// The devices somebody may use.
+    pub(crate) fn visible_to(&self, who: &ProcessIdentity) -> Vec<Arc<Device>> {
+        let map = self.read();
+        map.values().map(|entry| &entry.device).filter(|device| may_use(device, who)).cloned().collect()
+    }
+
+    /// One device, if somebody may use it.
+    pub(crate) fn visible(&self, id: &DeviceId, who: &ProcessIdentity) -> Option<Arc<Device>> {
+        self.get(id).filter(|device| may_use(device, who))
+    }
+
+    /// One device.
+    pub(crate) fn get(&self, id: &DeviceId) -> Option<Arc<Device>> {
+        self.read().get(id).map(|entry| entry.device.clone())
+    }
+
+    /// Adds a device or replaces what is known of it.
+    pub(crate) fn put(&self, device: Device) {
+        let mut map = self.write();
+        let driver = map.get_mut(&device.device_id).and_then(|entry| entry.driver.take());
+        map.insert(device.device_id.clone(), Entry { device: Arc::new(device), driver });
+    }
+
+    /// Changes what is known of a device.
+    pub(crate) fn change(&self, id: &DeviceId, change: impl FnOnce(&mut Device)) -> Option<Arc<Device>> {
+        let mut map = self.write();
+        let entry = map.get_mut(id)?;
+        change(Arc::make_mut(&mut entry.device));
+        Some(entry.device.clone())
+    }
+
+    /// Makes a socket the one that speaks for a device, and returns the one that did before.
+    /// A socket that is already being closed does not become it.
+    pub(crate) fn attach(&self, id: &DeviceId, driver: &Arc<Connection>) -> Option<Arc<Connection>> {
+        let mut map = self.write();
+        let entry = map.get_mut(id)?;
+        if driver.outbox.closing().is_some() {
+            return None;
+        }
+        entry.driver.replace(driver.clone()).filter(|old| old.number != driver.number)
+    }
+
+    /// The socket is gone. Marks the device offline and returns it, but only if no newer socket speaks for it.
+    pub(crate) fn detach(&self, id: &DeviceId, driver: &Connection, now_ms: i64) -> Option<Arc<Device>> {
+        let mut map = self.write();
+        let entry = map.get_mut(id)?;
+        if entry.driver.as_ref().map(|current| current.number) != Some(driver.number) {
+            return None;
+        }
+        entry.driver = None;
+        let device = Arc::make_mut(&mut entry.device);
+        device.online = false;
+        device.disconnected_at = Some(now_ms);
+        device.last_seen_at = now_ms;
+        Some(entry.device.clone())
+    }
+
+    /// The socket that answers a call: access, online, implements, socket, checked in that order.
+    pub(crate) fn driver_for(
+        &self,
+        id: &DeviceId,
+        call: &str,
+        who: &ProcessIdentity,
+    ) -> Result<Arc<Connection>, Error> {
+        let map = self.read();
+        let Some(entry) = map.get(id) else {
+            let unknown = who.uid.is_root();
+            return Err(if unknown { Error::unknown_device(&id.0) } else { Error::device_access_denied(&id.0) });
+        };
+        if !may_use(&entry.device, who) {
+            return Err(Error::device_access_denied(&id.0));
+        }
+        if !entry.device.online {
+            return Err(Error::device_offline(&id.0));
+        }
+        if !capability::covers(&entry.device.implements, call) {
+            return Err(Error::not_implemented_by_device(&id.0, call));
+        }
+        entry.driver.clone().ok_or_else(|| Error::no_connection(&id.0))
+    }
+
+    /// Forgets that a group may use devices.
+    pub(crate) fn remove_group(&self, gid: Gid) {
+        for entry in self.write().values_mut() {
+            if entry.device.gids.contains(&gid) {
+                Arc::make_mut(&mut entry.device).gids.retain(|held| *held != gid);
+            }
+        }
+    }
+
+    /// The sockets that speak for devices.
+    pub(crate) fn drivers(&self) -> Vec<Arc<Connection>> {
+        self.read().values().filter_map(|entry| entry.driver.clone()).collect()
+    }
+
+    /// How many there are, and how many of them are online.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let map = self.read();
+        (map.len(), map.values().filter(|entry| entry.device.online).count())
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<DeviceId, Entry>> {
+        self.map.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<DeviceId, Entry>> {
+        self.map.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,92 @@
+//! THE room: every request, from whomever, is checked here and sent where it belongs.
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use protocol::args::Members;
+use protocol::error::Error;
+use protocol::ids::{DeviceId, SessionId};
+use protocol::spec::{Route, Spec};
+
+use crate::Kernel;
+use crate::calls::Cx;
+use crate::caller::{Caller, Origin, Ticket};
+use crate::routes::{self, Departure, Leg};
+use crate::sessions::{self, ShellLeg};
+use crate::tasks;
+
+/// The target that means the gateway itself.
+const NATIVE: &str = "gsv";
+
+/// Carries out a request that passed [`crate::access::check`]; the ticket gets exactly one answer.
+pub(crate) fn dispatch(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spec, args: &str) {
+    if spec.route != Route::Target {
+        return here(kernel, caller, ticket, spec, args);
+    }
+    let Some(members) = Members::parse(args) else {
+        return ticket.fail(Error::bad_argument(spec.name, "args", "must be a JSON object"));
+    };
+    let session_id = if spec.name == "shell.exec" { members.text("sessionId") } else { None };
+    if let Some(session_id) = session_id.filter(|id| !id.trim().is_empty()) {
+        let session_id = SessionId(session_id.trim().to_string());
+        return tasks::run(sessions::resume(kernel.clone(), caller, ticket, session_id, args.to_string()));
+    }
+    let target = match members.get("target") {
+        None | Some("null") => Cow::Borrowed(NATIVE),
+        Some(_) => match members.text("target") {
+            Some(target) => target,
+            None => return ticket.fail(Error::bad_argument(spec.name, "target", "must be a string")),
+        },
+    };
+    if target.is_empty() || target == NATIVE {
+        return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]));
+    }
+    device(kernel, caller, ticket, spec, DeviceId(target.into_owned()), &members);
+}
+
+/// By a handler of the kernel.
+fn here(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spec, args: &str) {
+    let cx = Cx { kernel: kernel.clone(), caller };
+    match kernel.router.call(spec.name, cx, args, ticket.head()) {
+        None => ticket.fail(Error::not_implemented(spec.name)),
+        Some(Err(error)) => ticket.fail(error),
+        Some(Ok(answer)) => tasks::run(async move {
+            // A handler that panics has failed one call, not the gateway.
+            let result = AssertUnwindSafe(answer).catch_unwind().await;
+            ticket.answer(result.unwrap_or_else(|_| Err(Error::internal("a handler failed; see the log"))));
+        }),
+    }
+}
+
+/// By a device.
+fn device(
+    kernel: &Arc<Kernel>,
+    caller: Caller,
+    ticket: Ticket,
+    spec: &'static Spec,
+    device_id: DeviceId,
+    members: &Members<'_>,
+) {
+    let driver = match kernel.devices.driver_for(&device_id, spec.name, &caller.identity) {
+        Ok(driver) => driver,
+        Err(error) => return ticket.fail(error),
+    };
+    let (args, leg) = match (spec.name, &caller.origin) {
+        ("shell.exec", _) => {
+            let leg = Leg::Shell(ShellLeg { uid: caller.uid(), session_id: None });
+            (members.rewrite(&["target", "sessionId"], &[]), leg)
+        }
+        ("fs.pull" | "fs.push", Origin::Connection(connection)) => {
+            match kernel.transfers.reserve(connection, &driver, spec.name == "fs.pull") {
+                Err(error) => return ticket.fail(error),
+                Ok(id) => {
+                    (members.rewrite(&["target"], &[("transferId", &id.to_string())]), Leg::Transfer(id))
+                }
+            }
+        }
+        _ => (members.rewrite(&["target"], &[]), Leg::Plain),
+    };
+    routes::open(kernel, &driver, Departure { ticket, origin: caller.origin, device_id, args, leg });
+}

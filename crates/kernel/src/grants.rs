@@ -1,0 +1,176 @@
+//! Capabilities: the defaults of a fresh system, and what each group holds now.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use protocol::capability;
+use protocol::ids::Gid;
+
+/// What a caller may do: its patterns, and the known calls they cover.
+#[derive(Debug, Default)]
+pub struct Capabilities {
+    /// Sorted, without repetition.
+    pub patterns: Vec<String>,
+    covered: HashSet<&'static str>,
+}
+
+impl Capabilities {
+    pub(crate) fn new(patterns: impl IntoIterator<Item = String>) -> Capabilities {
+        let patterns: Vec<String> = patterns.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        let covered = protocol::calls()
+            .map(|spec| spec.name)
+            .filter(|name| capability::covers(&patterns, name))
+            .collect();
+        Capabilities { patterns, covered }
+    }
+
+    /// Whether a call's name is covered, known or not.
+    pub fn cover(&self, name: &str) -> bool {
+        self.covered.contains(name) || capability::covers(&self.patterns, name)
+    }
+}
+
+/// What each group holds; the store's table, in memory.
+#[derive(Default)]
+pub(crate) struct Grants {
+    by_group: RwLock<BTreeMap<Gid, BTreeSet<String>>>,
+    generation: AtomicU64,
+}
+
+impl Grants {
+    pub(crate) fn new(rows: Vec<(Gid, String)>) -> Grants {
+        let grants = Grants { by_group: RwLock::default(), generation: AtomicU64::new(0) };
+        for (gid, capability) in rows {
+            grants.write().entry(gid).or_default().insert(capability);
+        }
+        grants.generation.store(1, Ordering::Release);
+        grants
+    }
+
+    /// Changes with every grant and revocation; what was derived from an older one is stale.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// What the groups hold together.
+    pub(crate) fn of(&self, gids: &[Gid]) -> Arc<Capabilities> {
+        let by_group = self.by_group.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let held = gids.iter().filter_map(|gid| by_group.get(gid)).flatten().cloned();
+        Arc::new(Capabilities::new(held))
+    }
+
+    pub(crate) fn add(&self, gid: Gid, capability: &str) {
+        self.write().entry(gid).or_default().insert(capability.to_string());
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn remove(&self, gid: Gid, capability: &str) {
+        if let Some(held) = self.write().get_mut(&gid) {
+            held.remove(capability);
+        }
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn remove_group(&self, gid: Gid) {
+        self.write().remove(&gid);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<Gid, BTreeSet<String>>> {
+        self.by_group.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// What the built-in groups hold on a fresh system. A default that root revoked stays revoked.
+pub(crate) fn defaults() -> Vec<(Gid, &'static str)> {
+    const USERS: &[&str] = &[
+        "codemode.*",
+        "fs.*",
+        "shell.*",
+        "notification.*",
+        "proc.*",
+        "signal.*",
+        "sched.*",
+        "pkg.create",
+        "pkg.list",
+        "pkg.checkout",
+        "pkg.install",
+        "pkg.remove",
+        "pkg.remote.list",
+        "pkg.remote.add",
+        "pkg.remote.remove",
+        "pkg.public.list",
+        "pkg.public.set",
+        "repo.apply",
+        "repo.compare",
+        "repo.create",
+        "repo.diff",
+        "repo.import",
+        "repo.list",
+        "repo.log",
+        "repo.read",
+        "repo.refs",
+        "repo.search",
+        "adapter.connect",
+        "adapter.disconnect",
+        "adapter.status",
+        "ai.transcription.create",
+        "ai.speech.create",
+        "sys.config.get",
+        "sys.config.set",
+        "sys.bootstrap",
+        "sys.device.get",
+        "sys.device.list",
+        "sys.device.update",
+        "sys.oauth.forget",
+        "sys.oauth.list",
+        "sys.oauth.start",
+        "sys.mcp.add",
+        "sys.mcp.call",
+        "sys.mcp.list",
+        "sys.mcp.refresh",
+        "sys.mcp.remove",
+        "sys.link",
+        "sys.link.list",
+        "sys.link.consume",
+        "sys.unlink",
+        "sys.token.create",
+        "sys.token.list",
+        "sys.token.revoke",
+        "sys.workspace.list",
+    ];
+    let mut rows = vec![
+        (Gid::ROOT, "*"),
+        (Gid::DRIVERS, "fs.*"),
+        (Gid::DRIVERS, "shell.*"),
+        (Gid::SERVICES, "adapter.*"),
+    ];
+    rows.extend(USERS.iter().map(|capability| (Gid::USERS, *capability)));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_valid_pattern() {
+        for (_, pattern) in defaults() {
+            assert!(capability::is_valid(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn users_may_not_manage_accounts_and_root_may_do_all() {
+        let grants = Grants::new(defaults().into_iter().map(|(gid, name)| (gid, name.to_string())).collect());
+        let user = grants.of(&[Gid::USERS, Gid(1000)]);
+        assert!(user.cover("fs.read") && user.cover("proc.no.such.call"));
+        assert!(!user.cover("sys.user.create") && !user.cover("pkg.add") && !user.cover("nonsense.call"));
+        let root = grants.of(&[Gid::ROOT]);
+        assert!(root.cover("sys.user.create") && root.cover("nonsense.call"));
+        let before = grants.generation();
+        grants.remove(Gid::USERS, "fs.*");
+        assert!(grants.generation() > before && !grants.of(&[Gid::USERS]).cover("fs.read"));
+    }
+}

@@ -1,0 +1,171 @@
+//! What waits to be sent to one client. Bounded in frames and bytes; a client that does not read is closed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+
+use base::limits;
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+
+/// One message on its way out.
+#[derive(Debug)]
+pub enum Outgoing {
+    /// A frame.
+    Text(String),
+    /// A piece of a file transfer, and the counter of bytes that transfer has waiting here.
+    Binary(Bytes, Arc<AtomicUsize>),
+    /// Asks for a sign of life.
+    Ping,
+}
+
+impl Outgoing {
+    fn size(&self) -> usize {
+        match self {
+            Outgoing::Text(text) => text.len(),
+            Outgoing::Binary(bytes, _) => bytes.len(),
+            Outgoing::Ping => 16,
+        }
+    }
+}
+
+/// Why the gateway closes a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Close {
+    /// WebSocket close code.
+    pub code: u16,
+    /// For the other side's log.
+    pub reason: &'static str,
+}
+
+impl Close {
+    /// A newer connection of the same client took over.
+    pub const REPLACED: Close = Close { code: 1000, reason: "Replaced by newer connection" };
+    /// The client did not read what was sent.
+    pub const SLOW: Close = Close { code: 1008, reason: "Client does not read" };
+    /// Nobody logged in.
+    pub const IDLE: Close = Close { code: 1008, reason: "No login" };
+    /// The driver gave no sign of life.
+    pub const SILENT: Close = Close { code: 1001, reason: "No sign of life" };
+    /// The account or token is no longer good.
+    pub const REVOKED: Close = Close { code: 1008, reason: "Login revoked" };
+    /// The gateway stops.
+    pub const STOPPING: Close = Close { code: 1001, reason: "Gateway shutting down" };
+}
+
+/// The queue between the kernel and one socket's task.
+#[derive(Default)]
+pub struct Outbox {
+    queue: Mutex<Queue>,
+    waker: AtomicWaker,
+}
+
+#[derive(Default)]
+struct Queue {
+    frames: VecDeque<Outgoing>,
+    bytes: usize,
+    closing: Option<Close>,
+}
+
+impl Outbox {
+    /// Puts a message in line. Without room the client is closed, and the message is lost with it.
+    pub fn send(&self, message: Outgoing) {
+        {
+            let mut queue = self.lock();
+            if queue.closing.is_some() {
+                return;
+            }
+            let size = message.size();
+            if queue.frames.len() >= limits::OUTBOX_FRAMES_MAX || queue.bytes + size > limits::OUTBOX_BYTES_MAX {
+                queue.frames.clear();
+                queue.bytes = 0;
+                queue.closing = Some(Close::SLOW);
+            } else {
+                queue.bytes += size;
+                queue.frames.push_back(message);
+            }
+        }
+        self.waker.wake();
+    }
+
+    /// Asks the socket's task to send what waits, then to close.
+    pub fn close(&self, close: Close) {
+        self.lock().closing.get_or_insert(close);
+        self.waker.wake();
+    }
+
+    /// The next message, for the socket's task.
+    pub fn take(&self) -> Option<Outgoing> {
+        let mut queue = self.lock();
+        let message = queue.frames.pop_front()?;
+        queue.bytes -= message.size();
+        if queue.frames.is_empty() && queue.frames.capacity() > 64 {
+            queue.frames = VecDeque::new();
+        }
+        if let Outgoing::Binary(bytes, waiting) = &message {
+            waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
+        }
+        Some(message)
+    }
+
+    /// Whether the socket is to be closed once the queue is empty.
+    pub fn closing(&self) -> Option<Close> {
+        self.lock().closing
+    }
+
+    /// Whether so much waits that no further requests should be read.
+    pub fn is_high(&self) -> bool {
+        self.lock().bytes > limits::OUTBOX_BYTES_HIGH
+    }
+
+    /// Frames and bytes that wait.
+    pub fn waiting(&self) -> (usize, usize) {
+        let queue = self.lock();
+        (queue.frames.len(), queue.bytes)
+    }
+
+    /// Called by the socket's task, to be woken when there is something to do.
+    pub fn register(&self, waker: &Waker) {
+        self.waker.register(waker);
+    }
+
+    /// Wakes the socket's task.
+    pub fn wake(&self) {
+        self.waker.wake();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_does_not_read_is_closed_and_its_queue_dropped() {
+        let outbox = Outbox::default();
+        for _ in 0..limits::OUTBOX_FRAMES_MAX {
+            outbox.send(Outgoing::Text("x".into()));
+        }
+        assert_eq!(outbox.closing(), None);
+        outbox.send(Outgoing::Text("x".into()));
+        assert_eq!(outbox.closing(), Some(Close::SLOW));
+        assert_eq!(outbox.waiting(), (0, 0));
+    }
+
+    #[test]
+    fn taking_gives_room_back() {
+        let outbox = Outbox::default();
+        let waiting = Arc::new(AtomicUsize::new(3));
+        outbox.send(Outgoing::Binary(Bytes::from_static(b"abc"), waiting.clone()));
+        outbox.close(Close::REPLACED);
+        outbox.send(Outgoing::Text("too late".into()));
+        assert!(matches!(outbox.take(), Some(Outgoing::Binary(..))));
+        assert_eq!((waiting.load(Ordering::Relaxed), outbox.waiting()), (0, (0, 0)));
+        assert!(outbox.take().is_none());
+    }
+}

@@ -1,0 +1,148 @@
+//! Password and token hashes. New passwords get argon2id; hashes in the older pbkdf2 format still verify.
+
+use std::sync::Arc;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use base::limits;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use protocol::error::Error;
+use protocol::sys::token::Kind;
+use sha2::{Digest, Sha256, Sha512};
+use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
+
+/// A hash that no password has: what is compared against when there is no such user, so that it takes as long.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSnlJbWzMZ5t1ZGW6yLnmWHjXN4zg5m4bL4C3Qj4";
+
+/// Hashes passwords off the async threads, a few at a time.
+#[derive(Clone)]
+pub(crate) struct Passwords {
+    running: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+}
+
+impl Passwords {
+    pub(crate) fn new() -> Passwords {
+        Passwords {
+            running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)),
+            waiting: Arc::new(Semaphore::new(limits::PASSWORD_QUEUE_MAX)),
+        }
+    }
+
+    /// The hash to keep for a new password.
+    pub(crate) async fn hash(&self, password: &str) -> Result<String, Error> {
+        let password = password.to_string();
+        self.off_thread(move || {
+            let hash: PasswordHash = Argon2::default().hash_password(password.as_bytes()).map_err(failed)?;
+            Ok(hash.to_string())
+        })
+        .await
+    }
+
+    /// Whether a password fits a hash. Takes as long when there is none.
+    pub(crate) async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool, Error> {
+        let (password, hash) = (password.to_string(), hash.unwrap_or(NOBODY).to_string());
+        self.off_thread(move || Ok(verify(&password, &hash))).await
+    }
+
+    async fn off_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let busy = |_| Error::too_busy("too many logins at once");
+        let _waiting = self.waiting.try_acquire().map_err(busy)?;
+        let _running = self.running.acquire().await.map_err(failed)?;
+        tokio::task::spawn_blocking(work).await.map_err(failed)?
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    tracing::error!(%error, "a password could not be hashed");
+    Error::internal("a password could not be hashed")
+}
+
+/// Whether a stored hash means that there is no password.
+pub(crate) fn is_unset(hash: &str) -> bool {
+    matches!(hash, "" | "!" | "*")
+}
+
+fn verify(password: &str, hash: &str) -> bool {
+    if hash.starts_with("$argon2") {
+        let parsed = PasswordHash::new(hash);
+        return parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok());
+    }
+    verify_pbkdf2(password, hash).unwrap_or(false)
+}
+
+/// `$pbkdf2-sha512$<iterations>$<salt>$<hash>`, both in base 64 with padding.
+fn verify_pbkdf2(password: &str, hash: &str) -> Option<bool> {
+    let mut parts = hash.strip_prefix("$pbkdf2-sha512$")?.split('$');
+    let iterations: u32 = parts.next()?.parse().ok().filter(|n| (1..=10_000_000).contains(n))?;
+    let salt = STANDARD.decode(parts.next()?).ok()?;
+    let wanted = STANDARD.decode(parts.next()?).ok().filter(|wanted| wanted.len() == 64)?;
+    if parts.next().is_some() {
+        return None;
+    }
+    let mut found = [0u8; 64];
+    pbkdf2::pbkdf2_hmac::<Sha512>(password.as_bytes(), &salt, iterations, &mut found);
+    Some(found.ct_eq(&wanted).into())
+}
+
+/// A fresh raw token of a kind.
+pub(crate) fn new_token(kind: Kind) -> String {
+    format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(base::random::bytes::<24>()))
+}
+
+/// What is kept of a raw token.
+pub(crate) fn token_hash(raw: &str) -> String {
+    let digest = Sha256::digest(raw.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("$token-sha256${hex}")
+}
+
+/// The part of a raw token that people see.
+pub(crate) fn token_prefix(raw: &str) -> String {
+    raw.chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_new_hash_is_argon2id_and_verifies() {
+        let passwords = Passwords::new();
+        let hash = passwords.hash("correct horse").await.unwrap();
+        assert!(hash.starts_with("$argon2id$"));
+        assert!(passwords.verify("correct horse", Some(&hash)).await.unwrap());
+        assert!(!passwords.verify("wrong horse", Some(&hash)).await.unwrap());
+        assert!(!passwords.verify("anything", None).await.unwrap());
+    }
+
+    #[test]
+    fn nobody_has_a_hash_that_can_be_computed() {
+        assert!(PasswordHash::new(NOBODY).is_ok());
+    }
+
+    #[test]
+    fn the_older_format_verifies() {
+        let mut out = [0u8; 64];
+        pbkdf2::pbkdf2_hmac::<Sha512>(b"secret-1", b"0123456789abcdef", 1_000, &mut out);
+        let hash =
+            format!("$pbkdf2-sha512$1000${}${}", STANDARD.encode(b"0123456789abcdef"), STANDARD.encode(out));
+        assert!(verify("secret-1", &hash) && !verify("secret-2", &hash));
+        for bad in ["", "!", "*", "$pbkdf2-sha512$", "$pbkdf2-sha512$x$y$z", "$pbkdf2-sha512$0$AA==$AA==", "plain"] {
+            assert!(!verify("", bad) && !verify(bad, bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tokens_look_as_documented() {
+        let raw = new_token(Kind::Node);
+        assert!(raw.starts_with("gsv_node_") && raw.len() == 9 + 32);
+        assert!(token_hash(&raw).starts_with("$token-sha256$") && token_hash(&raw).len() == 14 + 64);
+        assert_eq!(token_prefix(&raw).len(), 16);
+    }
+}

@@ -1,0 +1,80 @@
+//! What arrives on a socket: parsed, gated, and handed on.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use base::limits;
+use bytes::Bytes;
+use protocol::error::Error;
+use protocol::frame::{self, Frame, Request, UNKNOWN_ID};
+use protocol::identity::Role;
+use protocol::signal::ExecStatus;
+
+use crate::caller::Ticket;
+use crate::connections::Connection;
+use crate::metrics::UNKNOWN_CALL;
+use crate::{Kernel, access, calls, dispatch, routes, sessions, transfers};
+
+impl Kernel {
+    /// One text message.
+    pub fn receive_text(self: &Arc<Self>, connection: &Arc<Connection>, text: &str) {
+        match frame::parse(text) {
+            Ok(Frame::Request(request)) => self.receive_request(connection, &request),
+            Ok(Frame::Response(response)) => routes::answered(self, connection, &response),
+            Ok(Frame::Signal(signal)) => self.receive_signal(connection, &signal),
+            Err(invalid) => {
+                self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
+                connection.send(frame::failure(&invalid.id, &invalid.error));
+            }
+        }
+    }
+
+    /// One binary message: a piece of a file transfer.
+    pub fn receive_binary(self: &Arc<Self>, connection: &Arc<Connection>, message: Bytes) {
+        if connection.login().is_some() {
+            transfers::pass(self, connection, message);
+        }
+    }
+
+    /// A message that was too large to be read.
+    pub fn receive_too_large(self: &Arc<Self>, connection: &Arc<Connection>) {
+        self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
+        connection.send(frame::failure(UNKNOWN_ID, &Error::too_large(limits::FRAME_BYTES_MAX)));
+    }
+
+    /// The gate, in the documented order: already connected, setup, not connected, then access.
+    fn receive_request(self: &Arc<Self>, connection: &Arc<Connection>, request: &Request<'_>) {
+        let known = protocol::spec(&request.call).map_or(UNKNOWN_CALL, |spec| spec.name);
+        let ticket = Ticket::for_connection(&self.metrics, connection, &request.id, known);
+        let login = connection.login();
+        match (request.call.as_ref(), login) {
+            ("sys.connect", _) => calls::sys::connect::begin(self, connection, ticket, request.args),
+            ("sys.setup" | "sys.setup.assist", Some(_)) => ticket.fail(Error::already_connected()),
+            ("sys.setup" | "sys.setup.assist", None) if !self.in_setup_mode() => {
+                ticket.fail(Error::already_initialized());
+            }
+            ("sys.setup", None) => calls::sys::setup::begin(self, ticket, request.args),
+            ("sys.setup.assist", None) => ticket.fail(Error::not_implemented(&request.call)),
+            (_, None) if self.in_setup_mode() => ticket.fail(Error::setup_required()),
+            (_, None) => ticket.fail(Error::not_connected()),
+            (name, Some(login)) => {
+                let caller = access::caller(self, connection, login);
+                match access::check(&caller, name) {
+                    Ok(spec) => dispatch::dispatch(self, caller, ticket, spec, request.args),
+                    Err(error) => ticket.fail(error),
+                }
+            }
+        }
+    }
+
+    /// Drivers tell how their commands stand; everything else is ignored.
+    fn receive_signal(self: &Arc<Self>, connection: &Arc<Connection>, signal: &frame::Signal<'_>) {
+        let Some(login) = connection.login().filter(|login| login.role == Role::Driver) else { return };
+        let Some(device_id) = login.device_id() else { return };
+        if signal.signal == "exec.status"
+            && let Ok(event) = serde_json::from_str::<ExecStatus>(signal.payload)
+        {
+            sessions::told(self, device_id, event);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Calls sent to devices. A route lives with the device's socket, so only that socket can answer it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use base::limits;
+use protocol::error::Error;
+use protocol::frame::{self, Response};
+use protocol::ids::{DeviceId, Pid};
+use store::routes::RouteRow;
+
+use crate::Kernel;
+use crate::caller::{Origin, Ticket};
+use crate::connections::Connection;
+use crate::sessions::{self, ShellLeg};
+use crate::transfers;
+
+/// The routes of one driver's socket.
+#[derive(Default)]
+pub(crate) struct RouteTable {
+    open: HashMap<u64, Route>,
+    closed: bool,
+}
+
+/// One call under way.
+pub(crate) struct Route {
+    ticket: Ticket,
+    device_id: DeviceId,
+    deadline: Instant,
+    leg: Leg,
+    /// The id of its row, for calls of processes.
+    row: Option<String>,
+}
+
+/// What must be done with the answer besides passing it on.
+pub(crate) enum Leg {
+    /// Nothing.
+    Plain,
+    /// Shell sessions are recorded and their ids exchanged.
+    Shell(ShellLeg),
+    /// The transfer begins, or is forgotten.
+    Transfer(u32),
+}
+
+/// A call that is ready to be sent.
+pub(crate) struct Departure {
+    pub(crate) ticket: Ticket,
+    pub(crate) origin: Origin,
+    pub(crate) device_id: DeviceId,
+    pub(crate) args: String,
+    pub(crate) leg: Leg,
+}
+
+/// Sends a call to a device. The row of a process's call is written first.
+pub(crate) fn open(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure) {
+    match departure.origin.clone() {
+        Origin::Connection(_) => send(kernel, driver, departure, None),
+        Origin::Process(pid) => {
+            let (kernel, driver) = (kernel.clone(), driver.clone());
+            crate::tasks::run(async move { send_durably(&kernel, &driver, departure, pid).await });
+        }
+    }
+}
+
+async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, pid: Pid) {
+    let now_ms = kernel.clock.now_ms();
+    let row = RouteRow {
+        route_id: base::random::tagged("rt_"),
+        call: departure.ticket.call.to_string(),
+        pid,
+        request_id: departure.ticket.id.clone(),
+        device_id: departure.device_id.clone(),
+        created_at: now_ms,
+        expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
+    };
+    let route_id = row.route_id.clone();
+    match kernel.store.route_open(row).await {
+        Ok(()) => send(kernel, driver, departure, Some(route_id)),
+        Err(error) => departure.ticket.fail(crate::store_error(error)),
+    }
+}
+
+fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<String>) {
+    let Departure { ticket, device_id, args, leg, .. } = departure;
+    let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
+    let text = frame::request(&format!("{number:x}"), ticket.call, &args);
+    let deadline = Instant::now() + kernel.settings.route_timeout();
+    let route = Route { ticket, device_id, deadline, leg, row };
+    let refused = {
+        let mut table = lock(driver);
+        if table.closed {
+            Some((Error::device_disconnected(&route.device_id.0), route))
+        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX {
+            Some((Error::too_busy("the device has too many calls open"), route))
+        } else {
+            table.open.insert(number, route);
+            None
+        }
+    };
+    match refused {
+        Some((error, route)) => finish(kernel, route, Err(error)),
+        None => send_when_settled(driver, text),
+    }
+}
+
+/// Drivers that do not name their instance lose requests that arrive right behind the connect answer.
+fn send_when_settled(driver: &Arc<Connection>, text: String) {
+    let settled = driver.settled_in();
+    if settled.is_zero() {
+        return driver.send(text);
+    }
+    let driver = driver.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(settled).await;
+        driver.send(text);
+    });
+}
+
+/// A driver answered. Answers to routes this socket does not have are dropped.
+pub(crate) fn answered(kernel: &Arc<Kernel>, driver: &Arc<Connection>, response: &Response<'_>) {
+    let number = u64::from_str_radix(&response.id, 16).ok();
+    let Some(route) = number.and_then(|number| lock(driver).open.remove(&number)) else {
+        kernel.metrics.late_answers.fetch_add(1, Ordering::Relaxed);
+        return;
+    };
+    if !response.ok {
+        return finish(kernel, route, Err(driver_error(response)));
+    }
+    match route.leg {
+        Leg::Plain => finish(kernel, route, Ok(response.data)),
+        Leg::Transfer(id) => {
+            transfers::opened(kernel, id, response.data);
+            finish(kernel, route, Ok(response.data));
+        }
+        Leg::Shell(_) => sessions::answered(kernel, route, response.data.unwrap_or("null")),
+    }
+}
+
+/// Shipped drivers use -1 for anything; it says no more than 500.
+fn driver_error(response: &Response<'_>) -> Error {
+    let mut error = response.to_error();
+    if error.code == -1 {
+        error.code = if error.message.starts_with("Unknown shell session") { 404 } else { 500 };
+    }
+    error
+}
+
+/// Ends a route: its row goes first, so that a process gets each answer once.
+pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Option<&str>, Error>) {
+    if let (Leg::Transfer(id), Err(_)) = (&route.leg, &result) {
+        transfers::forget(kernel, *id);
+    }
+    let result = match (&route.leg, result) {
+        (Leg::Shell(leg), Err(error)) => Err(leg.rename_error(error)),
+        (_, result) => result,
+    };
+    let Some(row) = route.row else { return settle(route.ticket, result) };
+    let (kernel, ticket, result) = (kernel.clone(), route.ticket, result.map(|data| data.map(str::to_string)));
+    crate::tasks::run(async move {
+        match kernel.store.route_close(&row).await {
+            Ok(true) => settle(ticket, result.as_ref().map(Option::as_deref).map_err(Error::clone)),
+            Ok(false) => tracing::debug!(row, "a route was closed twice"),
+            Err(error) => ticket.fail(crate::store_error(error)),
+        }
+    });
+}
+
+fn settle(ticket: Ticket, result: Result<Option<&str>, Error>) {
+    match result {
+        Ok(data) => ticket.relay(data),
+        Err(error) => ticket.fail(error),
+    }
+}
+
+/// The driver's socket is gone: every call under way there has failed.
+pub(crate) fn fail_all(kernel: &Arc<Kernel>, driver: &Connection) {
+    let routes = {
+        let mut table = lock(driver);
+        table.closed = true;
+        std::mem::take(&mut table.open)
+    };
+    for route in routes.into_values() {
+        let error = Error::device_disconnected(&route.device_id.0);
+        finish(kernel, route, Err(error));
+    }
+}
+
+/// The same driver program came back on a new socket: it may still answer what it was asked on the old one.
+pub(crate) fn move_all(old: &Connection, new: &Connection) {
+    let routes = {
+        let mut table = lock(old);
+        table.closed = true;
+        std::mem::take(&mut table.open)
+    };
+    lock(new).open.extend(routes);
+}
+
+/// Ends the routes of a driver that took too long.
+pub(crate) fn expire(kernel: &Arc<Kernel>, driver: &Connection, now: Instant) {
+    let late: Vec<Route> =
+        lock(driver).open.extract_if(|_, route| route.deadline <= now).map(|(_, route)| route).collect();
+    for route in late {
+        let error = Error::route_timeout(route.ticket.call, &route.device_id.0);
+        finish(kernel, route, Err(error));
+    }
+}
+
+/// How many calls a driver has open.
+pub(crate) fn count(driver: &Connection) -> usize {
+    lock(driver).open.len()
+}
+
+impl Route {
+    /// What to do with a shell answer.
+    pub(crate) fn shell_leg(&self) -> Option<&ShellLeg> {
+        match &self.leg {
+            Leg::Shell(leg) => Some(leg),
+            _ => None,
+        }
+    }
+
+    /// Where the call was sent.
+    pub(crate) fn device_id(&self) -> &DeviceId {
+        &self.device_id
+    }
+}
+
+fn lock(driver: &Connection) -> std::sync::MutexGuard<'_, RouteTable> {
+    driver.routes.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// How long from now a driver still needs before its first request.
+pub(crate) fn settle_time(instance_known: bool, since_login: Duration) -> Duration {
+    if instance_known { Duration::ZERO } else { limits::DRIVER_SETTLE.saturating_sub(since_login) }
+}

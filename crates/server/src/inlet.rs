@@ -1,0 +1,275 @@
+//! A filter below the WebSocket library: swallows single frames above the size limit and puts a small marker
+//! message in their place, so that the socket can answer 413 and live on.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Longest frame head: two bytes, eight of length, four of mask.
+const HEAD_BYTES_MAX: usize = 14;
+/// Read at a time while frames must be copied.
+const COPY_BYTES: usize = 4 * 1024;
+
+/// A socket whose oversized messages are replaced.
+pub(crate) struct Inlet<S> {
+    inner: S,
+    filter: Filter,
+    ready: Vec<u8>,
+    served: usize,
+    written: u64,
+}
+
+impl<S> Inlet<S> {
+    /// Wraps a socket; `early` is what was read from it already.
+    pub(crate) fn new(inner: S, limit_bytes: usize, marker: String, early: &[u8]) -> Inlet<S> {
+        let mut filter = Filter { limit: limit_bytes as u64, marker, state: State::default() };
+        let mut ready = Vec::new();
+        filter.copy(early, &mut ready);
+        Inlet { inner, filter, ready, served: 0, written: 0 }
+    }
+
+    /// Bytes written so far; a writer that gets nowhere does not change it.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn serve_ready(&mut self, buf: &mut ReadBuf<'_>) -> bool {
+        if self.ready.is_empty() {
+            return false;
+        }
+        let count = buf.remaining().min(self.ready.len() - self.served);
+        buf.put_slice(&self.ready[self.served..self.served + count]);
+        self.served += count;
+        if self.served == self.ready.len() {
+            self.ready = Vec::new();
+            self.served = 0;
+        }
+        true
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if this.serve_ready(buf) || buf.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+            if this.filter.state.is_plain() {
+                let start = buf.filled().len();
+                ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+                let fresh = &buf.filled()[start..];
+                if fresh.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+                let before = this.filter.state.clone();
+                if this.filter.passes(fresh) {
+                    return Poll::Ready(Ok(()));
+                }
+                this.filter.state = before;
+                this.filter.copy(fresh, &mut this.ready);
+                buf.set_filled(start);
+            } else {
+                let mut bytes = [0u8; COPY_BYTES];
+                let mut part = ReadBuf::new(&mut bytes);
+                ready!(Pin::new(&mut this.inner).poll_read(cx, &mut part))?;
+                if part.filled().is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+                this.filter.copy(part.filled(), &mut this.ready);
+            }
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Inlet<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.inner).poll_write(cx, buf))?;
+        self.written += count as u64;
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.inner).poll_write_vectored(cx, bufs))?;
+        self.written += count as u64;
+        Poll::Ready(Ok(count))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+struct Filter {
+    limit: u64,
+    marker: String,
+    state: State,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    /// Bytes of a head that is not complete yet.
+    head: Vec<u8>,
+    /// Payload bytes still to come of the current frame.
+    left: u64,
+    /// Whether that payload is swallowed.
+    skip: bool,
+}
+
+impl State {
+    /// Nothing is held back and nothing is being swallowed.
+    fn is_plain(&self) -> bool {
+        self.head.is_empty() && !self.skip
+    }
+}
+
+impl Filter {
+    /// Whether all of the input can be passed on as it is; moves the state past it if so.
+    fn passes(&mut self, input: &[u8]) -> bool {
+        let mut at = 0;
+        while at < input.len() {
+            if self.state.left > 0 {
+                let count = self.state.left.min((input.len() - at) as u64);
+                self.state.left -= count;
+                at += count as usize;
+                continue;
+            }
+            let Some(head) = Head::parse(&input[at..]) else { return false };
+            if head.is_oversized(self.limit) {
+                return false;
+            }
+            self.state.left = head.payload;
+            at += head.length;
+        }
+        true
+    }
+
+    /// Copies what passes, holding back incomplete heads and swallowing oversized frames.
+    fn copy(&mut self, mut input: &[u8], out: &mut Vec<u8>) {
+        while !input.is_empty() {
+            if self.state.left > 0 {
+                let count = self.state.left.min(input.len() as u64) as usize;
+                if !self.state.skip {
+                    out.extend_from_slice(&input[..count]);
+                }
+                self.state.left -= count as u64;
+                self.state.skip &= self.state.left > 0;
+                input = &input[count..];
+                continue;
+            }
+            self.state.head.push(input[0]);
+            input = &input[1..];
+            if let Some(head) = Head::parse(&self.state.head) {
+                self.state.left = head.payload;
+                if head.is_oversized(self.limit) {
+                    self.state.skip = true;
+                    put_marker(&self.marker, out);
+                } else {
+                    out.extend_from_slice(&self.state.head);
+                }
+                self.state.head = Vec::new();
+            }
+            debug_assert!(self.state.head.len() < HEAD_BYTES_MAX, "a head is complete by now");
+        }
+    }
+}
+
+/// A masked text frame, with a mask of zeros.
+fn put_marker(marker: &str, out: &mut Vec<u8>) {
+    debug_assert!(marker.len() < 126, "the marker fits a short frame");
+    out.extend_from_slice(&[0x81, 0x80 | marker.len() as u8, 0, 0, 0, 0]);
+    out.extend_from_slice(marker.as_bytes());
+}
+
+struct Head {
+    length: usize,
+    payload: u64,
+    whole_message: bool,
+}
+
+impl Head {
+    /// `None` while bytes are missing.
+    fn parse(bytes: &[u8]) -> Option<Head> {
+        let (first, second) = (*bytes.first()?, *bytes.get(1)?);
+        let (size, payload) = match second & 0x7f {
+            126 => (4, u64::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?))),
+            127 => (10, u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?)),
+            short => (2, u64::from(short)),
+        };
+        let length = size + if second & 0x80 != 0 { 4 } else { 0 };
+        bytes.get(..length)?;
+        // A final text or binary frame is a message of its own; pieces of a message are left to the library.
+        Some(Head { length, payload, whole_message: matches!(first, 0x81 | 0x82) })
+    }
+
+    fn is_oversized(&self, limit: u64) -> bool {
+        self.whole_message && self.payload > limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
+        let mut out = vec![opcode];
+        match payload.len() {
+            short @ 0..=125 => out.push(0x80 | short as u8),
+            long => {
+                out.push(0x80 | 126);
+                out.extend_from_slice(&(long as u16).to_be_bytes());
+            }
+        }
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(payload);
+        out
+    }
+
+    async fn through(input: Vec<u8>, cut: usize) -> Vec<u8> {
+        let (mut sender, receiver) = tokio::io::duplex(cut);
+        let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+        let sending = tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            sender.write_all(&input).await.unwrap();
+        });
+        let mut out = Vec::new();
+        inlet.read_to_end(&mut out).await.unwrap();
+        sending.await.unwrap();
+        out
+    }
+
+    #[tokio::test]
+    async fn oversized_messages_become_the_marker_however_the_bytes_are_cut() {
+        let mut input = frame(0x81, b"one");
+        input.extend(frame(0x81, &[b'x'; 400]));
+        input.extend(frame(0x82, &[b'y'; 300]));
+        input.extend(frame(0x01, &[b'z'; 350]));
+        input.extend(frame(0x82, &[b'w'; 301]));
+        input.extend(frame(0x89, b""));
+        let mut wanted = frame(0x81, b"one");
+        wanted.extend(frame(0x81, b"MARK"));
+        wanted.extend(frame(0x82, &[b'y'; 300]));
+        wanted.extend(frame(0x01, &[b'z'; 350]));
+        wanted.extend(frame(0x81, b"MARK"));
+        wanted.extend(frame(0x89, b""));
+        for cut in [1, 2, 3, 5, 7, 64, 300, 4_096] {
+            assert_eq!(through(input.clone(), cut).await, wanted, "cut at {cut}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `GET /ws`: the upgrade, and one task per socket that moves messages between it and the kernel.
+
+use std::future::{Future, poll_fn};
+use std::net::{IpAddr, Ipv4Addr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base::limits;
+use base64::Engine;
+use futures_util::{Sink, Stream};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use kernel::{Close, Connection, Kernel, Outgoing};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+use tokio_websockets::{CloseCode, Config, Limits, Message, ServerBuilder, WebSocketStream};
+
+use crate::http::{Peer, not_found};
+use crate::inlet::Inlet;
+
+/// Messages read before those that wait are written, so that neither side starves.
+const READS_AT_ONCE: usize = 64;
+/// Bytes gathered before they are handed to the machine.
+const FLUSH_BYTES: usize = 64 * 1024;
+
+/// Answers the upgrade request. Browsers must come from a page of this very host; programs send no origin.
+pub(crate) async fn upgrade(State(kernel): State<Arc<Kernel>>, mut request: Request<Body>) -> Response {
+    let headers = request.headers();
+    let Some(accept) = accept_key(request.method(), headers) else { return not_found().await };
+    if !is_same_origin(headers) {
+        return (StatusCode::FORBIDDEN, "This origin may not connect").into_response();
+    }
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else { return not_found().await };
+    tokio::spawn(run(kernel, upgrade, peer));
+    let headers = [
+        (header::CONNECTION, "Upgrade".to_string()),
+        (header::UPGRADE, "websocket".to_string()),
+        (header::SEC_WEBSOCKET_ACCEPT, accept),
+    ];
+    (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
+}
+
+fn accept_key(method: &Method, headers: &HeaderMap) -> Option<String> {
+    let text = |name: header::HeaderName| headers.get(name)?.to_str().ok();
+    let upgrades = text(header::UPGRADE)?.eq_ignore_ascii_case("websocket");
+    let version = text(header::SEC_WEBSOCKET_VERSION)? == "13";
+    let key = text(header::SEC_WEBSOCKET_KEY)?;
+    if method != Method::GET || !upgrades || !version {
+        return None;
+    }
+    let mut digest = sha1_smol::Sha1::new();
+    digest.update(key.as_bytes());
+    digest.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    Some(base64::engine::general_purpose::STANDARD.encode(digest.digest().bytes()))
+}
+
+fn is_same_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    origin.zip(host).is_some_and(|((_, origin), host)| origin.eq_ignore_ascii_case(host))
+}
+
+async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
+    let Ok(upgraded) = upgrade.await else { return };
+    let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+    let marker = base::random::tagged("oversized_");
+    let inlet =
+        Inlet::new(parts.io.into_inner(), limits::FRAME_BYTES_MAX, marker.clone(), &parts.read_buf);
+    let config = Config::default().frame_size(limits::FRAGMENT_BYTES_MAX).flush_threshold(FLUSH_BYTES);
+    let sizes = Limits::default().max_payload_len(Some(limits::FRAME_BYTES_MAX));
+    let stream = ServerBuilder::new().config(config).limits(sizes).serve(inlet);
+    let connection = kernel.opened(peer);
+    let mut socket =
+        Socket { stream, kernel, connection, marker, unsent: false, stall: None, farewell: None };
+    poll_fn(|cx| socket.poll(cx)).await;
+}
+
+struct Socket {
+    stream: WebSocketStream<Inlet<TcpStream>>,
+    kernel: Arc<Kernel>,
+    connection: Arc<Connection>,
+    marker: String,
+    /// Messages were handed to the library and not flushed yet.
+    unsent: bool,
+    /// Runs while the other side takes nothing: when it began, measured in bytes written, and when it ends.
+    stall: Option<(u64, Pin<Box<Sleep>>)>,
+    /// Runs once the close frame was sent.
+    farewell: Option<Pin<Box<Sleep>>>,
+}
+
+/// Whatever ends the task, the kernel hears of it.
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.kernel.closed(&self.connection);
+    }
+}
+
+/// How far reading got.
+enum Reading {
+    /// Nothing more for now.
+    Waiting,
+    /// The kernel must catch up first.
+    Blocked,
+    /// There may be more at once.
+    More,
+    /// The socket is closed.
+    Ended,
+}
+
+impl Socket {
+    /// Ready when the socket is done with.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.connection.outbox.register(cx.waker());
+        let reading = self.read(cx);
+        if matches!(reading, Reading::Ended) || self.write(cx).is_err() {
+            return Poll::Ready(());
+        }
+        if let Some(farewell) = &mut self.farewell {
+            ready!(farewell.as_mut().poll(cx));
+            return Poll::Ready(());
+        }
+        let go_on = match reading {
+            Reading::More => true,
+            Reading::Blocked => self.connection.may_read(),
+            Reading::Waiting | Reading::Ended => false,
+        };
+        if go_on {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> Reading {
+        for _ in 0..READS_AT_ONCE {
+            if self.farewell.is_none() && !self.connection.may_read() {
+                return Reading::Blocked;
+            }
+            match Pin::new(&mut self.stream).poll_next(cx) {
+                Poll::Pending => return Reading::Waiting,
+                Poll::Ready(None) => return Reading::Ended,
+                Poll::Ready(Some(Ok(message))) if self.farewell.is_none() => self.take(message),
+                Poll::Ready(Some(Ok(_))) => {}
+                // The library answers with a close frame where it can, and says `None` next.
+                Poll::Ready(Some(Err(error))) => tracing::debug!(%error, "a socket failed"),
+            }
+        }
+        Reading::More
+    }
+
+    fn take(&mut self, message: Message) {
+        self.connection.heard();
+        if let Some(text) = message.as_text() {
+            if text == self.marker {
+                self.kernel.receive_too_large(&self.connection);
+            } else {
+                self.kernel.receive_text(&self.connection, text);
+            }
+        } else if message.is_binary() {
+            self.kernel.receive_binary(&self.connection, message.into_payload().into());
+        }
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
+        while Pin::new(&mut self.stream).poll_ready(cx)?.is_ready() {
+            let message = match self.connection.outbox.take() {
+                Some(Outgoing::Text(text)) => Message::text(text),
+                Some(Outgoing::Binary(bytes, _)) => Message::binary(bytes),
+                Some(Outgoing::Ping) => Message::ping("gsv"),
+                None => match self.connection.outbox.closing().filter(|_| self.farewell.is_none()) {
+                    None => break,
+                    Some(close) => {
+                        self.farewell = Some(Box::pin(tokio::time::sleep(limits::CLOSE_TIMEOUT)));
+                        close_message(close)
+                    }
+                },
+            };
+            Pin::new(&mut self.stream).start_send(message)?;
+            self.unsent = true;
+        }
+        if self.unsent && Pin::new(&mut self.stream).poll_flush(cx)?.is_ready() {
+            self.unsent = false;
+        }
+        if self.unsent { self.watch_stall(cx) } else { Ok(self.stall = None) }
+    }
+
+    /// Fails once the other side has taken nothing for too long.
+    fn watch_stall(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
+        let written = self.stream.get_ref().written();
+        let (mark, sleep) = self
+            .stall
+            .get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::SEND_TIMEOUT))));
+        if *mark != written {
+            *mark = written;
+            sleep.as_mut().reset(tokio::time::Instant::now() + limits::SEND_TIMEOUT);
+        }
+        match sleep.as_mut().poll(cx) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(()) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+        }
+    }
+}
+
+fn close_message(close: Close) -> Message {
+    Message::close(CloseCode::try_from(close.code).ok(), close.reason)
+}

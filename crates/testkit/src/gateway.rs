@@ -1,0 +1,172 @@
+//! A gateway inside the test's own process, on a free port and a directory of its own.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use base::shutdown::Trigger;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::peer::Peer;
+
+/// The first user's name.
+pub const USER: &str = "alice";
+/// The first user's password.
+pub const PASSWORD: &str = "alice-password";
+/// Root's password.
+pub const ROOT_PASSWORD: &str = "root-password";
+/// The device that setup made a token for.
+pub const DEVICE: &str = "laptop";
+
+/// A running gateway. Dropped, it stops and its directory goes.
+pub struct Gateway {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The token of [`DEVICE`], once set up.
+    pub node_token: String,
+    directory: Directory,
+    trigger: Trigger,
+    running: Option<JoinHandle<Result<(), server::Error>>>,
+}
+
+enum Directory {
+    Own(tempfile::TempDir),
+    Given(PathBuf),
+}
+
+impl Gateway {
+    /// A fresh one, in setup mode.
+    pub async fn fresh() -> Gateway {
+        let own = tempfile::tempdir().expect("a temporary directory");
+        Gateway::launch(Directory::Own(own), "127.0.0.1:0").await
+    }
+
+    /// On a directory that outlives it.
+    pub async fn at(directory: &Path, listen: &str) -> Gateway {
+        Gateway::launch(Directory::Given(directory.to_path_buf()), listen).await
+    }
+
+    /// One with root, [`USER`] and a token for [`DEVICE`].
+    pub async fn set_up() -> Gateway {
+        let mut gateway = Gateway::fresh().await;
+        gateway.setup().await;
+        gateway
+    }
+
+    async fn launch(directory: Directory, listen: &str) -> Gateway {
+        let (trigger, shutdown) = base::shutdown::channel();
+        let options = server::Options {
+            listen: listen.to_string(),
+            data: directory.path().to_path_buf(),
+            store_url: None,
+            version: "test".to_string(),
+        };
+        let (told, ready) = oneshot::channel();
+        let running = tokio::spawn(server::serve(options, shutdown, move |ready| {
+            told.send(ready).expect("the test waits for it");
+        }));
+        let address = match ready.await {
+            Ok(ready) => ready.address,
+            Err(_) => panic!("the gateway did not start: {:?}", running.await),
+        };
+        Gateway { address, node_token: String::new(), directory, trigger, running: Some(running) }
+    }
+
+    /// Sends `sys.setup`.
+    pub async fn setup(&mut self) -> Value {
+        let args = json!({
+            "username": USER, "password": PASSWORD, "rootPassword": ROOT_PASSWORD, "node": { "deviceId": DEVICE },
+        });
+        let done = self.peer().await.call("sys.setup", args).await.expect("setup works");
+        self.node_token = done["nodeToken"]["token"].as_str().expect("a token").to_string();
+        done
+    }
+
+    /// The address for clients.
+    pub fn url(&self) -> String {
+        format!("ws://{}/ws", self.address)
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A socket that has not logged in.
+    pub async fn peer(&self) -> Peer {
+        Peer::open(&self.url()).await
+    }
+
+    /// A socket of the first user.
+    pub async fn user(&self) -> Peer {
+        self.login(USER, PASSWORD).await
+    }
+
+    /// A socket of root.
+    pub async fn root(&self) -> Peer {
+        self.login("root", ROOT_PASSWORD).await
+    }
+
+    /// A socket that logged in with a password.
+    pub async fn login(&self, username: &str, password: &str) -> Peer {
+        let mut peer = self.peer().await;
+        let auth = json!({ "username": username, "password": password });
+        peer.connect("user", &base::random::uuid(), json!({ "auth": auth })).await.expect("login works");
+        peer
+    }
+
+    /// A socket that logged in with a token of the given role.
+    pub async fn login_token(&self, role: &str, username: &str, token: &str) -> Peer {
+        let mut peer = self.peer().await;
+        let auth = json!({ "username": username, "token": token });
+        peer.connect(role, &base::random::uuid(), json!({ "auth": auth })).await.expect("login works");
+        peer
+    }
+
+    /// Root adds a user; returns a socket of it.
+    pub async fn add_user(&self, username: &str) -> Peer {
+        let args = json!({ "username": username, "password": PASSWORD });
+        self.root().await.call("sys.user.create", args).await.expect("root adds a user");
+        self.login(username, PASSWORD).await
+    }
+
+    /// A driver of [`DEVICE`].
+    pub async fn driver(&self) -> Peer {
+        let mut peer = self.peer().await;
+        peer.connect("driver", DEVICE, self.driver_args("test-instance")).await.expect("the driver connects");
+        peer
+    }
+
+    /// What a driver of [`DEVICE`] says besides who it is.
+    pub fn driver_args(&self, instance: &str) -> Value {
+        json!({
+            "auth": { "username": USER, "token": self.node_token },
+            "driver": { "implements": ["fs.*", "shell.exec"], "instance": instance },
+        })
+    }
+
+    /// Stops it and waits until it is gone.
+    pub async fn stop(mut self) -> PathBuf {
+        self.trigger.stop();
+        if let Some(running) = self.running.take() {
+            running.await.expect("the gateway does not panic").expect("the gateway stops cleanly");
+        }
+        self.directory.path().to_path_buf()
+    }
+}
+
+impl Directory {
+    fn path(&self) -> &Path {
+        match self {
+            Directory::Own(own) => own.path(),
+            Directory::Given(given) => given,
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.trigger.stop();
+    }
+}

@@ -1,7 +1,8 @@
 //! A gateway inside the test's own process, on a free port and a directory of its own.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use base::shutdown::Trigger;
 use serde_json::{Value, json};
@@ -25,26 +26,16 @@ pub struct Gateway {
     pub address: SocketAddr,
     /// The token of [`DEVICE`], once set up.
     pub node_token: String,
-    directory: Directory,
+    directory: Arc<tempfile::TempDir>,
     trigger: Trigger,
     running: Option<JoinHandle<Result<(), server::Error>>>,
-}
-
-enum Directory {
-    Own(tempfile::TempDir),
-    Given(PathBuf),
 }
 
 impl Gateway {
     /// A fresh one, in setup mode.
     pub async fn fresh() -> Gateway {
         let own = tempfile::tempdir().expect("a temporary directory");
-        Gateway::launch(Directory::Own(own), "127.0.0.1:0").await
-    }
-
-    /// On a directory that outlives it.
-    pub async fn at(directory: &Path, listen: &str) -> Gateway {
-        Gateway::launch(Directory::Given(directory.to_path_buf()), listen).await
+        Gateway::launch(Arc::new(own), "127.0.0.1:0").await
     }
 
     /// One with root, [`USER`] and a token for [`DEVICE`].
@@ -54,7 +45,7 @@ impl Gateway {
         gateway
     }
 
-    async fn launch(directory: Directory, listen: &str) -> Gateway {
+    async fn launch(directory: Arc<tempfile::TempDir>, listen: &str) -> Gateway {
         let (trigger, shutdown) = base::shutdown::channel();
         let options = server::Options {
             listen: listen.to_string(),
@@ -147,20 +138,22 @@ impl Gateway {
     }
 
     /// Stops it and waits until it is gone.
-    pub async fn stop(mut self) -> PathBuf {
+    pub async fn stop(mut self) {
+        self.wait_stopped().await;
+    }
+
+    /// Stops it and starts another on the same directory and address.
+    pub async fn restart(mut self) -> Gateway {
+        self.wait_stopped().await;
+        let mut next = Gateway::launch(self.directory.clone(), &self.address.to_string()).await;
+        next.node_token = self.node_token.clone();
+        next
+    }
+
+    async fn wait_stopped(&mut self) {
         self.trigger.stop();
         if let Some(running) = self.running.take() {
             running.await.expect("the gateway does not panic").expect("the gateway stops cleanly");
-        }
-        self.directory.path().to_path_buf()
-    }
-}
-
-impl Directory {
-    fn path(&self) -> &Path {
-        match self {
-            Directory::Own(own) => own.path(),
-            Directory::Given(given) => given,
         }
     }
 }

@@ -1,0 +1,103 @@
+//! Hostile and clumsy clients: nothing dies, nobody else is harmed.
+
+use std::time::Duration;
+
+use base::limits;
+use serde_json::json;
+use testkit::gateway::DEVICE;
+use testkit::{Gateway, Peer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_closed_and_others_go_on() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut other) = (gateway.driver().await, gateway.user().await);
+    let mut deaf = gateway.user().await;
+    // Never read: every answer is large, and the gateway may keep only so much.
+    let big = "x".repeat(4 * 1024 * 1024);
+    let mut asked = 0;
+    while asked < limits::OUTBOX_BYTES_MAX / big.len() + 8 {
+        let id = deaf.send_call("fs.read", json!({ "target": DEVICE, "path": "x" })).await;
+        drop(id);
+        let request = tokio::time::timeout(Duration::from_millis(500), driver.request()).await;
+        // Once enough waits unread the gateway takes no further requests from this client.
+        let Ok(request) = request else { break };
+        driver.reply(&request, json!({ "content": big })).await;
+        asked += 1;
+    }
+    assert!(asked >= 2, "the first answers fit");
+    assert!(asked < limits::OUTBOX_BYTES_MAX / big.len(), "the gateway stopped reading long before its limit");
+    assert!(other.call("sys.device.list", json!({})).await.is_ok());
+    let id = other.send_call("fs.read", json!({ "target": DEVICE, "path": "y" })).await;
+    let request = driver.request().await;
+    driver.reply(&request, json!(1)).await;
+    assert_eq!(other.answer(&id).await.unwrap(), json!(1));
+}
+
+#[tokio::test]
+async fn a_flood_of_requests_is_answered_one_by_one() {
+    let gateway = Gateway::set_up().await;
+    let mut user = gateway.user().await;
+    for _ in 0..5_000 {
+        user.send_call("sys.device.list", json!({})).await;
+    }
+    for n in 2..=5_001 {
+        assert!(user.answer(&format!("req-{n}")).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_driver_that_floods_with_answers_and_garbage_harms_nobody() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
+    for n in 0..2_000 {
+        driver.send(json!({ "type": "res", "id": format!("{n:x}"), "ok": true, "data": "junk" })).await;
+        driver.send_binary(vec![n as u8; 64]).await;
+    }
+    let id = user.send_call("fs.read", json!({ "target": DEVICE, "path": "x" })).await;
+    let request = driver.request().await;
+    driver.reply(&request, json!("real")).await;
+    assert_eq!(user.answer(&id).await.unwrap(), json!("real"));
+}
+
+#[tokio::test]
+async fn sockets_that_never_log_in_make_room_for_new_ones() {
+    let gateway = Gateway::set_up().await;
+    let mut first = gateway.peer().await;
+    let mut idle = Vec::new();
+    for _ in 0..limits::PENDING_SOCKETS_MAX {
+        idle.push(Peer::open(&gateway.url()).await);
+    }
+    assert_eq!(first.ended().await.map(|end| end.0), Some(1008), "the oldest was closed");
+    gateway.user().await.call("sys.device.list", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn half_a_request_and_half_a_frame_hold_nothing_up() {
+    let gateway = Gateway::set_up().await;
+    let mut halves = Vec::new();
+    for text in ["GET /ws HT", "GET / HTTP/1.1\r\nHost:", "\x00\x01\x02", "POST /ws HTTP/1.1\r\n"] {
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        halves.push(stream);
+    }
+    let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+    let upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(upgrade.as_bytes()).await.unwrap();
+    // A frame head that promises 32 MiB, and nothing behind it.
+    stream.write_all(&[0x81, 0xff, 0, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3, 4, b'x']).await.unwrap();
+    gateway.user().await.call("sys.device.list", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_of_one_socket_run_at_the_same_time() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
+    let slow = user.send_call("fs.read", json!({ "target": DEVICE, "path": "slow" })).await;
+    let request = driver.request().await;
+    assert!(user.call("sys.device.list", json!({})).await.is_ok(), "a later call does not wait for an earlier one");
+    driver.reply(&request, json!("done")).await;
+    assert_eq!(user.answer(&slow).await.unwrap(), json!("done"));
+}

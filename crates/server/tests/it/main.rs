@@ -1,0 +1,14 @@
+//! The gateway over real sockets, as clients see it.
+
+mod abuse;
+mod accounts;
+mod config;
+mod connect;
+mod frames;
+mod http;
+mod matrix;
+mod routing;
+mod sessions;
+mod setup;
+mod tokens;
+mod transfers;

@@ -37,7 +37,7 @@ use protocol::signal::DeviceEvent;
 use store::Store;
 
 pub use caller::{Caller, Origin};
-pub use calls::Cx;
+pub use calls::{Cx, not_implemented};
 pub use connections::{Connection, Login};
 pub use grants::Capabilities;
 pub use outbox::{Close, Outbox, Outgoing};

@@ -78,6 +78,12 @@ pub const TRANSFER_CHUNK_BYTES_MAX: usize = 256 * 1024;
 pub const TRANSFER_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
 /// A transfer without any frame for this long is given up.
 pub const TRANSFER_IDLE: Duration = Duration::from_secs(60);
+/// The receiver of a transfer acknowledges each time it has taken in so many bytes.
+pub const TRANSFER_ACK_BYTES: u64 = 1024 * 1024;
+/// The receiver repeats its acknowledgement after so long without news, as a sign of life.
+pub const TRANSFER_SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// The receiver waits this long for the first byte: the sender may have to hash what was sent earlier.
+pub const TRANSFER_FIRST: Duration = Duration::from_secs(600);
 /// Transfers one socket may have open at once.
 pub const TRANSFERS_PER_SOCKET_MAX: usize = 32;
 
@@ -91,6 +97,14 @@ pub const STORE_READERS: usize = 4;
 pub const STORE_POOL: usize = 8;
 /// How long a statement may wait for the database.
 pub const STORE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long SQLite waits for a lock that another program holds on the file.
+pub const STORE_BUSY: Duration = Duration::from_secs(5);
+/// How often a batch that lost a race is run again on PostgreSQL.
+pub const STORE_RETRIES_MAX: usize = 8;
+/// How long a store whose last holder has just gone is waited for before it counts as held.
+pub const STORE_LOCK_WAIT: Duration = Duration::from_secs(1);
+/// Page cache of SQLite's writer, and of each reader.
+pub const STORE_CACHE_KIB: i64 = 512;
 
 /// How long a graceful stop may take.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -99,11 +113,27 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Client: how long a call may take unless the caller says otherwise; above the gateway's route timeout.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+/// Client: messages that may wait to be sent.
+pub const CLIENT_OUTGOING_MAX: usize = 256;
+/// Client: bytes of such messages; a larger message waits until it is alone.
+pub const CLIENT_OUTGOING_BYTES_MAX: u32 = 64 * 1024 * 1024;
+/// Client: events that may wait to be read; beyond this the socket is not read either.
+pub const CLIENT_EVENTS_MAX: usize = 256;
+/// Client: a message may take `SEND_TIMEOUT` and a second for each so many bytes.
+pub const SEND_BYTES_PER_SECOND_MIN: u64 = 64 * 1024;
+/// Client: messages of one transfer that may wait to be read; more than a window of full chunks.
+pub const TRANSFER_QUEUE_MAX: usize = 64;
+/// Client: bytes kept of transfers that nobody has asked for yet.
+pub const TRANSFER_EARLY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Client: ended transfers whose late messages are known to be late.
+pub const TRANSFERS_ENDED_KEPT: usize = 64;
 
 /// Driver: first pause before reconnecting; doubles up to the next.
 pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
 /// Driver: longest pause before reconnecting.
 pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
+/// Driver: a connection that lasted this long starts the pauses anew.
+pub const RECONNECT_RESET: Duration = Duration::from_secs(30);
 /// Driver: how often it pings the gateway.
 pub const KEEPALIVE: Duration = Duration::from_secs(60);
 /// Driver: replies kept for a gateway that was not reachable.
@@ -129,6 +159,14 @@ pub const SHELL_TIMEOUT_MS: u64 = 300_000;
 pub const SHELL_TIMEOUT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// Driver shell: pause between TERM and KILL.
 pub const SHELL_KILL_AFTER: Duration = Duration::from_millis(250);
+/// Driver shell: output that comes this soon after other output is answered together with it.
+pub const SHELL_COALESCE: Duration = Duration::from_millis(75);
+/// Driver shell: how long output is read after a command ended; others may hold its pipes open.
+pub const SHELL_DRAIN: Duration = Duration::from_millis(250);
+/// Driver shell: bytes of stdin that may wait for a command to read them.
+pub const SHELL_STDIN_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Driver shell: stdin writes that may wait for a command to read them.
+pub const SHELL_STDIN_WRITES_MAX: usize = 256;
 /// Driver shell: bytes kept per stream; the tail wins.
 pub const SHELL_OUTPUT_BYTES_MAX: usize = 200_000;
 /// Driver shell: size of `tail`.
@@ -142,6 +180,10 @@ pub const SHELL_SESSIONS_MAX: usize = 256;
 pub const READ_TEXT_BYTES_MAX: u64 = 24 * 1024 * 1024;
 /// Driver files: largest image `fs.read` returns.
 pub const READ_IMAGE_BYTES_MAX: u64 = 10 * 1024 * 1024;
+/// Driver files: bytes looked at to tell what kind of file it is.
+pub const READ_HEAD_BYTES: usize = 8 * 1024;
+/// Driver files: how long a new upload waits for a broken one of the same file to let go.
+pub const UPLOAD_LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Driver files: entries of one directory listing.
 pub const READ_ENTRIES_MAX: usize = 100_000;
 /// Driver files: matches of one search.

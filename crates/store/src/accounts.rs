@@ -2,7 +2,8 @@
 
 use protocol::ids::{Gid, Uid};
 
-use crate::{Result, Store};
+use crate::sql::{Batch, Row, Statement, Written};
+use crate::{Error, Result, Store};
 
 /// A user.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,77 +67,168 @@ pub struct Setup {
     pub token: Option<crate::tokens::NewToken>,
 }
 
+/// The columns `accounts_from` reads, one row for each membership.
+macro_rules! select_accounts {
+    ($tail:literal) => {
+        concat!(
+            "SELECT a.uid, a.gid, a.username, a.gecos, a.home, a.shell, a.hash, a.locked, a.changed_at, m.gid \
+             FROM accounts a LEFT JOIN members m ON m.uid = a.uid ",
+            $tail
+        )
+    };
+}
+
 impl Store {
-    /// Adds root (locked, home `/root`, shell `/bin/init`) and the groups root 0, users 100, drivers 101,
-    /// services 102, if there are no accounts yet.
-    pub async fn provision(&self, _now_ms: i64) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// True while root has no password and there is no user from 1000 on.
-    pub async fn in_setup_mode(&self) -> Result<bool> {
-        unimplemented!()
-    }
-
-    /// Writes the first user, root's password, config and token in one transaction, only while in setup mode;
-    /// `None` when the system had been set up already. Also returns the token's row.
-    pub async fn setup(&self, _setup: Setup) -> Result<Option<(Account, Option<crate::tokens::Token>)>> {
-        unimplemented!()
-    }
-
     /// By login name.
-    pub async fn account(&self, _username: &str) -> Result<Option<Account>> {
-        unimplemented!()
+    pub async fn account(&self, username: &str) -> Result<Option<Account>> {
+        Ok(accounts_from(self.read(find(username)).await?)?.pop())
     }
 
     /// By number.
-    pub async fn account_by_uid(&self, _uid: Uid) -> Result<Option<Account>> {
-        unimplemented!()
+    pub async fn account_by_uid(&self, uid: Uid) -> Result<Option<Account>> {
+        let statement = Statement::new(select_accounts!("WHERE a.uid = $1 ORDER BY m.gid")).bind(uid);
+        Ok(accounts_from(self.read(statement).await?)?.pop())
     }
 
     /// All, by uid.
     pub async fn accounts(&self) -> Result<Vec<Account>> {
-        unimplemented!()
+        let statement = Statement::new(select_accounts!("ORDER BY a.uid, m.gid"));
+        accounts_from(self.read(statement).await?)
     }
 
-    /// Adds a user with its private group; `Conflict` when the name is taken by a user or a group.
-    pub async fn account_create(&self, _new: NewAccount) -> Result<Account> {
-        unimplemented!()
+    /// Adds a user with its private group; `Conflict` when the name is taken by a user or a group. Groups that
+    /// are not there are passed over.
+    pub async fn account_create(&self, new: NewAccount) -> Result<Account> {
+        let batch = create(Batch::new(), &new).step(find(&new.username));
+        let rows = match self.write(batch).await.map_err(|error| error.named(&new.username))? {
+            Written::Done(mut rows) => rows.pop().unwrap_or_default(),
+            Written::Stopped(_) => return Err(Error::Conflict(new.username)),
+        };
+        first_account(rows)
     }
 
     /// Sets the password hash. False when there is no such user.
-    pub async fn account_set_hash(&self, _uid: Uid, _hash: &str, _now_ms: i64) -> Result<bool> {
-        unimplemented!()
+    pub async fn account_set_hash(&self, uid: Uid, hash: &str, now_ms: i64) -> Result<bool> {
+        let statement =
+            Statement::new("UPDATE accounts SET hash = $2, changed_at = $3 WHERE uid = $1 RETURNING uid")
+                .bind(uid)
+                .bind(hash)
+                .bind(now_ms);
+        Ok(!self.change(statement).await?.is_empty())
     }
 
-    /// Locks or unlocks.
-    pub async fn account_set_locked(&self, _uid: Uid, _locked: bool) -> Result<bool> {
-        unimplemented!()
+    /// Locks or unlocks; the hash is kept. False when there is no such user.
+    pub async fn account_set_locked(&self, uid: Uid, locked: bool) -> Result<bool> {
+        let statement = Statement::new("UPDATE accounts SET locked = $2 WHERE uid = $1 RETURNING uid")
+            .bind(uid)
+            .bind(locked);
+        Ok(!self.change(statement).await?.is_empty())
     }
 
-    /// Replaces the memberships besides the private group.
-    pub async fn account_set_groups(&self, _uid: Uid, _groups: &[Gid]) -> Result<()> {
-        unimplemented!()
+    /// Replaces the memberships besides the private group. Groups that are not there are passed over.
+    pub async fn account_set_groups(&self, uid: Uid, groups: &[Gid]) -> Result<()> {
+        let join = |gid: &Gid| {
+            Statement::new(
+                "INSERT INTO members (uid, gid) SELECT a.uid, g.gid FROM accounts a, user_groups g \
+                 WHERE a.uid = $1 AND g.gid = $2 AND g.gid <> a.gid ON CONFLICT DO NOTHING",
+            )
+            .bind(uid)
+            .bind(*gid)
+        };
+        let batch = Batch::new()
+            .step(Statement::new("DELETE FROM members WHERE uid = $1").bind(uid))
+            .steps(groups.iter().map(join));
+        self.write(batch).await?;
+        Ok(())
     }
 
-    /// Removes a user, its private group, its memberships, tokens, grants of the private group and
-    /// `users/<uid>/` config.
-    pub async fn account_remove(&self, _uid: Uid) -> Result<bool> {
-        unimplemented!()
+    /// Removes a user, its private group, its memberships, tokens, shell sessions, grants and device access of
+    /// the private group, and `users/<uid>/` config. Its number is not given to anybody else.
+    pub async fn account_remove(&self, uid: Uid) -> Result<bool> {
+        let (from, to) = (format!("users/{uid}/"), format!("users/{uid}0"));
+        let of = |sql| Statement::new(sql).bind(uid);
+        let batch = Batch::new()
+            .guard(of("DELETE FROM accounts WHERE uid = $1 RETURNING uid"))
+            .step(of("DELETE FROM user_groups WHERE gid = $1"))
+            .step(of("DELETE FROM grants WHERE gid = $1"))
+            .step(of("DELETE FROM device_access WHERE gid = $1"))
+            .step(of("DELETE FROM shell_sessions WHERE uid = $1"))
+            .step(Statement::new("DELETE FROM config WHERE key >= $1 AND key < $2").bind(from).bind(to));
+        Ok(matches!(self.write(batch).await?, Written::Done(_)))
     }
+}
 
-    /// All groups, by gid.
-    pub async fn groups(&self) -> Result<Vec<Group>> {
-        unimplemented!()
-    }
+/// Finds a user by name.
+pub(crate) fn find(username: &str) -> Statement {
+    Statement::new(select_accounts!("WHERE a.username = $1 ORDER BY m.gid")).bind(username)
+}
 
-    /// Adds a group with the next free number from 1000 on, over users and groups.
-    pub async fn group_create(&self, _name: &str) -> Result<Group> {
-        unimplemented!()
-    }
+/// Adds the steps that add a user; the guards among them fail when its name is taken.
+pub(crate) fn create(batch: Batch, new: &NewAccount) -> Batch {
+    let join = |gid: &Gid| {
+        Statement::new(
+            "INSERT INTO members (uid, gid) SELECT a.uid, g.gid FROM accounts a, user_groups g \
+             WHERE a.username = $1 AND g.gid = $2 AND g.gid <> a.gid ON CONFLICT DO NOTHING",
+        )
+        .bind(new.username.as_str())
+        .bind(*gid)
+    };
+    batch
+        .guard(Statement::new("UPDATE numbers SET latest = latest + 1 WHERE name = 'account' RETURNING latest"))
+        .guard(
+            Statement::new(
+                "INSERT INTO user_groups (gid, name) SELECT latest, $1 FROM numbers WHERE name = 'account' \
+                 ON CONFLICT DO NOTHING RETURNING gid",
+            )
+            .bind(new.username.as_str()),
+        )
+        .guard(
+            Statement::new(
+                "INSERT INTO accounts (uid, gid, username, gecos, home, shell, hash, locked, changed_at) \
+                 SELECT latest, latest, $1, $1, $2, '/bin/init', $3, 0, $4 FROM numbers WHERE name = 'account' \
+                 ON CONFLICT DO NOTHING RETURNING uid",
+            )
+            .bind(new.username.as_str())
+            .bind(format!("/home/{}", new.username))
+            .bind(new.hash.as_str())
+            .bind(new.now_ms),
+        )
+        .steps(new.groups.iter().map(join))
+}
 
-    /// Removes a group with its memberships, grants and device access.
-    pub async fn group_remove(&self, _gid: Gid) -> Result<bool> {
-        unimplemented!()
+/// The user among the rows of `find` at the end of a batch that has just added it.
+pub(crate) fn first_account(rows: Vec<Row>) -> Result<Account> {
+    let gone = || Error::Failed("the account that was just added is not there".to_string());
+    accounts_from(rows)?.pop().ok_or_else(gone)
+}
+
+/// Folds the rows of each user into one.
+fn accounts_from(rows: Vec<Row>) -> Result<Vec<Account>> {
+    let mut accounts: Vec<Account> = Vec::new();
+    for mut row in rows {
+        let mut account = Account {
+            uid: row.uid()?,
+            gid: row.gid()?,
+            gids: Vec::new(),
+            username: row.text()?,
+            gecos: row.text()?,
+            home: row.text()?,
+            shell: row.text()?,
+            hash: row.text()?,
+            locked: row.flag()?,
+            changed_at: row.int()?,
+        };
+        let member_of = row.gid_or_null()?;
+        if accounts.last().is_none_or(|last| last.uid != account.uid) {
+            account.gids.push(account.gid);
+            accounts.push(account);
+        }
+        if let (Some(last), Some(gid)) = (accounts.last_mut(), member_of) {
+            last.gids.push(gid);
+        }
     }
+    for account in &mut accounts {
+        account.gids.sort_unstable();
+    }
+    Ok(accounts)
 }

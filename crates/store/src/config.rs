@@ -1,25 +1,65 @@
 //! Config values by key. Those with sensitive names are encrypted at rest.
 
+use protocol::config::is_sensitive;
+
+use crate::secrets::Secrets;
+use crate::sql::{Row, Statement};
 use crate::{Result, Store};
 
 impl Store {
     /// One value.
-    pub async fn config_value(&self, _key: &str) -> Result<Option<String>> {
-        unimplemented!()
+    pub async fn config_value(&self, key: &str) -> Result<Option<String>> {
+        let statement = Statement::new("SELECT key, value, sealed FROM config WHERE key = $1").bind(key);
+        let row = self.read(statement).await?.pop();
+        Ok(row.map(|row| self.config_from(row)).transpose()?.map(|(_, value)| value))
     }
 
     /// All below `<prefix>/` (all of them when empty), by key.
-    pub async fn config_below(&self, _prefix: &str) -> Result<Vec<(String, String)>> {
-        unimplemented!()
+    pub async fn config_below(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        let statement = if prefix.is_empty() {
+            Statement::new("SELECT key, value, sealed FROM config ORDER BY key")
+        } else {
+            // `0` is the character after `/`, and keys are compared by their bytes.
+            Statement::new("SELECT key, value, sealed FROM config WHERE key >= $1 AND key < $2 ORDER BY key")
+                .bind(format!("{prefix}/"))
+                .bind(format!("{prefix}0"))
+        };
+        self.read(statement).await?.into_iter().map(|row| self.config_from(row)).collect()
     }
 
     /// Sets a value.
-    pub async fn config_set(&self, _key: &str, _value: &str) -> Result<()> {
-        unimplemented!()
+    pub async fn config_set(&self, key: &str, value: &str) -> Result<()> {
+        self.change(set(self.secrets(), key, value)?).await?;
+        Ok(())
     }
 
     /// Removes a value. False when there was none.
-    pub async fn config_remove(&self, _key: &str) -> Result<bool> {
-        unimplemented!()
+    pub async fn config_remove(&self, key: &str) -> Result<bool> {
+        let statement = Statement::new("DELETE FROM config WHERE key = $1 RETURNING key").bind(key);
+        Ok(!self.change(statement).await?.is_empty())
     }
+
+    fn config_from(&self, mut row: Row) -> Result<(String, String)> {
+        let (key, value) = (row.text()?, row.text()?);
+        let value = if row.flag()? { self.secrets().open(&record(&key), &value)? } else { value };
+        Ok((key, value))
+    }
+}
+
+/// The statement that sets a value, encrypted if its key says so.
+pub(crate) fn set(secrets: &Secrets, key: &str, value: &str) -> Result<Statement> {
+    let sealed = is_sensitive(key);
+    let value = if sealed { secrets.seal(&record(key), value)? } else { value.to_string() };
+    Ok(Statement::new(
+        "INSERT INTO config (key, value, sealed) VALUES ($1, $2, $3) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value, sealed = excluded.sealed",
+    )
+    .bind(key)
+    .bind(value)
+    .bind(sealed))
+}
+
+/// What an encrypted value is bound to.
+fn record(key: &str) -> String {
+    format!("config:{key}")
 }

@@ -2,26 +2,52 @@
 
 use protocol::ids::Gid;
 
+use crate::sql::{Batch, Row, Statement};
 use crate::{Result, Store};
 
 impl Store {
     /// Gives each default once and for all: one that was given before and revoked since stays revoked.
-    pub async fn grant_defaults(&self, _defaults: &[(Gid, &str)]) -> Result<()> {
-        unimplemented!()
+    pub async fn grant_defaults(&self, defaults: &[(Gid, &str)]) -> Result<()> {
+        let given = pairs(self.read(Statement::new("SELECT gid, capability FROM grants_given")).await?)?;
+        let mut batch = Batch::new();
+        for &(gid, capability) in defaults {
+            if given.iter().any(|(of, name)| *of == gid && name == capability) {
+                continue;
+            }
+            let of = |sql| Statement::new(sql).bind(gid).bind(capability);
+            batch = batch
+                .step(of("INSERT INTO grants (gid, capability) SELECT $1, $2 WHERE NOT EXISTS \
+                     (SELECT 1 FROM grants_given WHERE gid = $1 AND capability = $2) ON CONFLICT DO NOTHING"))
+                .step(of(
+                    "INSERT INTO grants_given (gid, capability) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                ));
+        }
+        if !batch.steps.is_empty() {
+            self.write(batch).await?;
+        }
+        Ok(())
     }
 
     /// All grants, by gid and name.
     pub async fn grants(&self) -> Result<Vec<(Gid, String)>> {
-        unimplemented!()
+        pairs(self.read(Statement::new("SELECT gid, capability FROM grants ORDER BY gid, capability")).await?)
     }
 
     /// Gives a capability. False when the group held it already.
-    pub async fn grant(&self, _gid: Gid, _capability: &str) -> Result<bool> {
-        unimplemented!()
+    pub async fn grant(&self, gid: Gid, capability: &str) -> Result<bool> {
+        let statement = Statement::new(
+            "INSERT INTO grants (gid, capability) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING gid",
+        );
+        Ok(!self.change(statement.bind(gid).bind(capability)).await?.is_empty())
     }
 
     /// Takes it. False when the group did not hold it.
-    pub async fn revoke(&self, _gid: Gid, _capability: &str) -> Result<bool> {
-        unimplemented!()
+    pub async fn revoke(&self, gid: Gid, capability: &str) -> Result<bool> {
+        let statement = Statement::new("DELETE FROM grants WHERE gid = $1 AND capability = $2 RETURNING gid");
+        Ok(!self.change(statement.bind(gid).bind(capability)).await?.is_empty())
     }
+}
+
+fn pairs(rows: Vec<Row>) -> Result<Vec<(Gid, String)>> {
+    rows.into_iter().map(|mut row| Ok((row.gid()?, row.text()?))).collect()
 }

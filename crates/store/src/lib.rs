@@ -1,7 +1,8 @@
 //! The store: the only SQL of the program. SQLite beside the gateway, or PostgreSQL by URL.
 //!
 //! Each noun has a file with its rows and its statements. A statement is written once and runs on both
-//! engines. No policy here: who may do what is the kernel's business.
+//! engines. No policy here: who may do what is the kernel's business. Texts with a NUL character are found
+//! nowhere and refused when written, since PostgreSQL can not keep them.
 
 pub mod accounts;
 pub mod config;
@@ -11,7 +12,25 @@ pub mod routes;
 pub mod sessions;
 pub mod tokens;
 
+mod directory;
+mod groups;
+mod metrics;
+mod migrations;
+mod postgres;
+mod secrets;
+mod setup;
+mod sql;
+mod sqlite;
+
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use directory::Directory;
+use metrics::Metrics;
+use postgres::Postgres;
+use secrets::Secrets;
+use sql::{Batch, Row, Statement, Written};
+use sqlite::Sqlite;
 
 /// Where the store is.
 #[derive(Clone, Debug)]
@@ -65,18 +84,144 @@ pub enum Error {
 /// The result of a statement.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The store. Cheap to clone.
+impl Error {
+    /// Says what exists already in the caller's words, instead of the database's.
+    fn named(self, what: &str) -> Error {
+        match self {
+            Error::Conflict(_) => Error::Conflict(what.to_string()),
+            other => other,
+        }
+    }
+}
+
+/// The store. Cheap to clone; the last clone to go releases the data directory.
 #[derive(Clone)]
-pub struct Store {}
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+/// The engine comes first, because it must have stopped before the directory is released.
+struct Inner {
+    engine: Engine,
+    secrets: Secrets,
+    metrics: Arc<Metrics>,
+    _directory: Directory,
+}
+
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Box<Postgres>),
+}
 
 impl Store {
     /// Opens it, takes the lock, migrates it.
-    pub async fn open(_options: &Options) -> std::result::Result<Store, OpenError> {
-        unimplemented!()
+    pub async fn open(options: &Options) -> std::result::Result<Store, OpenError> {
+        let directory = Directory::hold(&options.data)?;
+        let metrics = Arc::new(Metrics::default());
+        let engine = match &options.url {
+            None => Engine::Sqlite(Sqlite::open(&directory.database()?, metrics.clone())?),
+            Some(url) => Engine::Postgres(Box::new(Postgres::open(url, metrics.clone()).await?)),
+        };
+        let secrets = open_secrets(&engine, &directory).await?;
+        Ok(Store { inner: Arc::new(Inner { engine, secrets, metrics, _directory: directory }) })
+    }
+
+    /// Finishes what is queued and leaves the database tidy. The store must not be used afterwards.
+    pub async fn close(&self) -> Result<()> {
+        match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.checkpoint().await,
+            Engine::Postgres(postgres) => postgres.close().await,
+        }
     }
 
     /// Prometheus text for `/metrics`: commits, statements, queue length, commit times.
     pub fn metrics(&self) -> String {
-        unimplemented!()
+        let queue_length = match &self.inner.engine {
+            Engine::Sqlite(sqlite) => sqlite.queue_length(),
+            Engine::Postgres(postgres) => postgres.queue_length(),
+        };
+        self.inner.metrics.text(queue_length)
     }
+
+    /// Runs a statement that changes nothing.
+    async fn read(&self, statement: Statement) -> Result<Vec<Row>> {
+        self.inner.metrics.read();
+        let result = self.inner.engine.read(&statement).await;
+        self.count(result)
+    }
+
+    /// Runs a batch in one transaction.
+    async fn write(&self, batch: Batch) -> Result<Written> {
+        self.inner.metrics.batch(batch.steps.len());
+        let result = self.inner.engine.write(batch).await;
+        self.count(result)
+    }
+
+    /// Runs one statement that changes something, and returns its rows.
+    async fn change(&self, statement: Statement) -> Result<Vec<Row>> {
+        Ok(self.write(Batch::new().step(statement)).await?.last().unwrap_or_default())
+    }
+
+    fn secrets(&self) -> &Secrets {
+        &self.inner.secrets
+    }
+
+    fn count<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(Error::Failed(why)) = &result {
+            self.inner.metrics.failure();
+            tracing::warn!(%why, "the store failed");
+        }
+        result
+    }
+}
+
+impl Engine {
+    async fn read(&self, statement: &Statement) -> Result<Vec<Row>> {
+        if statement.has_nul() {
+            return Ok(Vec::new());
+        }
+        match self {
+            Engine::Sqlite(sqlite) => sqlite.read(statement),
+            Engine::Postgres(postgres) => postgres.read(statement).await,
+        }
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written> {
+        if batch.steps.iter().any(|step| step.statement.has_nul()) {
+            return Err(Error::Failed("a text with a NUL character can not be stored".to_string()));
+        }
+        match self {
+            Engine::Sqlite(sqlite) => sqlite.write(batch).await,
+            Engine::Postgres(postgres) => postgres.write(&batch).await,
+        }
+    }
+}
+
+/// Loads the key and proves, by a text sealed with it before, that it is the one this store was written with.
+async fn open_secrets(engine: &Engine, directory: &Directory) -> std::result::Result<Secrets, OpenError> {
+    const RECORD: &str = "meta:secrets";
+    let failed = |error: Error| OpenError::Failed(error.to_string());
+    let sealed = Statement::new("SELECT key FROM config WHERE sealed = 1 LIMIT 1");
+    let anything_sealed = !engine.read(&sealed).await.map_err(failed)?.is_empty();
+    let path = directory.key_file();
+    let secrets = secrets::load(&path, anything_sealed)?;
+
+    let proof = Statement::new("SELECT value FROM meta WHERE name = 'secrets'");
+    if let Some(mut row) = engine.read(&proof).await.map_err(failed)?.pop() {
+        let proven = secrets.open(RECORD, &row.text().map_err(failed)?).is_ok();
+        if proven {
+            return Ok(secrets);
+        }
+        if anything_sealed {
+            let why = "is not the key this store's secrets were encrypted with: put the old file back";
+            return Err(OpenError::Failed(format!("{} {why}", path.display())));
+        }
+    }
+    let keep = Statement::new(
+        "INSERT INTO meta (name, value) VALUES ('secrets', $1) \
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    )
+    .bind(secrets.seal(RECORD, "gsv").map_err(failed)?);
+    engine.write(Batch::new().step(keep)).await.map_err(failed)?;
+    Ok(secrets)
 }

@@ -3,6 +3,7 @@
 
 use protocol::ids::{DeviceId, Pid};
 
+use crate::sql::{Row, Statement};
 use crate::{Result, Store};
 
 /// A call under way.
@@ -26,17 +27,46 @@ pub struct RouteRow {
 
 impl Store {
     /// Keeps a route.
-    pub async fn route_open(&self, _route: RouteRow) -> Result<()> {
-        unimplemented!()
+    pub async fn route_open(&self, route: RouteRow) -> Result<()> {
+        let statement = Statement::new(
+            "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(route.route_id.as_str())
+        .bind(route.call)
+        .bind(&route.pid)
+        .bind(route.request_id)
+        .bind(&route.device_id)
+        .bind(route.created_at)
+        .bind(route.expires_at);
+        self.change(statement).await.map_err(|error| error.named(&route.route_id))?;
+        Ok(())
     }
 
     /// Removes it. False when it was gone: somebody else closed it first.
-    pub async fn route_close(&self, _route_id: &str) -> Result<bool> {
-        unimplemented!()
+    pub async fn route_close(&self, route_id: &str) -> Result<bool> {
+        let statement = Statement::new("DELETE FROM routes WHERE route_id = $1 RETURNING route_id");
+        Ok(!self.change(statement.bind(route_id)).await?.is_empty())
     }
 
     /// All, oldest first.
     pub async fn routes(&self) -> Result<Vec<RouteRow>> {
-        unimplemented!()
+        let statement = Statement::new(
+            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at \
+             FROM routes ORDER BY created_at, route_id",
+        );
+        self.read(statement).await?.into_iter().map(route_from).collect()
     }
+}
+
+fn route_from(mut row: Row) -> Result<RouteRow> {
+    Ok(RouteRow {
+        route_id: row.text()?,
+        call: row.text()?,
+        pid: Pid(row.text()?),
+        request_id: row.text()?,
+        device_id: DeviceId(row.text()?),
+        created_at: row.int()?,
+        expires_at: row.int()?,
+    })
 }

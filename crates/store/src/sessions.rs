@@ -3,6 +3,7 @@
 use protocol::ids::{DeviceId, SessionId, Uid};
 use protocol::shell::Status;
 
+use crate::sql::{Batch, Row, Statement, unexpected};
 use crate::{Result, Store};
 
 /// A shell session.
@@ -31,32 +32,106 @@ pub struct ShellSession {
 }
 
 impl Store {
-    /// Keeps a new session.
-    pub async fn session_create(&self, _session: ShellSession) -> Result<()> {
-        unimplemented!()
+    /// Keeps a new session. One the same device used that id for before is forgotten: it is over, and whoever
+    /// started it must not reach the new one.
+    pub async fn session_create(&self, session: ShellSession) -> Result<()> {
+        let forget = Statement::new(
+            "DELETE FROM shell_sessions WHERE device_id = $1 AND device_session_id = $2 AND session_id <> $3",
+        )
+        .bind(&session.device_id)
+        .bind(session.device_session_id.as_str())
+        .bind(&session.session_id);
+        let keep = Statement::new(
+            "INSERT INTO shell_sessions (session_id, uid, device_id, device_session_id, status, exit_code, \
+             error, created_at, updated_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        )
+        .bind(&session.session_id)
+        .bind(session.uid)
+        .bind(&session.device_id)
+        .bind(session.device_session_id.as_str())
+        .bind(status_name(session.status))
+        .bind(session.exit_code)
+        .bind(session.error)
+        .bind(session.created_at)
+        .bind(session.updated_at)
+        .bind(session.expires_at);
+        let written = self.write(Batch::new().step(forget).step(keep)).await;
+        written.map(|_| ()).map_err(|error| error.named(session.session_id.as_str()))
     }
 
     /// A session that has not expired.
-    pub async fn session(&self, _session_id: &SessionId, _now_ms: i64) -> Result<Option<ShellSession>> {
-        unimplemented!()
+    pub async fn session(&self, session_id: &SessionId, now_ms: i64) -> Result<Option<ShellSession>> {
+        let statement = Statement::new(
+            "SELECT session_id, uid, device_id, device_session_id, status, exit_code, error, created_at, \
+             updated_at, expires_at FROM shell_sessions WHERE session_id = $1 AND expires_at > $2",
+        );
+        self.read(statement.bind(session_id).bind(now_ms)).await?.pop().map(session_from).transpose()
     }
 
-    /// Notes how it stands. An exit code or error noted before is kept when the new one is absent.
+    /// Notes how it stands. An exit code or error noted before is kept when the new one is absent. False when
+    /// there is no such session.
+    #[allow(clippy::too_many_arguments, reason = "each is one column of the row")]
     pub async fn session_update(
         &self,
-        _device_id: &DeviceId,
-        _device_session_id: &str,
-        _status: Status,
-        _exit_code: Option<i32>,
-        _error: Option<&str>,
-        _now_ms: i64,
-        _expires_at: i64,
+        device_id: &DeviceId,
+        device_session_id: &str,
+        status: Status,
+        exit_code: Option<i32>,
+        error: Option<&str>,
+        now_ms: i64,
+        expires_at: i64,
     ) -> Result<bool> {
-        unimplemented!()
+        let statement = Statement::new(
+            "UPDATE shell_sessions SET status = $3, exit_code = COALESCE($4, exit_code), \
+             error = COALESCE($5, error), updated_at = $6, expires_at = $7 \
+             WHERE device_id = $1 AND device_session_id = $2 RETURNING session_id",
+        )
+        .bind(device_id)
+        .bind(device_session_id)
+        .bind(status_name(status))
+        .bind(exit_code)
+        .bind(error)
+        .bind(now_ms)
+        .bind(expires_at);
+        Ok(!self.change(statement).await?.is_empty())
     }
 
     /// Removes expired sessions; returns how many.
-    pub async fn sessions_prune(&self, _now_ms: i64) -> Result<u64> {
-        unimplemented!()
+    pub async fn sessions_prune(&self, now_ms: i64) -> Result<u64> {
+        let statement =
+            Statement::new("DELETE FROM shell_sessions WHERE expires_at <= $1 RETURNING session_id");
+        Ok(self.change(statement.bind(now_ms)).await?.len() as u64)
+    }
+}
+
+fn session_from(mut row: Row) -> Result<ShellSession> {
+    Ok(ShellSession {
+        session_id: SessionId(row.text()?),
+        uid: row.uid()?,
+        device_id: DeviceId(row.text()?),
+        device_session_id: row.text()?,
+        status: status_from(&row.text()?)?,
+        exit_code: row.i32_or_null()?,
+        error: row.text_or_null()?,
+        created_at: row.int()?,
+        updated_at: row.int()?,
+        expires_at: row.int()?,
+    })
+}
+
+fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Completed => "completed",
+        Status::Running => "running",
+        Status::Failed => "failed",
+    }
+}
+
+fn status_from(name: &str) -> Result<Status> {
+    match name {
+        "completed" => Ok(Status::Completed),
+        "running" => Ok(Status::Running),
+        "failed" => Ok(Status::Failed),
+        other => Err(unexpected("a status", other)),
     }
 }

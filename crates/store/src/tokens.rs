@@ -4,7 +4,8 @@ use protocol::identity::Role;
 use protocol::ids::{TokenId, Uid};
 use protocol::sys::token::Kind;
 
-use crate::{Result, Store};
+use crate::sql::{Row, Statement, unexpected};
+use crate::{Error, Result, Store};
 
 /// A token as it is kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,35 +61,114 @@ pub struct NewToken {
     pub expires_at: Option<i64>,
 }
 
+/// The columns `token_from` reads.
+macro_rules! token_columns {
+    () => {
+        "token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, created_at, last_used_at, \
+         expires_at, revoked_at, revoked_reason"
+    };
+}
+
 impl Store {
     /// Keeps a token.
-    pub async fn token_create(&self, _new: NewToken) -> Result<Token> {
-        unimplemented!()
+    pub async fn token_create(&self, new: NewToken) -> Result<Token> {
+        let statement = Statement::new(concat!(
+            "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
+             created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ",
+            token_columns!()
+        ));
+        let statement = bind(statement.bind(&new.token_id).bind(new.uid), &new);
+        let rows = self.change(statement).await.map_err(|error| error.named(new.token_id.as_str()))?;
+        first_token(rows)
     }
 
     /// The token of that user with that hash.
-    pub async fn token_by_hash(&self, _uid: Uid, _hash: &str) -> Result<Option<Token>> {
-        unimplemented!()
+    pub async fn token_by_hash(&self, uid: Uid, hash: &str) -> Result<Option<Token>> {
+        let statement =
+            Statement::new(concat!("SELECT ", token_columns!(), " FROM tokens WHERE uid = $1 AND hash = $2"));
+        self.read(statement.bind(uid).bind(hash)).await?.pop().map(token_from).transpose()
     }
 
     /// Newest first; of one user or of all.
-    pub async fn tokens(&self, _uid: Option<Uid>) -> Result<Vec<Token>> {
-        unimplemented!()
+    pub async fn tokens(&self, uid: Option<Uid>) -> Result<Vec<Token>> {
+        let statement = Statement::new(concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE $1 IS NULL OR uid = $1 ORDER BY created_at DESC, token_id"
+        ));
+        self.read(statement.bind(uid)).await?.into_iter().map(token_from).collect()
     }
 
     /// Revokes; of one user or of any. Again is fine and overwrites time and reason. False when there is none.
     pub async fn token_revoke(
         &self,
-        _token_id: &TokenId,
-        _uid: Option<Uid>,
-        _reason: Option<&str>,
-        _now_ms: i64,
+        token_id: &TokenId,
+        uid: Option<Uid>,
+        reason: Option<&str>,
+        now_ms: i64,
     ) -> Result<bool> {
-        unimplemented!()
+        let statement = Statement::new(
+            "UPDATE tokens SET revoked_at = $3, revoked_reason = $4 \
+             WHERE token_id = $1 AND ($2 IS NULL OR uid = $2) RETURNING token_id",
+        );
+        let statement = statement.bind(token_id).bind(uid).bind(now_ms).bind(reason);
+        Ok(!self.change(statement).await?.is_empty())
     }
 
     /// Notes that it logged somebody in.
-    pub async fn token_used(&self, _token_id: &TokenId, _now_ms: i64) -> Result<()> {
-        unimplemented!()
+    pub async fn token_used(&self, token_id: &TokenId, now_ms: i64) -> Result<()> {
+        let statement = Statement::new("UPDATE tokens SET last_used_at = $2 WHERE token_id = $1");
+        self.change(statement.bind(token_id).bind(now_ms)).await?;
+        Ok(())
     }
+}
+
+/// Adds a token for the user of that name, who may have been added in the same batch.
+pub(crate) fn create_for(username: &str, new: &NewToken) -> Statement {
+    let statement = Statement::new(concat!(
+        "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
+         created_at, expires_at) SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10 FROM accounts \
+         WHERE username = $2 RETURNING ",
+        token_columns!()
+    ));
+    bind(statement.bind(&new.token_id).bind(username), new)
+}
+
+/// The token among the rows of a statement that has just added it.
+pub(crate) fn first_token(mut rows: Vec<Row>) -> Result<Token> {
+    let gone = || Error::Failed("the token that was just added is not there".to_string());
+    token_from(rows.pop().ok_or_else(gone)?)
+}
+
+/// Binds everything after the token's id and its user.
+fn bind(statement: Statement, new: &NewToken) -> Statement {
+    statement
+        .bind(new.kind.as_str())
+        .bind(new.label.clone())
+        .bind(new.hash.as_str())
+        .bind(new.prefix.as_str())
+        .bind(new.kind.role().as_str())
+        .bind(new.allowed_device_id.clone())
+        .bind(new.created_at)
+        .bind(new.expires_at)
+}
+
+fn token_from(mut row: Row) -> Result<Token> {
+    Ok(Token {
+        token_id: TokenId(row.text()?),
+        uid: row.uid()?,
+        kind: row.text().and_then(|name| Kind::parse(&name).ok_or_else(|| unexpected("a kind", &name)))?,
+        label: row.text_or_null()?,
+        hash: row.text()?,
+        prefix: row.text()?,
+        allowed_role: row
+            .text()
+            .and_then(|name| Role::parse(&name).ok_or_else(|| unexpected("a role", &name)))?,
+        allowed_device_id: row.text_or_null()?,
+        created_at: row.int()?,
+        last_used_at: row.int_or_null()?,
+        expires_at: row.int_or_null()?,
+        revoked_at: row.int_or_null()?,
+        revoked_reason: row.text_or_null()?,
+    })
 }

@@ -1,0 +1,65 @@
+//! The groups' own statements; their row is beside the accounts'.
+
+use protocol::ids::Gid;
+
+use crate::accounts::Group;
+use crate::sql::{Batch, Row, Statement, Written};
+use crate::{Error, Result, Store};
+
+impl Store {
+    /// All groups, by gid.
+    pub async fn groups(&self) -> Result<Vec<Group>> {
+        let statement = Statement::new(
+            "SELECT g.gid, g.name, a.username FROM user_groups g LEFT JOIN members m ON m.gid = g.gid \
+             LEFT JOIN accounts a ON a.uid = m.uid ORDER BY g.gid, a.uid",
+        );
+        let mut groups: Vec<Group> = Vec::new();
+        for mut row in self.read(statement).await? {
+            let group = group_from(&mut row)?;
+            let member = row.text_or_null()?;
+            if groups.last().is_none_or(|last| last.gid != group.gid) {
+                groups.push(group);
+            }
+            if let (Some(last), Some(member)) = (groups.last_mut(), member) {
+                last.members.push(member);
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Adds a group with the next free number from 1000 on, over users and groups; `Conflict` when the name is
+    /// taken by a user or a group.
+    pub async fn group_create(&self, name: &str) -> Result<Group> {
+        // Every user has a group of its own name, so the groups' names are all there is to check.
+        let create = Statement::new(
+            "INSERT INTO user_groups (gid, name) SELECT latest, $1 FROM numbers WHERE name = 'account' \
+             ON CONFLICT DO NOTHING RETURNING gid, name",
+        );
+        let batch = Batch::new()
+            .guard(Statement::new(
+                "UPDATE numbers SET latest = latest + 1 WHERE name = 'account' RETURNING latest",
+            ))
+            .guard(create.bind(name));
+        let written = self.write(batch).await.map_err(|error| error.named(name))?;
+        match written.last().and_then(|mut rows| rows.pop()) {
+            Some(mut row) => group_from(&mut row),
+            None => Err(Error::Conflict(name.to_string())),
+        }
+    }
+
+    /// Removes a group with its memberships, grants and device access. False when there is none, or when it is
+    /// a user's private group, which goes with its user only.
+    pub async fn group_remove(&self, gid: Gid) -> Result<bool> {
+        let of = |sql| Statement::new(sql).bind(gid);
+        let batch = Batch::new()
+            .guard(of("DELETE FROM user_groups WHERE gid = $1 \
+                 AND NOT EXISTS (SELECT 1 FROM accounts WHERE gid = $1) RETURNING gid"))
+            .step(of("DELETE FROM grants WHERE gid = $1"))
+            .step(of("DELETE FROM device_access WHERE gid = $1"));
+        Ok(matches!(self.write(batch).await?, Written::Done(_)))
+    }
+}
+
+fn group_from(row: &mut Row) -> Result<Group> {
+    Ok(Group { gid: row.gid()?, name: row.text()?, members: Vec::new() })
+}

@@ -1,0 +1,203 @@
+//! The one thread that writes. It takes all batches that wait, runs each in a savepoint of one transaction,
+//! commits once, and only then tells the callers.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use base::limits;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{error, run};
+use crate::metrics::Metrics;
+use crate::sql::{Batch, Written};
+use crate::{Error, Result};
+
+/// The handle of the thread. Dropping it finishes what is queued and joins the thread.
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    Write(Job),
+    Checkpoint(oneshot::Sender<Result<()>>),
+}
+
+struct Job {
+    batch: Batch,
+    asked_at: Instant,
+    reply: oneshot::Sender<Result<Written>>,
+}
+
+impl Writer {
+    pub fn start(connection: Connection, metrics: Arc<Metrics>) -> std::io::Result<Writer> {
+        let (queue, orders) = mpsc::channel(limits::STORE_QUEUE_MAX);
+        let thread = std::thread::Builder::new()
+            .name("store-writer".to_string())
+            .stack_size(512 * 1024)
+            .spawn(move || serve(connection, orders, &metrics))?;
+        Ok(Writer { queue: Some(queue), thread: Some(thread) })
+    }
+
+    pub async fn write(&self, batch: Batch) -> Result<Written> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Order::Write(Job { batch, asked_at: Instant::now(), reply }), answer).await
+    }
+
+    /// Waits for everything queued before, then moves the log into the database file.
+    pub async fn checkpoint(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Order::Checkpoint(reply), answer).await
+    }
+
+    pub fn queue_length(&self) -> usize {
+        self.queue.as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity())
+    }
+
+    async fn ask<T>(&self, order: Order, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+        let gone = || Error::Failed("the store's writer has stopped".to_string());
+        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        match queue.send_timeout(order, limits::STORE_TIMEOUT).await {
+            Ok(()) => {}
+            Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(overdue()),
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => return Err(gone()),
+        }
+        // The writer itself refuses what has waited too long, so this limit is reached only when the disk hangs.
+        match tokio::time::timeout(limits::STORE_TIMEOUT * 2, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(gone()),
+            Err(_) => Err(Error::Failed("the disk does not answer; it may still be written".to_string())),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's writer panicked");
+        }
+    }
+}
+
+fn overdue() -> Error {
+    Error::Failed("the store is overloaded: nothing was written; try again".to_string())
+}
+
+fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Metrics) {
+    let mut group = Vec::new();
+    while orders.blocking_recv_many(&mut group, limits::STORE_BATCH_MAX) > 0 {
+        let mut jobs = Vec::with_capacity(group.len());
+        let mut checkpoints = Vec::new();
+        for order in group.drain(..) {
+            match order {
+                Order::Write(job) if job.asked_at.elapsed() > limits::STORE_TIMEOUT => {
+                    answer(job.reply, Err(overdue()));
+                }
+                Order::Write(job) => jobs.push(job),
+                Order::Checkpoint(reply) => checkpoints.push(reply),
+            }
+        }
+        if !jobs.is_empty() {
+            write_group(&connection, jobs, metrics);
+        }
+        for reply in checkpoints {
+            let result = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(error);
+            answer(reply, result);
+        }
+    }
+}
+
+/// Runs the jobs in one transaction. Whatever ends the transaction as a whole fails all of them.
+fn write_group(connection: &Connection, jobs: Vec<Job>, metrics: &Metrics) {
+    let results = begin(connection).and_then(|()| {
+        let mut results = Vec::with_capacity(jobs.len());
+        for job in &jobs {
+            results.push(write_one(connection, &job.batch)?);
+        }
+        let started = Instant::now();
+        connection.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute()).map_err(error)?;
+        metrics.commit(started.elapsed());
+        Ok(results)
+    });
+    match results {
+        Ok(results) => {
+            for (job, result) in jobs.into_iter().zip(results) {
+                answer(job.reply, result);
+            }
+        }
+        Err(error) => {
+            roll_back(connection);
+            for job in jobs {
+                answer(job.reply, Err(error.clone()));
+            }
+        }
+    }
+}
+
+fn begin(connection: &Connection) -> Result<()> {
+    connection
+        .prepare_cached("BEGIN IMMEDIATE")
+        .and_then(|mut begin| begin.raw_execute())
+        .map(|_| ())
+        .map_err(error)
+}
+
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit()
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "the store's writer can not roll back");
+    }
+}
+
+/// Runs one batch in a savepoint. The outer error means that the whole transaction is lost.
+fn write_one(connection: &Connection, batch: &Batch) -> Result<Result<Written>> {
+    let control = |sql| {
+        connection
+            .prepare_cached(sql)
+            .and_then(|mut prepared| prepared.raw_execute())
+            .map(|_| ())
+            .map_err(error)
+    };
+    control("SAVEPOINT job")?;
+    let result = run_steps(connection, batch);
+    if connection.is_autocommit() {
+        // A full disk makes SQLite roll back everything, not only this savepoint.
+        return match result {
+            Err(error) => Err(error),
+            Ok(_) => Err(Error::Failed("the database ended the transaction".to_string())),
+        };
+    }
+    if !matches!(result, Ok(Written::Done(_))) {
+        control("ROLLBACK TO job")?;
+    }
+    control("RELEASE job")?;
+    Ok(result)
+}
+
+fn run_steps(connection: &Connection, batch: &Batch) -> Result<Written> {
+    let mut all = Vec::with_capacity(batch.steps.len());
+    for (index, step) in batch.steps.iter().enumerate() {
+        let rows = run(connection, &step.statement)?;
+        if step.guarded && rows.is_empty() {
+            return Ok(Written::Stopped(index));
+        }
+        all.push(rows);
+    }
+    Ok(Written::Done(all))
+}
+
+/// A caller that stopped waiting does not need its answer.
+fn answer<T>(reply: oneshot::Sender<Result<T>>, result: Result<T>) {
+    if reply.send(result).is_err() {
+        tracing::debug!("nobody waits for this write any more");
+    }
+}
+
+#[cfg(test)]
+mod tests;

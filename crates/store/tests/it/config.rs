@@ -1,0 +1,95 @@
+//! Config values and the reading of whole branches.
+
+use store::{Error, Store};
+
+crate::home::with_a_store_on_both_engines! {
+    values_are_set_replaced_and_removed,
+    a_branch_ends_where_its_name_does,
+    odd_texts_come_back_as_they_were,
+    texts_with_a_nul_are_refused,
+    a_write_is_seen_as_soon_as_it_is_acknowledged,
+}
+
+async fn values_are_set_replaced_and_removed(store: &Store) {
+    assert_eq!(store.config_value("a/b").await.unwrap(), None);
+    store.config_set("a/b", "1").await.unwrap();
+    store.config_set("a/b", "2").await.unwrap();
+    assert_eq!(store.config_value("a/b").await.unwrap().as_deref(), Some("2"));
+    assert!(store.config_remove("a/b").await.unwrap());
+    assert!(!store.config_remove("a/b").await.unwrap());
+    assert_eq!(store.config_value("a/b").await.unwrap(), None);
+}
+
+async fn a_branch_ends_where_its_name_does(store: &Store) {
+    let keys = [
+        "a",
+        "a-b",
+        "a/",
+        "a/B",
+        "a/b",
+        "a/b-c",
+        "a/b/c",
+        "a/b/token",
+        "a/b0",
+        "a0",
+        "ab",
+        "A/b",
+        "a/\u{10ffff}",
+    ];
+    for key in keys {
+        store.config_set(key, key).await.unwrap();
+    }
+    let below = async |prefix: &str| {
+        let rows = store.config_below(prefix).await.unwrap();
+        assert!(rows.iter().all(|(key, value)| key == value), "{rows:?}");
+        rows.into_iter().map(|(key, _)| key).collect::<Vec<String>>()
+    };
+    assert_eq!(below("a").await, ["a/", "a/B", "a/b", "a/b-c", "a/b/c", "a/b/token", "a/b0", "a/\u{10ffff}"]);
+    assert_eq!(below("a/b").await, ["a/b/c", "a/b/token"]);
+    assert_eq!(below("a-b").await, Vec::<String>::new());
+    assert_eq!(below("a\0").await, Vec::<String>::new());
+    let mut all: Vec<String> = keys.map(str::to_string).to_vec();
+    all.sort();
+    assert_eq!(below("").await, all);
+}
+
+async fn odd_texts_come_back_as_they_were(store: &Store) {
+    let long = "x".repeat(1_000_000);
+    for value in
+        ["", " ", "'; DROP TABLE config; --", "%_$1", "a\nb\r\t", "\u{feff}héllo 😀", "NULL", "0", &long]
+    {
+        for key in ["note", "secret"] {
+            store.config_set(key, value).await.unwrap();
+            assert_eq!(store.config_value(key).await.unwrap().as_deref(), Some(value));
+        }
+    }
+    store.config_set("", "empty key").await.unwrap();
+    assert_eq!(store.config_value("").await.unwrap().as_deref(), Some("empty key"));
+}
+
+async fn texts_with_a_nul_are_refused(store: &Store) {
+    for (key, value) in [("a\0b", "x"), ("a", "x\0y")] {
+        let refused = store.config_set(key, value).await;
+        assert!(matches!(&refused, Err(Error::Failed(why)) if why.contains("NUL")), "{refused:?}");
+    }
+    assert_eq!(store.config_value("a\0b").await.unwrap(), None);
+    assert_eq!(store.config_below("").await.unwrap(), []);
+}
+
+async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
+    let tasks: Vec<_> = (0..16)
+        .map(|task| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for number in 0..20 {
+                    let (key, value) = (format!("task/{task}"), number.to_string());
+                    store.config_set(&key, &value).await.unwrap();
+                    assert_eq!(store.config_value(&key).await.unwrap(), Some(value));
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening, refusing to open, and what survives closing.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use store::{OpenError, Options, Store};
+
+use crate::home::{Home, NOW_MS, add, provisioned};
+
+crate::home::on_both_engines! {
+    what_was_written_is_there_after_opening_again,
+    a_held_store_is_refused_until_it_is_let_go,
+    a_newer_schema_is_refused_and_left_alone,
+    a_clone_keeps_it_open,
+    closing_leaves_it_ready_for_the_next,
+    metrics_count,
+    a_damaged_row_is_an_error,
+}
+
+async fn what_was_written_is_there_after_opening_again(home: &Home) {
+    let store = provisioned(home).await;
+    let ada = add(&store, "ada").await;
+    drop(store);
+    let store = home.open().await;
+    assert_eq!(store.account("ada").await.unwrap(), Some(ada));
+    store.provision(NOW_MS + 1).await.unwrap();
+    assert_eq!(store.accounts().await.unwrap().len(), 2);
+}
+
+async fn a_held_store_is_refused_until_it_is_let_go(home: &Home) {
+    let store = home.open().await;
+    match home.try_open().await.err() {
+        Some(OpenError::Held(place)) => assert_eq!(Path::new(&place), home.data.path()),
+        other => panic!("{other:?}"),
+    }
+    drop(store);
+    home.open().await;
+}
+
+async fn a_newer_schema_is_refused_and_left_alone(home: &Home) {
+    drop(provisioned(home).await);
+    home.tamper("UPDATE meta SET version = 4711 WHERE name = 'schema'").await;
+    let error = home.try_open().await.err().unwrap();
+    assert!(matches!(error, OpenError::Newer { found: 4711, .. }), "{error:?}");
+    assert!(error.to_string().ends_with(": update gsv"), "{error}");
+    home.tamper("UPDATE meta SET version = 1 WHERE name = 'schema'").await;
+    assert_eq!(home.open().await.accounts().await.unwrap().len(), 1);
+}
+
+async fn a_clone_keeps_it_open(home: &Home) {
+    let store = provisioned(home).await;
+    let clone = store.clone();
+    drop(store);
+    assert_eq!(clone.accounts().await.unwrap().len(), 1);
+    add(&clone, "ada").await;
+    assert!(matches!(home.try_open().await, Err(OpenError::Held(_))));
+}
+
+async fn closing_leaves_it_ready_for_the_next(home: &Home) {
+    let store = provisioned(home).await;
+    add(&store, "ada").await;
+    store.close().await.unwrap();
+    if home.url.is_none() {
+        let log = std::fs::metadata(home.data.path().join("gsv.db-wal")).unwrap();
+        assert_eq!(log.len(), 0, "the log was moved into the database");
+    }
+    drop(store);
+    assert_eq!(home.open().await.accounts().await.unwrap().len(), 2);
+}
+
+async fn metrics_count(home: &Home) {
+    let store = provisioned(home).await;
+    let value = |text: &str, name: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    let before = store.metrics();
+    add(&store, "ada").await;
+    store.account("ada").await.unwrap();
+    assert!(store.config_set("a", "\0").await.is_err());
+    let after = store.metrics();
+    let grown = |name: &str| value(&after, name) - value(&before, name);
+    assert_eq!(grown("gsv_store_reads_total"), 1.0);
+    assert_eq!(grown("gsv_store_batches_total"), 2.0);
+    assert!(grown("gsv_store_writes_total") > 3.0);
+    assert_eq!(grown("gsv_store_commit_seconds_count"), 1.0);
+    assert!(grown("gsv_store_commit_seconds_sum") > 0.0);
+    assert_eq!(grown("gsv_store_failures_total"), 1.0);
+    assert_eq!(value(&after, "gsv_store_queue_length"), 0.0);
+    for line in after.lines() {
+        assert!(line.starts_with("# ") || line.starts_with("gsv_store_"), "{line}");
+    }
+}
+
+async fn a_damaged_row_is_an_error(home: &Home) {
+    let store = provisioned(home).await;
+    let ada = add(&store, "ada").await;
+    store.token_create(crate::tokens::token("t", ada.uid)).await.unwrap();
+    store.device_register(crate::devices::registration("pc", &ada)).await.unwrap().unwrap();
+    drop(store);
+    home.tamper("UPDATE tokens SET kind = 'odd'").await;
+    home.tamper("UPDATE devices SET implements = '[1'").await;
+    home.tamper("UPDATE accounts SET gid = -5 WHERE uid = 1000").await;
+    let store = home.open().await;
+    assert!(store.tokens(None).await.unwrap_err().to_string().contains("odd"));
+    assert!(store.devices().await.unwrap_err().to_string().contains("[1"));
+    assert!(store.accounts().await.unwrap_err().to_string().contains("-5"));
+    assert!(store.account("root").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn the_files_are_private() {
+    let home = Home::sqlite();
+    let data = home.data.path().join("new/data");
+    let store = Store::open(&Options { data: data.clone(), url: None }).await.unwrap();
+    store.config_set("a", "b").await.unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&data), mode(&data.join("keys"))), (0o700, 0o700));
+    for file in ["gsv.db", "gsv.db-wal", "gsv.db-shm", "gsv.lock", "keys/secrets.key"] {
+        assert_eq!(mode(&data.join(file)), 0o600, "{file}");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_can_not_be_written_is_refused() {
+    let home = Home::sqlite();
+    let file = home.data.path().join("file");
+    std::fs::write(&file, "in the way").unwrap();
+    let blocked = home.data.path().join("blocked");
+    std::fs::create_dir_all(blocked.join("gsv.lock")).unwrap();
+    let mut places = vec![file.clone(), file.join("data"), blocked];
+    if cfg!(target_os = "linux") {
+        places.push("/proc/self".into());
+    }
+    for data in places {
+        let error = Store::open(&Options { data: data.clone(), url: None }).await.err().unwrap();
+        assert!(matches!(error, OpenError::NotWritable { .. }), "{}: {error:?}", data.display());
+        assert!(error.to_string().contains("is not writable: "), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused() {
+    let home = Home::sqlite();
+    std::fs::write(home.data.path().join("gsv.db"), "hello ".repeat(1000)).unwrap();
+    let refusal = home.refusal().await;
+    assert!(refusal.contains("damaged or not a database"), "{refusal}");
+}

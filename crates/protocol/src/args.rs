@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn an_argument_error_names_the_field() {
         let error = decode::<crate::fs::Read>(r#"{"path":3}"#).unwrap_err();
-        assert_eq!((error.code, error.message.as_str()), (
-            400,
-            "fs.read: path: invalid type: integer `3`, expected a string"
-        ));
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (400, "fs.read: path: invalid type: integer `3`, expected a string")
+        );
         let error = decode::<crate::fs::Read>("{}").unwrap_err();
         assert_eq!((error.code, error.message.as_str()), (400, "fs.read requires path"));
     }

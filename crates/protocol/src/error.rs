@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// `{code, message, details?, retryable?}`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ErrorShape")]
 pub struct Error {
     /// What kind of failure; most are like HTTP's.
     pub code: i32,

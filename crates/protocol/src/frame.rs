@@ -93,7 +93,8 @@ pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
             if !args.starts_with('{') {
                 return Err(fail(Error::invalid_frame("args")));
             }
-            let id = id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
+            let id =
+                id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
             Ok(Frame::Request(Request { id, call, args }))
         }
         Some("res") => {
@@ -102,7 +103,8 @@ pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
                 Some("false") => false,
                 _ => return Err(fail(Error::invalid_frame("ok"))),
             };
-            let id = id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
+            let id =
+                id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
             Ok(Frame::Response(Response { id, ok, data: envelope.data, error: envelope.error }))
         }
         Some("sig") => {
@@ -252,12 +254,16 @@ mod tests {
     fn a_request_keeps_its_arguments_as_they_are() {
         let text = r#"{"type":"req","id":"a\n","call":"fs.read","args":{"n": 1.0 },"more":[1]}"#;
         let Frame::Request(request) = parse(text).unwrap() else { panic!() };
-        assert_eq!((request.id.as_ref(), request.call.as_ref(), request.args), ("a\n", "fs.read", r#"{"n": 1.0 }"#));
+        assert_eq!(
+            (request.id.as_ref(), request.call.as_ref(), request.args),
+            ("a\n", "fs.read", r#"{"n": 1.0 }"#)
+        );
     }
 
     #[test]
     fn missing_and_null_args_are_an_empty_object() {
-        for text in [r#"{"type":"req","id":"1","call":"x.y"}"#, r#"{"type":"req","id":"1","call":"x.y","args":null}"#]
+        for text in
+            [r#"{"type":"req","id":"1","call":"x.y"}"#, r#"{"type":"req","id":"1","call":"x.y","args":null}"#]
         {
             let Frame::Request(request) = parse(text).unwrap() else { panic!() };
             assert_eq!(request.args, "{}");

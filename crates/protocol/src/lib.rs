@@ -1,24 +1,37 @@
 //! What is said on the wire: frames, calls, signals, errors. No sockets, no SQL, no files.
 //!
-//! Read [`spec`] for how a call is defined, then [`fs`] for a domain: its table on top, its types under it.
+//! Read [`mod@spec`] for how a call is defined, then [`fs`] for a domain: its table on top, its types under it.
 //! Everything else (dispatch, `sys.connect` lists, reference pages, TypeScript, command line help) follows
 //! from [`ALL`], [`signal::SIGNALS`] and [`error::ERRORS`].
 
+pub mod adapter;
+pub mod ai;
 pub mod args;
 pub mod capability;
+pub mod codemode;
 pub mod config;
 pub mod error;
 pub mod frame;
 pub mod fs;
 pub mod identity;
 pub mod ids;
+pub mod literal;
+pub mod media;
+pub mod notification;
 pub mod outcome;
+pub mod pkg;
+pub mod proc;
+pub mod repo;
 pub mod router;
+pub mod sched;
+pub mod schema;
 pub mod shell;
 pub mod signal;
+pub mod signal_watch;
 pub mod spec;
 pub mod sys;
 pub mod transfer;
+pub mod typescript;
 
 use spec::Spec;
 
@@ -26,10 +39,33 @@ use spec::Spec;
 pub static ALL: &[&[Spec]] = &[
     fs::CALLS,
     shell::CALLS,
+    codemode::CALLS,
+    proc::CALLS,
+    proc::profile::CALLS,
+    proc::ipc::CALLS,
+    proc::approval::CALLS,
+    proc::history::CALLS,
+    proc::conversation::CALLS,
+    proc::segment::CALLS,
+    pkg::CALLS,
+    pkg::catalog::CALLS,
+    repo::CALLS,
+    repo::change::CALLS,
     sys::CALLS,
+    sys::setup_assist::CALLS,
+    sys::bootstrap::CALLS,
     sys::device::CALLS,
+    sys::workspace::CALLS,
+    sys::oauth::CALLS,
+    sys::mcp::CALLS,
     sys::token::CALLS,
+    sys::link::CALLS,
     sys::account::CALLS,
+    ai::CALLS,
+    adapter::CALLS,
+    notification::CALLS,
+    signal_watch::CALLS,
+    sched::CALLS,
 ];
 
 /// Every call, in the order of the tables.

@@ -70,6 +70,24 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Outcome<T> {
     }
 }
 
+/// `{ok: false, error}`, so that schemas can refer to it by name.
+struct OperationError;
+
+impl JsonSchema for OperationError {
+    fn schema_name() -> Cow<'static, str> {
+        "OperationError".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The call was carried out, but the operation itself failed.",
+            "type": "object",
+            "properties": { "ok": { "const": false }, "error": { "type": "string", "description": "Why." } },
+            "required": ["ok", "error"]
+        })
+    }
+}
+
 impl<T: JsonSchema> JsonSchema for Outcome<T> {
     fn inline_schema() -> bool {
         true
@@ -81,17 +99,14 @@ impl<T: JsonSchema> JsonSchema for Outcome<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let value = generator.subschema_for::<T>();
+        let failed = generator.subschema_for::<OperationError>();
         json_schema!({
             "anyOf": [
                 { "allOf": [
                     { "type": "object", "properties": { "ok": { "const": true } }, "required": ["ok"] },
                     value
                 ] },
-                {
-                    "type": "object",
-                    "properties": { "ok": { "const": false }, "error": { "type": "string" } },
-                    "required": ["ok", "error"]
-                }
+                failed
             ]
         })
     }

@@ -1,7 +1,8 @@
 //! Commands, on the native target or on a device.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::spec::syscalls;
 
@@ -57,7 +58,7 @@ pub enum Status {
 /// Result of `shell.exec`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ShellExecResult")]
+#[schemars(rename = "ShellExecResult", transform = tell_apart_by_status)]
 pub struct ExecResult {
     /// True whenever the command was started or found.
     pub ok: bool,
@@ -107,4 +108,31 @@ pub struct ExecResult {
     /// True when the time limit ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
+}
+
+/// In the schema the result is a union, so that a program that has looked at `status` knows which fields are there.
+fn tell_apart_by_status(schema: &mut Schema) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.remove("status");
+        properties.insert(
+            "ok".into(),
+            json!({ "const": true, "description": "The command was started or found." }),
+        );
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| name != "status");
+    }
+    let variant = |status: &str, field: &str, kind: &str| {
+        json!({
+            "type": "object",
+            "properties": { "status": { "const": status }, field: { "type": kind } },
+            "required": ["status", field]
+        })
+    };
+    let variants = [
+        variant("completed", "exitCode", "integer"),
+        variant("running", "sessionId", "string"),
+        variant("failed", "error", "string"),
+    ];
+    schema.insert("oneOf".into(), json!(variants));
 }

@@ -7,6 +7,10 @@ use crate::identity::Role;
 use crate::ids::{DeviceId, Uid};
 use crate::spec::schema_of;
 
+pub mod change;
+pub mod run;
+pub mod stream;
+
 /// One row of the signal table.
 pub struct SignalSpec {
     /// The name on the wire.
@@ -15,6 +19,8 @@ pub struct SignalSpec {
     pub doc: &'static str,
     /// Which connections get it; none for signals that only drivers send.
     pub roles: &'static [Role],
+    /// Whether `sys.connect` names it; a few signals are sent without being announced.
+    pub listed: bool,
     /// JSON Schema of the payload.
     pub payload: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -26,13 +32,15 @@ pub trait Signal: Serialize + JsonSchema {
 }
 
 macro_rules! signals {
-    ($( $(#[doc = $doc:literal])+ $name:literal $payload:ty => [$($role:ident),*]; )*) => {
+    ($( $(#[doc = $doc:literal])+ $name:literal $payload:ty => [$($role:ident),*]
+        $(, $unlisted:ident)? ; )*) => {
         $(
             impl Signal for $payload {
                 const SPEC: SignalSpec = SignalSpec {
                     name: $name,
                     doc: concat!($($doc, "\n"),+),
                     roles: &[$(Role::$role),*],
+                    listed: { let _listed = true; $( let _listed = $unlisted; )? _listed },
                     payload: schema_of::<$payload>,
                 };
             }
@@ -43,15 +51,46 @@ macro_rules! signals {
 }
 
 signals! {
+    /// A process changed: its queue, messages, context or conversations.
+    "proc.changed" run::Changed => [User];
+    /// A run began.
+    "proc.run.started" run::Started => [User];
+    /// A model's answer goes on.
+    "proc.run.stream" run::Stream => [User];
+    /// A model finished a turn and said or thought something.
+    "proc.run.output" run::Output => [User];
+    /// A tool began.
+    "proc.run.tool.started" run::ToolStarted => [User];
+    /// A tool ended. Tools that were refused end without having begun.
+    "proc.run.tool.finished" run::ToolFinished => [User];
+    /// A tool call waits for a person; answer with `proc.hil`.
+    "proc.run.hil.requested" run::HilRequested => [User];
+    /// A run ended.
+    "proc.run.finished" run::Finished => [User];
+    /// A process was ended for good.
+    "process.exit" run::Exit => [User];
     /// A device came or went. Goes to users who may use the device, and to the device itself.
     "device.status" DeviceStatus => [User, Driver];
+    /// An account on a chat service changed.
+    "adapter.status" change::AdapterStatus => [User, Service];
+    /// Packages were installed, removed, moved or rebuilt.
+    "pkg.changed" change::PkgChanged => [User];
+    /// Somebody left a note for the user.
+    "notification.created" change::NotificationCreated => [User], UNLISTED;
+    /// A note was read.
+    "notification.updated" change::NotificationUpdated => [User], UNLISTED;
+    /// A note was dismissed.
+    "notification.dismissed" change::NotificationDismissed => [User], UNLISTED;
     /// A driver tells how a command stands that was still running when its call was answered.
     "exec.status" ExecStatus => [];
 }
 
+const UNLISTED: bool = false;
+
 /// The signals a connection of that role is told of.
 pub fn names_for(role: Role) -> Vec<String> {
-    SIGNALS.iter().filter(|spec| spec.roles.contains(&role)).map(|spec| spec.name.to_string()).collect()
+    let listed = SIGNALS.iter().filter(|spec| spec.listed && spec.roles.contains(&role));
+    listed.map(|spec| spec.name.to_string()).collect()
 }
 
 /// Payload of `device.status`.

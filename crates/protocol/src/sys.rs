@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::identity::{ConnectionIdentity, ProcessIdentity};
+use crate::identity::{ConnectionIdentity, ProcessIdentity, Role};
 use crate::spec::syscalls;
 
 pub mod account;
@@ -71,6 +71,7 @@ pub struct Client {
     #[serde(default)]
     pub platform: String,
     /// `user`, `driver` or `service`.
+    #[schemars(with = "Role")]
     pub role: String,
     /// For services.
     #[serde(default, skip_serializing_if = "Option::is_none")]

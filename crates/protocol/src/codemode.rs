@@ -1,0 +1,70 @@
+//! Sandboxed JavaScript with the file, shell and MCP calls at hand.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::Pid;
+use crate::spec::syscalls;
+
+syscalls! {
+    /// Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
+    /// The block is the body of an async function: `await` works at the top, and `return` gives the result.
+    "codemode.exec" Exec => ExecResult, Program, Local, tool "CodeMode";
+    /// Runs a script for a person, in a process of theirs; their init process when none is named.
+    "codemode.run" Run => ExecResult, Granted, Process;
+}
+
+/// Arguments of `codemode.exec`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CodeModeExecArgs")]
+pub struct Exec {
+    /// The body of an async function.
+    pub code: String,
+}
+
+/// Arguments of `codemode.run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CodeModeRunArgs")]
+pub struct Run {
+    /// The process to run in; the caller's init process when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<Pid>,
+    /// The body of an async function.
+    pub code: String,
+    /// Where the script's calls go when they name no target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Where the script's relative paths start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Seen by the script as `argv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argv: Option<Vec<String>>,
+    /// Seen by the script as `args`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Value>,
+}
+
+/// How a script ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "lowercase")]
+#[schemars(rename = "CodeModeResult")]
+pub enum ExecResult {
+    /// It returned.
+    Completed {
+        /// What it returned.
+        result: Value,
+        /// What it logged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        logs: Option<Vec<String>>,
+    },
+    /// It threw, or hit a limit.
+    Failed {
+        /// Why.
+        error: String,
+        /// What it logged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        logs: Option<Vec<String>>,
+    },
+}

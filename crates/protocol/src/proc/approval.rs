@@ -1,0 +1,170 @@
+//! Asking a person before a tool runs, and what they said for good.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ids::{ConversationId, Pid, RunId};
+use crate::literal::Nullable;
+use crate::outcome::Outcome;
+use crate::spec::syscalls;
+
+syscalls! {
+    /// Answers a process that asks for approval. Approving runs the tool; denying tells the agent so.
+    /// With `remember` the process does not ask again for what `rememberScope` covers.
+    "proc.hil" Hil => Outcome<Resolved>, Granted, Process;
+    /// Lists the approvals a process remembers.
+    "proc.approvals.list" ApprovalsList => Outcome<Approvals>, Granted, Process;
+    /// Makes a process forget an approval.
+    "proc.approvals.revoke" ApprovalsRevoke => Outcome<ApprovalRevoked>, Granted, Process;
+}
+
+/// What a person said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ProcHilDecision")]
+pub enum Decision {
+    /// Run it.
+    Approve,
+    /// Do not.
+    Deny,
+}
+
+/// What a remembered approval covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ProcRememberScope")]
+pub enum Scope {
+    /// The call, on the native target or on every device.
+    Class,
+    /// The call, on this one target.
+    Target,
+    /// This program with this shape of arguments, on this one target.
+    Shape,
+}
+
+/// A tool call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProcHilRequest")]
+pub struct HilRequest {
+    /// Names it in `proc.hil`.
+    pub request_id: String,
+    /// The run that waits.
+    pub run_id: RunId,
+    /// The conversation of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// The tool call.
+    pub call_id: String,
+    /// The tool, as agents see it.
+    pub tool_name: String,
+    /// The call behind it.
+    pub syscall: String,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+    /// Since when it waits, in milliseconds.
+    pub created_at: i64,
+}
+
+/// Arguments of `proc.hil`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProcHilArgs")]
+pub struct Hil {
+    /// The process; the caller's init process when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<Pid>,
+    /// What is answered.
+    pub request_id: String,
+    /// The answer.
+    pub decision: Decision,
+    /// Remembers an approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember: Option<bool>,
+    /// What the remembered approval covers; `class` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember_scope: Option<Scope>,
+}
+
+/// Result of `proc.hil`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProcHilResult")]
+pub struct Resolved {
+    /// The process.
+    pub pid: Pid,
+    /// What was answered.
+    pub request_id: String,
+    /// The answer.
+    pub decision: Decision,
+    /// False when the run stopped meanwhile.
+    pub resumed: bool,
+    /// True when the approval is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<bool>,
+    /// The next call that waits, if any.
+    #[serde(default, skip_serializing_if = "Nullable::is_absent")]
+    pub pending_hil: Nullable<HilRequest>,
+}
+
+/// Arguments of `proc.approvals.list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcApprovalsListArgs")]
+pub struct ApprovalsList {
+    /// The process; the caller's init process when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<Pid>,
+}
+
+/// Result of `proc.approvals.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcApprovalsListResult")]
+pub struct Approvals {
+    /// The process.
+    pub pid: Pid,
+    /// Oldest first.
+    pub approvals: Vec<Approval>,
+}
+
+/// A remembered approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProcApproval")]
+pub struct Approval {
+    /// Names it in `proc.approvals.revoke`.
+    pub approval_id: String,
+    /// The call.
+    pub syscall: String,
+    /// What it covers.
+    pub scope: Scope,
+    /// `gsv`, `device` for every device, or one device.
+    pub target: String,
+    /// The program and the shape of its arguments, for scope `shape`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// When it was given, in milliseconds.
+    pub created_at: i64,
+}
+
+/// Arguments of `proc.approvals.revoke`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProcApprovalsRevokeArgs")]
+pub struct ApprovalsRevoke {
+    /// The process; the caller's init process when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<Pid>,
+    /// What to forget.
+    pub approval_id: String,
+}
+
+/// Result of `proc.approvals.revoke`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcApprovalsRevokeResult")]
+pub struct ApprovalRevoked {
+    /// The process.
+    pub pid: Pid,
+    /// False when there was no such approval.
+    pub revoked: bool,
+}

@@ -1,0 +1,239 @@
+//! MCP servers a user has connected, and calls to their tools.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ids::Uid;
+use crate::spec::syscalls;
+
+syscalls! {
+    /// Connects an MCP server. Where it wants a sign-in, the answer has the URL for the person.
+    "sys.mcp.add" Add => Added, Granted, Kernel;
+    /// Lists the caller's MCP servers with their state and tools.
+    "sys.mcp.list" List => Listed, Granted, Kernel;
+    /// Forgets an MCP server.
+    "sys.mcp.remove" Remove => Removed, Granted, Kernel;
+    /// Connects to an MCP server again and asks for its tools. Unknown and foreign servers are `null`.
+    "sys.mcp.refresh" Refresh => Refreshed, Granted, Kernel;
+    /// Calls a tool of an MCP server.
+    "sys.mcp.call" Call => CallResult, Granted, Kernel;
+}
+
+/// How to speak to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "McpTransportType")]
+pub enum TransportType {
+    /// Whatever it understands.
+    Auto,
+    /// Streamable HTTP.
+    StreamableHttp,
+    /// Server-sent events.
+    Sse,
+}
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "McpConnectionState")]
+pub enum ConnectionState {
+    /// There is none.
+    NotConnected,
+    /// It waits for a person to sign in.
+    Authenticating,
+    /// It is being made.
+    Connecting,
+    /// It is there.
+    Connected,
+    /// It is asked for its tools.
+    Discovering,
+    /// Its tools are known.
+    Ready,
+    /// It did not work.
+    Failed,
+}
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "McpToolSummary")]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub input_schema: Option<Map<String, Value>>,
+    /// JSON Schema of its result.
+    pub output_schema: Option<Map<String, Value>>,
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "McpServerSummary")]
+pub struct Server {
+    /// Its id.
+    pub server_id: String,
+    /// Whose it is.
+    pub uid: Uid,
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    /// How it is spoken to.
+    pub transport: TransportType,
+    /// How the connection stands.
+    pub state: ConnectionState,
+    /// Where the person signs in, while that is needed.
+    pub auth_url: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What it says about itself.
+    pub instructions: Option<String>,
+    /// What it can do.
+    pub capabilities: Option<Map<String, Value>>,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// How many resources it has.
+    pub resource_count: u64,
+    /// How many prompts it has.
+    pub prompt_count: u64,
+    /// When it was connected, in milliseconds.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+}
+
+/// Arguments of `sys.mcp.add`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysMcpAddArgs")]
+pub struct Add {
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+    /// 1 to 80 characters.
+    pub name: String,
+    /// HTTPS, or this machine.
+    pub url: String,
+    /// The origin a sign-in comes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback_host: Option<String>,
+    /// How to speak to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+}
+
+/// How to speak to a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpTransport")]
+pub struct Transport {
+    /// `auto` when absent.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub transport_type: Option<TransportType>,
+    /// Sent with every request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<BTreeMap<String, String>>,
+}
+
+/// Result of `sys.mcp.add`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpAddResult")]
+pub struct Added {
+    /// The server.
+    pub server: Server,
+}
+
+/// Arguments of `sys.mcp.list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpListArgs")]
+pub struct List {
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+}
+
+/// Result of `sys.mcp.list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpListResult")]
+pub struct Listed {
+    /// The servers.
+    pub servers: Vec<Server>,
+}
+
+/// Arguments of `sys.mcp.remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysMcpRemoveArgs")]
+pub struct Remove {
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+    /// The server.
+    pub server_id: String,
+}
+
+/// Result of `sys.mcp.remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpRemoveResult")]
+pub struct Removed {
+    /// False when there is no such server for the caller.
+    pub removed: bool,
+}
+
+/// Arguments of `sys.mcp.refresh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysMcpRefreshArgs")]
+pub struct Refresh {
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+    /// The server.
+    pub server_id: String,
+}
+
+/// Result of `sys.mcp.refresh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysMcpRefreshResult")]
+pub struct Refreshed {
+    /// `null` when there is none the caller may use.
+    pub server: Option<Server>,
+}
+
+/// Arguments of `sys.mcp.call`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysMcpCallArgs")]
+pub struct Call {
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+    /// The server.
+    pub server_id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
+}
+
+/// Result of `sys.mcp.call`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysMcpCallResult")]
+pub struct CallResult {
+    /// What the tool said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Value>,
+    /// The same as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// True when the tool failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+}

@@ -1,0 +1,136 @@
+//! The syscall and signal tables: complete, unambiguous and documented.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::identity::Role;
+use protocol::schema::Bundle;
+use protocol::signal::{SIGNALS, names_for};
+use protocol::spec::{Access, Route};
+use protocol::{calls, capability, spec};
+
+/// The calls of the documented surface.
+const DOCUMENTED: &str = "
+    adapter.connect adapter.disconnect adapter.inbound adapter.send adapter.state.update
+    adapter.status ai.config ai.tools codemode.exec codemode.run fs.delete fs.edit fs.read
+    fs.search fs.write notification.create notification.dismiss notification.list
+    notification.mark_read pkg.add pkg.checkout pkg.install pkg.list pkg.public.list
+    pkg.public.set pkg.remote.add pkg.remote.list pkg.remote.remove pkg.remove
+    pkg.review.approve pkg.sync proc.abort proc.conversation.close proc.conversation.compact
+    proc.conversation.fork proc.conversation.get proc.conversation.list proc.conversation.open
+    proc.conversation.policy.get proc.conversation.policy.set proc.conversation.reset
+    proc.conversation.segment.read proc.conversation.segments proc.hil proc.history
+    proc.ipc.call proc.ipc.deliver proc.ipc.send proc.kill proc.list proc.profile.list
+    proc.reset proc.send proc.setidentity proc.spawn repo.apply repo.compare repo.create
+    repo.diff repo.import repo.list repo.log repo.read repo.refs repo.search sched.add
+    sched.list sched.remove sched.run sched.update shell.exec signal.unwatch signal.watch
+    sys.bootstrap sys.config.get sys.config.set sys.connect sys.device.get sys.device.list
+    sys.device.update sys.link sys.link.consume sys.link.list sys.mcp.add sys.mcp.call
+    sys.mcp.list sys.mcp.refresh sys.mcp.remove sys.oauth.forget sys.oauth.list sys.oauth.start
+    sys.setup sys.setup.assist sys.token.create sys.token.list sys.token.revoke sys.unlink
+    sys.workspace.list
+";
+
+/// The calls added to it.
+const ADDED: &str = "
+    ai.speech.create ai.transcription.create fs.pull fs.push proc.approvals.list proc.approvals.revoke
+    proc.media.read sys.capability.grant sys.capability.list sys.capability.revoke sys.device.access
+    sys.group.create sys.group.list sys.group.remove sys.user.create sys.user.list sys.user.remove
+    sys.user.update
+";
+
+fn names(text: &'static str) -> BTreeSet<&'static str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn the_table_holds_exactly_the_documented_calls_and_the_additions() {
+    assert_eq!(names(DOCUMENTED).len(), 98);
+    let expected: BTreeSet<_> = names(DOCUMENTED).union(&names(ADDED)).copied().collect();
+    let actual: BTreeSet<_> = calls().map(|spec| spec.name).collect();
+    assert_eq!(actual, expected);
+    assert_eq!(calls().count(), expected.len(), "a name stands in the table twice");
+}
+
+#[test]
+fn every_row_is_documented_and_its_name_is_a_capability() {
+    for row in calls() {
+        assert!(capability::is_valid(row.name) && !row.name.contains('*'), "{}", row.name);
+        assert!(row.text().ends_with('.') && row.text().len() > 10, "{}: {:?}", row.name, row.text());
+        assert_eq!(spec(row.name).map(|found| found.name), Some(row.name));
+    }
+    for row in SIGNALS {
+        assert!(row.doc.trim().ends_with('.'), "{}", row.name);
+    }
+}
+
+#[test]
+fn agents_see_seven_tools() {
+    let tools: BTreeMap<_, _> = calls().filter_map(|row| Some((row.tool?, row.name))).collect();
+    let expected = [
+        ("CodeMode", "codemode.exec"),
+        ("Delete", "fs.delete"),
+        ("Edit", "fs.edit"),
+        ("Read", "fs.read"),
+        ("Search", "fs.search"),
+        ("Shell", "shell.exec"),
+        ("Write", "fs.write"),
+    ];
+    assert_eq!(tools, BTreeMap::from(expected));
+}
+
+#[test]
+fn calls_that_are_not_for_everybody_say_so() {
+    let with = |access: Access| -> BTreeSet<_> {
+        calls().filter(|row| row.access == access).map(|row| row.name).collect()
+    };
+    assert_eq!(with(Access::Open), names("sys.connect sys.setup sys.setup.assist"));
+    assert_eq!(with(Access::Service), names("adapter.inbound adapter.state.update"));
+    assert_eq!(with(Access::Kernel), names("proc.ipc.deliver proc.setidentity"));
+    assert_eq!(with(Access::User), names("sys.link sys.link.consume sys.link.list sys.unlink"));
+    assert_eq!(with(Access::Program), names("ai.config ai.tools codemode.exec signal.unwatch signal.watch"));
+    let routed: BTreeSet<_> =
+        calls().filter(|row| row.route == Route::Target).map(|row| row.domain()).collect();
+    assert_eq!(routed, names("fs shell"));
+}
+
+#[test]
+fn schema_names_are_unique() {
+    // Two types of one name would make the second one appear with a number behind it.
+    for name in Bundle::all().defs.keys() {
+        assert!(name.chars().all(|c| c.is_ascii_alphabetic()), "{name}");
+    }
+}
+
+#[test]
+fn every_argument_and_result_type_has_its_own_shape() {
+    let bundle = Bundle::all();
+    for (row, args, result) in &bundle.calls {
+        let text = format!("{args}{result}");
+        assert!(text.contains("$ref"), "{}: {text}", row.name);
+    }
+}
+
+#[test]
+fn each_role_is_told_of_its_signals_in_the_documented_order() {
+    assert_eq!(
+        names_for(Role::User),
+        [
+            "proc.changed",
+            "proc.run.started",
+            "proc.run.stream",
+            "proc.run.output",
+            "proc.run.tool.started",
+            "proc.run.tool.finished",
+            "proc.run.hil.requested",
+            "proc.run.finished",
+            "process.exit",
+            "device.status",
+            "adapter.status",
+            "pkg.changed",
+        ]
+    );
+    assert_eq!(names_for(Role::Driver), ["device.status"]);
+    assert_eq!(names_for(Role::Service), ["adapter.status"]);
+    let unlisted: Vec<_> = SIGNALS.iter().filter(|row| !row.listed).map(|row| row.name).collect();
+    assert_eq!(unlisted, ["notification.created", "notification.updated", "notification.dismissed"]);
+}

@@ -1,0 +1,13 @@
+//! `cargo xtask bench`: builds the optimised binaries and hands over to the bench program.
+
+use anyhow::Result;
+
+use crate::place;
+
+/// Builds, then measures; further words go to the bench program.
+pub fn run(args: &[&str]) -> Result<()> {
+    place::run(&mut place::cargo(&["build", "--release", "--package", "gsv"]))?;
+    place::run(&mut place::cargo(&["build", "--release", "--package", "testkit", "--bin", "bench"]))?;
+    let release = place::target().join("release");
+    place::run(place::command(release.join("bench")).arg("--gsv").arg(release.join("gsv")).args(args))
+}

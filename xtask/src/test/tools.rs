@@ -1,0 +1,75 @@
+//! What the tests need besides Rust: PostgreSQL's programs, and the TypeScript compiler. Installed when missing.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::place;
+
+/// The compiler that checks the generated types.
+const TYPESCRIPT: &str = "5.9.3";
+/// Where Debian keeps the programs of each PostgreSQL version.
+const POSTGRESQL: &str = "/usr/lib/postgresql";
+
+/// Installs what the tests themselves need.
+pub fn install() -> Result<()> {
+    if has_postgresql() { Ok(()) } else { install_packages(&["postgresql"]) }
+}
+
+/// The TypeScript compiler's script, installed under the target directory when it is not there.
+pub fn typescript_compiler() -> Result<PathBuf> {
+    let folder = place::target().join("xtask").join(format!("typescript-{TYPESCRIPT}"));
+    let compiler = folder.join("node_modules/typescript/bin/tsc");
+    if compiler.is_file() {
+        return Ok(compiler);
+    }
+    if place::program("npm").is_none() || place::program("node").is_none() {
+        install_packages(&["nodejs", "npm"])?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let mut npm = place::command("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--prefix"])
+        .arg(&folder);
+    npm.arg(format!("typescript@{TYPESCRIPT}"));
+    place::run(&mut npm)
+        .context("the TypeScript compiler could not be installed; npm and a package registry are needed")?;
+    if !compiler.is_file() {
+        bail!("npm installed TypeScript {TYPESCRIPT}, but its compiler is not there");
+    }
+    Ok(compiler)
+}
+
+fn has_postgresql() -> bool {
+    let both = |folder: &Path| folder.join("initdb").is_file() && folder.join("postgres").is_file();
+    let versions = std::fs::read_dir(POSTGRESQL).into_iter().flatten().flatten();
+    let on_path = place::program("initdb").is_some() && place::program("postgres").is_some();
+    on_path || versions.map(|version| version.path().join("bin")).any(|folder| both(&folder))
+}
+
+/// Installs Debian packages as root, or through sudo where that needs no password.
+fn install_packages(packages: &[&str]) -> Result<()> {
+    let wanted = packages.join(" ");
+    if place::program("apt-get").is_none() {
+        bail!("the tests need {wanted}: install them with your system's package manager and run this again");
+    }
+    let apt = |args: &[&str]| {
+        let mut command = if is_root()? {
+            place::command("apt-get")
+        } else {
+            let mut sudo = place::command("sudo");
+            sudo.args(["--non-interactive", "apt-get"]);
+            sudo
+        };
+        place::run(command.env("DEBIAN_FRONTEND", "noninteractive").args(args))
+    };
+    let hint =
+        || format!("could not install {wanted}; run `apt-get install {wanted}` as root, then this again");
+    apt(&["update", "--quiet"]).with_context(hint)?;
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    apt(&[&install[..], packages].concat()).with_context(hint)
+}
+
+fn is_root() -> Result<bool> {
+    let output = place::command("id").arg("-u").output().context("could not run `id`")?;
+    Ok(output.stdout.trim_ascii() == b"0")
+}

@@ -1,0 +1,36 @@
+//! Every measure on one page. A new one is a file in `measures/` and a row here.
+
+mod cheap_call;
+mod cold_start;
+mod footprint;
+mod idle_connections;
+mod routed_large;
+mod routed_small;
+
+use std::pin::Pin;
+
+use anyhow::Result;
+
+use crate::report::Row;
+use crate::stage::Stage;
+
+/// What running a measure gives.
+type Found<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>>> + 'a>>;
+
+/// One thing to find out; it may give several rows.
+pub(crate) struct Measure {
+    /// Its name for `--only`.
+    pub name: &'static str,
+    /// Finds it out.
+    pub run: for<'a> fn(&'a Stage) -> Found<'a>,
+}
+
+/// In the order of the table.
+pub(crate) static ALL: &[Measure] = &[
+    Measure { name: "cheap-call", run: |stage| Box::pin(cheap_call::run(stage)) },
+    Measure { name: "routed-small", run: |stage| Box::pin(routed_small::run(stage)) },
+    Measure { name: "routed-large", run: |stage| Box::pin(routed_large::run(stage)) },
+    Measure { name: "idle-connections", run: |stage| Box::pin(idle_connections::run(stage)) },
+    Measure { name: "cold-start", run: |stage| Box::pin(cold_start::run(stage)) },
+    Measure { name: "footprint", run: |stage| Box::pin(footprint::run(stage)) },
+];

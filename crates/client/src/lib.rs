@@ -1,12 +1,20 @@
 //! A WebSocket client of the gateway: open, log in, call, listen. The command line and the device driver
 //! both stand on it.
+//!
+//! [`Connection`] is the handle, [`Events`] what arrives unasked, [`transfer`] the bytes of `fs.pull` and
+//! `fs.push`. One task per connection reads and writes at the same time, so a large outgoing message never
+//! keeps an answer from arriving.
 
-use std::time::Duration;
+mod address;
+mod connection;
+mod pending;
+mod socket;
+pub mod transfer;
+mod transfers;
+
+pub use connection::{Connection, Events};
 
 use bytes::Bytes;
-use protocol::spec::Syscall;
-use protocol::sys::{Connect, Connected};
-use tokio::sync::mpsc;
 
 /// Why something did not work.
 #[derive(Debug, thiserror::Error)]
@@ -68,77 +76,4 @@ pub enum Event {
     Pong(Bytes),
     /// The connection ended; nothing comes after this.
     Closed(String),
-}
-
-/// A connection. Cheap to clone; the socket closes when the last clone is dropped or `close` is called.
-#[derive(Clone)]
-pub struct Connection {}
-
-/// Everything that arrives unasked, in order. A reader that does not keep up slows the socket.
-pub struct Events {
-    /// The queue.
-    pub queue: mpsc::Receiver<Event>,
-}
-
-impl Connection {
-    /// Opens a socket; nobody is logged in yet.
-    pub async fn open(_url: &str) -> Result<(Connection, Events), Error> {
-        unimplemented!()
-    }
-
-    /// Sends `sys.connect`.
-    pub async fn connect(&self, _args: &Connect) -> Result<Connected, Error> {
-        unimplemented!()
-    }
-
-    /// A typed call, on the gateway itself.
-    pub async fn call<S: Syscall>(&self, _args: &S) -> Result<S::Result, Error> {
-        unimplemented!()
-    }
-
-    /// A typed call on a target (`None` and `gsv` are the gateway), with a limit of its own.
-    pub async fn call_on<S: Syscall>(
-        &self,
-        _target: Option<&str>,
-        _args: &S,
-        _timeout: Duration,
-    ) -> Result<S::Result, Error> {
-        unimplemented!()
-    }
-
-    /// Any call, raw JSON object in, raw JSON out (`null` when the answer has no data).
-    pub async fn call_raw(&self, _call: &str, _args: &str, _timeout: Duration) -> Result<String, Error> {
-        unimplemented!()
-    }
-
-    /// Sends one text message, waiting for room.
-    pub async fn send_text(&self, _text: String) -> Result<(), Error> {
-        unimplemented!()
-    }
-
-    /// Sends one binary message, waiting for room.
-    pub async fn send_binary(&self, _message: Bytes) -> Result<(), Error> {
-        unimplemented!()
-    }
-
-    /// Sends a ping, waiting for room.
-    pub async fn ping(&self, _payload: Bytes) -> Result<(), Error> {
-        unimplemented!()
-    }
-
-    /// From now on binary messages of this transfer arrive here (payload without the id) and not as events.
-    /// Messages that came before the registration are kept for it, within a bound.
-    pub fn transfer(&self, _id: u32) -> mpsc::Receiver<Bytes> {
-        unimplemented!()
-    }
-
-    /// Forgets a transfer.
-    pub fn transfer_done(&self, _id: u32) {
-        unimplemented!()
-    }
-
-    /// Closes the socket with a close frame and waits a little for the other side.
-    pub async fn close(&self) {
-        unimplemented!()
-    }
 }

@@ -1,1 +1,18 @@
-//! device
+//! The device driver: offers this machine's files and shell to a gateway.
+//!
+//! [`run`] connects and stays connected. [`machine`] holds the router of all handlers: `implements` is its list
+//! of names. [`files`] is the only door to the disk, `shell` keeps the commands, `outbox` the answers that may not have
+//! arrived. [`service`] installs the driver as a service of the user. Nothing here prints.
+
+mod driver;
+pub mod files;
+mod fs;
+pub mod machine;
+mod online;
+mod options;
+mod outbox;
+pub mod service;
+mod shell;
+
+pub use driver::{Report, RunError, run};
+pub use options::{Options, implements};

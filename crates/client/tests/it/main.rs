@@ -1,0 +1,6 @@
+//! The client against a real WebSocket server on a free port.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod calls;
+mod gateway;
+mod transfers;

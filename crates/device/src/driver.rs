@@ -1,0 +1,240 @@
+//! Connecting, staying connected, and giving up when there is no use in trying.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::clock::Clock;
+use base::limits;
+use base::shutdown::Shutdown;
+use client::{Connection, Events};
+use protocol::spec::Syscall;
+use protocol::sys::Connect;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep};
+
+use crate::machine::{Machine, router};
+use crate::online::{self, Driver};
+use crate::options::{Options, implements};
+use crate::outbox::Outbox;
+
+/// What happens, for whoever prints it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// An attempt begins.
+    Connecting {
+        /// Counts from 1 since the last connection.
+        attempt: u32,
+    },
+    /// The gateway has accepted the device.
+    Connected {
+        /// The device.
+        device_id: String,
+        /// What it offers.
+        implements: Vec<String>,
+    },
+    /// The connection ended, or could not be made.
+    Lost {
+        /// Why.
+        why: String,
+        /// The pause before the next attempt.
+        retry_ms: u64,
+    },
+    /// The gateway refused the device; it may change its mind.
+    Refused {
+        /// The error's code.
+        code: i32,
+        /// In the gateway's words.
+        message: String,
+        /// The pause before the next attempt.
+        retry_ms: u64,
+    },
+    /// A stop was asked for; running commands are being ended.
+    Stopping,
+}
+
+/// Why a driver cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The gateway has no accounts yet.
+    #[error("the gateway is not set up yet: run `gsv auth setup` first")]
+    SetupMode,
+    /// An option makes no sense.
+    #[error("{0}")]
+    Options(String),
+    /// The device id is another user's, or the gateway forbids this device for good.
+    #[error("{message} (choose another id with --id)")]
+    DeviceTaken {
+        /// In the gateway's words.
+        message: String,
+    },
+    /// The gateway does not understand this driver.
+    #[error("the gateway refuses this driver: {message} (code {code})")]
+    Refused {
+        /// The error's code.
+        code: i32,
+        /// In the gateway's words.
+        message: String,
+    },
+}
+
+/// Runs until a stop is asked for. Running commands are ended on the way out.
+pub async fn run(
+    options: Options,
+    mut shutdown: Shutdown,
+    report: impl Fn(Report) + Send + Sync + 'static,
+) -> Result<(), RunError> {
+    options.check()?;
+    let driver = driver(&options)?;
+    let result = keep_connected(&options, &driver, &mut shutdown, &report).await;
+    report(Report::Stopping);
+    driver.machine.stop().await;
+    result
+}
+
+fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
+    let files = options.files()?;
+    let router = router();
+    let implements = implements(router.names(), &options.allow, files.is_confined());
+    if implements.is_empty() {
+        return Err(RunError::Options("--allow leaves nothing to offer".to_string()));
+    }
+    let outbox = Outbox::new();
+    let statuses = outbox.clone();
+    let machine = Machine::new(files, Clock::system(), move |text| statuses.status(text));
+    Ok(Arc::new(Driver {
+        machine,
+        router,
+        implements,
+        outbox,
+        requests: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
+        refusals: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
+    }))
+}
+
+async fn keep_connected(
+    options: &Options,
+    driver: &Arc<Driver>,
+    shutdown: &mut Shutdown,
+    report: &(impl Fn(Report) + Send + Sync),
+) -> Result<(), RunError> {
+    let instance = base::random::uuid();
+    let mut backoff = Backoff::default();
+    let (mut attempt, mut was_connected) = (0, false);
+    while !shutdown.is_requested() {
+        attempt += 1;
+        report(Report::Connecting { attempt });
+        let opened = tokio::select! {
+            opened = open(options, &driver.implements, &instance) => opened,
+            () = shutdown.requested() => return Ok(()),
+        };
+        let retry_ms;
+        match opened {
+            Ok((connection, events)) => {
+                report(Report::Connected {
+                    device_id: options.device_id.clone(),
+                    implements: driver.implements.clone(),
+                });
+                (attempt, was_connected) = (0, true);
+                let since = Instant::now();
+                let why = online::work(driver, &connection, events, shutdown).await;
+                connection.close().await;
+                if shutdown.is_requested() {
+                    return Ok(());
+                }
+                if since.elapsed() >= limits::RECONNECT_RESET {
+                    backoff.reset();
+                }
+                retry_ms = backoff.next_ms();
+                report(Report::Lost { why, retry_ms });
+            }
+            Err(error) => {
+                retry_ms = backoff.next_ms();
+                report(judge(error, was_connected, retry_ms)?);
+            }
+        }
+        tokio::select! {
+            () = sleep(Duration::from_millis(retry_ms)) => {}
+            () = shutdown.requested() => {}
+        }
+    }
+    Ok(())
+}
+
+async fn open(
+    options: &Options,
+    implements: &[String],
+    instance: &str,
+) -> Result<(Connection, Events), client::Error> {
+    let (connection, events) = Connection::open(&options.url).await?;
+    // A driver needs nothing of the answer but that it is one.
+    let args = protocol::frame::to_json(&options.connect_args(implements, instance));
+    connection.call_raw(Connect::SPEC.name, &args, limits::CONNECT_TIMEOUT).await?;
+    Ok((connection, events))
+}
+
+/// Whether another attempt can help.
+fn judge(error: client::Error, was_connected: bool, retry_ms: u64) -> Result<Report, RunError> {
+    let error = match error {
+        client::Error::Gateway(error) => error,
+        other => return Ok(Report::Lost { why: other.to_string(), retry_ms }),
+    };
+    match error.code {
+        425 if !was_connected => Err(RunError::SetupMode),
+        403 => Err(RunError::DeviceTaken { message: error.message }),
+        102 | 103 => Err(RunError::Refused { code: error.code, message: error.message }),
+        code => Ok(Report::Refused { code, message: error.message, retry_ms }),
+    }
+}
+
+/// The pauses between attempts: doubling, with jitter, so that many devices do not come back at once.
+#[derive(Default)]
+struct Backoff {
+    failures: u32,
+}
+
+impl Backoff {
+    fn next_ms(&mut self) -> u64 {
+        let base = limits::RECONNECT_FIRST.saturating_mul(2u32.saturating_pow(self.failures));
+        self.failures = (self.failures + 1).min(16);
+        let base_ms = base.min(limits::RECONNECT_MAX).as_millis() as u64;
+        base_ms / 2 + base::random::below(base_ms / 2 + 1)
+    }
+
+    fn reset(&mut self) {
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_limit_and_start_over() {
+        let mut backoff = Backoff::default();
+        let first = limits::RECONNECT_FIRST.as_millis() as u64;
+        let max = limits::RECONNECT_MAX.as_millis() as u64;
+        assert!((first / 2..=first).contains(&backoff.next_ms()));
+        assert!((first..=first * 2).contains(&backoff.next_ms()));
+        for _ in 0..40 {
+            backoff.next_ms();
+        }
+        assert!((max / 2..=max).contains(&backoff.next_ms()));
+        backoff.reset();
+        assert!(backoff.next_ms() <= first);
+    }
+
+    #[test]
+    fn only_hopeless_refusals_are_final() {
+        let refused = |error: protocol::error::Error, was| judge(client::Error::Gateway(error), was, 7);
+        use protocol::error::Error;
+        assert!(matches!(refused(Error::setup_required(), false), Err(RunError::SetupMode)));
+        assert!(matches!(refused(Error::setup_required(), true), Ok(Report::Refused { code: 425, .. })));
+        assert!(matches!(refused(Error::device_taken("x"), true), Err(RunError::DeviceTaken { .. })));
+        assert!(matches!(
+            refused(Error::authentication_failed(), false),
+            Ok(Report::Refused { code: 401, retry_ms: 7, .. })
+        ));
+        assert!(matches!(judge(client::Error::Closed("x".into()), false, 7), Ok(Report::Lost { .. })));
+    }
+}

@@ -1,0 +1,141 @@
+//! One name in an open directory, and what can be done to it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, DirEntry, Metadata, OpenOptions, OpenOptionsExt};
+
+use super::say_outside;
+
+/// A file or directory that was found, or a file that is about to be made.
+pub struct Entry {
+    dir: Dir,
+    name: OsString,
+    real: PathBuf,
+}
+
+impl Entry {
+    pub(super) fn new(dir: Dir, name: OsString, real: PathBuf) -> Entry {
+        Entry { dir, name, real }
+    }
+
+    /// Its path without links.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// Another name in the same directory.
+    pub(crate) fn beside(&self, name: &OsStr) -> io::Result<Entry> {
+        Ok(Entry::new(self.dir.try_clone()?, name.to_os_string(), self.real.with_file_name(name)))
+    }
+
+    /// Its name in the directory.
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// What it is. A link is not followed: entries are found with their links resolved already.
+    pub fn metadata_itself(&self) -> io::Result<Metadata> {
+        self.dir.symlink_metadata(&self.name).map_err(say_outside)
+    }
+
+    /// Opens a regular file for reading. A pipe or a terminal is refused instead of waited for.
+    pub fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
+        let file = self.dir.open_with(&self.name, &options).map_err(say_outside)?.into_std();
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        if !metadata.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        Ok(file)
+    }
+
+    /// Opens a file of our own for reading and writing, making it where needed, for nobody else to read.
+    pub(crate) fn open_private(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = self.dir.open_with(&self.name, &options).map_err(say_outside)?.into_std();
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        Ok(file)
+    }
+
+    /// What a directory holds.
+    pub(crate) fn list(&self) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
+        self.dir.read_dir(&self.name).map_err(say_outside)
+    }
+
+    /// Replaces the file's content, all or nothing: readers see the old file or the new one, also after a crash.
+    /// An existing file keeps its mode and, where we may, its owner.
+    pub fn replace(&self, content: &[u8]) -> io::Result<()> {
+        let temporary = self.beside(&hidden_name(&self.name, &base::random::tagged(""), "gsv-tmp"))?;
+        let written = self.write_temporary(&temporary, content).and_then(|()| temporary.move_to(self));
+        if written.is_err() {
+            // The first error is the one to tell; what may be left is a file with our own suffix.
+            drop(temporary.dir.remove_file(&temporary.name));
+        }
+        written
+    }
+
+    fn write_temporary(&self, temporary: &Entry, content: &[u8]) -> io::Result<()> {
+        let existing = match self.metadata_itself() {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(if existing.is_some() { 0o600 } else { 0o666 });
+        let mut file = temporary.dir.open_with(&temporary.name, &options)?.into_std();
+        file.write_all(content)?;
+        if let Some(existing) = existing {
+            keep_owner_and_mode(&file, &existing)?;
+        }
+        file.sync_all()
+    }
+
+    /// Takes the place of another entry of the same directory, durably.
+    pub(crate) fn move_to(&self, other: &Entry) -> io::Result<()> {
+        self.dir.rename(&self.name, &other.dir, &other.name)?;
+        // Not every file system syncs directories; the rename itself has happened.
+        if let Ok(dir) = self.dir.open(".") {
+            drop(dir.sync_all());
+        }
+        Ok(())
+    }
+
+    /// Removes it, with everything in it when it is a directory. Links are removed, not followed.
+    pub fn remove(&self) -> io::Result<()> {
+        if self.metadata_itself()?.is_dir() {
+            self.dir.remove_dir_all(&self.name)
+        } else {
+            self.dir.remove_file(&self.name)
+        }
+    }
+}
+
+/// `.name.tag.suffix`, cut so that it is no longer than file names may be.
+pub(crate) fn hidden_name(name: &OsStr, tag: &str, suffix: &str) -> OsString {
+    const NAME_BYTES_MAX: usize = 180;
+    let name = name.to_string_lossy();
+    let end = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    format!(".{}.{tag}.{suffix}", &name[..end]).into()
+}
+
+/// Gives a new file the owner, where we may, and the mode of the one it replaces.
+pub(crate) fn keep_owner_and_mode(file: &File, existing: &Metadata) -> io::Result<()> {
+    use cap_std::fs::MetadataExt as _;
+    let ours = file.metadata()?;
+    if (ours.uid(), ours.gid()) != (existing.uid(), existing.gid()) {
+        // Only root may give files away; others keep what they write.
+        drop(std::os::unix::fs::fchown(file, Some(existing.uid()), Some(existing.gid())));
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(existing.mode() & 0o7777))
+}

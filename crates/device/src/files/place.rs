@@ -1,0 +1,87 @@
+//! A path as a caller wrote it, made into a place: the path to show and the path to look up.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{Files, Root};
+
+/// Where a path points, before anything was looked up.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The local path, as it is told to callers.
+    pub shown: PathBuf,
+    /// Absolute on the whole machine, relative to the root below one.
+    pub(super) inner: PathBuf,
+}
+
+impl Place {
+    /// The local path, as text.
+    pub fn text(&self) -> String {
+        self.shown.to_string_lossy().into_owned()
+    }
+}
+
+impl Files {
+    /// Reads a path: relative to the workspace, `~` is the home directory, absolute paths as they are. Below a
+    /// root, absolute paths must start with the root's path.
+    pub fn place(&self, text: &str) -> Result<Place, String> {
+        let shown = self.absolute(text)?;
+        let inner = match &self.root {
+            Root::Machine => shown.clone(),
+            Root::Below { path, given, .. } => {
+                let inside = shown.strip_prefix(path).or_else(|_| shown.strip_prefix(given));
+                inside.map_err(|_| format!("'{}' is outside --root", shown.display()))?.to_path_buf()
+            }
+        };
+        Ok(Place { shown, inner })
+    }
+
+    /// The absolute path of a text; nothing is looked up.
+    pub(crate) fn absolute(&self, text: &str) -> Result<PathBuf, String> {
+        if text.contains('\0') {
+            return Err("the path contains a NUL byte".to_string());
+        }
+        let path = match (text.strip_prefix('~'), &self.home) {
+            (Some(""), Some(home)) => home.clone(),
+            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+            _ => self.workspace.join(text),
+        };
+        Ok(without_dots(&path))
+    }
+}
+
+/// Drops `.` and doubled slashes. `..` stays: what it means depends on links.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_start_where_callers_expect() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut files = Files::whole(temp.path()).unwrap();
+        files.home = Some("/home/me".into());
+        let shown = |text: &str| files.place(text).unwrap().shown;
+        assert_eq!(shown("a/./b"), temp.path().join("a/b"));
+        assert_eq!(shown("."), temp.path());
+        assert_eq!(shown(""), temp.path());
+        assert_eq!(shown("/etc//passwd"), Path::new("/etc/passwd"));
+        assert_eq!((shown("~"), shown("~/x")), ("/home/me".into(), "/home/me/x".into()));
+        assert_eq!(shown("~other/x"), temp.path().join("~other/x"));
+        assert!(files.place("a\0b").unwrap_err().contains("NUL"));
+    }
+
+    #[test]
+    fn below_a_root_absolute_paths_must_start_with_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let files = Files::below(temp.path(), Path::new("/")).unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        assert_eq!(files.place("x").unwrap().shown, root.join("x"));
+        assert_eq!(files.place(root.join("y").to_str().unwrap()).unwrap().inner, Path::new("y"));
+        for text in ["/etc/passwd", "/", "~/x"] {
+            assert!(files.place(text).unwrap_err().contains("outside --root"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The `fs.*` handlers. What fails in the operation itself is an outcome; only bad arguments are errors.
+//! Everything that touches a disk runs on a blocking thread.
+
+mod delete;
+mod edit;
+mod pull;
+mod push;
+mod read;
+mod search;
+mod write;
+
+use protocol::error::Error;
+use protocol::fs::{
+    Delete, Deleted, Edit, Edited, Pull, PullOpened, Push, PushOpened, Read, ReadResult, Search,
+    SearchResult, Write, Written,
+};
+use protocol::outcome::Outcome;
+
+use crate::files::Files;
+use crate::machine::Cx;
+
+pub(crate) use push::Uploads;
+
+/// `fs.read`
+pub async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
+    blocking(&cx, move |files| read::read(files, &args)).await
+}
+
+/// `fs.write`
+pub async fn write(cx: Cx, args: Write) -> Result<Outcome<Written>, Error> {
+    blocking(&cx, move |files| write::write(files, &args)).await
+}
+
+/// `fs.edit`
+pub async fn edit(cx: Cx, args: Edit) -> Result<Outcome<Edited>, Error> {
+    blocking(&cx, move |files| edit::edit(files, &args)).await
+}
+
+/// `fs.delete`
+pub async fn delete(cx: Cx, args: Delete) -> Result<Outcome<Deleted>, Error> {
+    blocking(&cx, move |files| delete::delete(files, &args)).await
+}
+
+/// `fs.search`
+pub async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>, Error> {
+    blocking(&cx, move |files| search::search(files, &args)).await
+}
+
+/// `fs.pull`
+pub async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Error> {
+    pull::pull(cx, args).await
+}
+
+/// `fs.push`
+pub async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Error> {
+    push::push(cx, args).await
+}
+
+async fn blocking<T: Send + 'static>(
+    cx: &Cx,
+    work: impl FnOnce(&Files) -> Result<T, String> + Send + 'static,
+) -> Result<Outcome<T>, Error> {
+    let machine = cx.machine.clone();
+    match tokio::task::spawn_blocking(move || work(&machine.files)).await {
+        Ok(result) => Ok(Outcome::from(result)),
+        Err(error) => Err(Error::internal(&error.to_string())),
+    }
+}
+
+/// `12 bytes`, `1.5 KB`, `2.0 MB`
+fn size_text(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+/// The number of bytes in hex digits of a digest, checked.
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

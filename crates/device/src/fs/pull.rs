@@ -1,0 +1,52 @@
+//! `fs.pull`: a file's bytes to the caller, exactly as many as it had when it was opened.
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+
+use client::transfer::{self, Link};
+use protocol::error::Error;
+use protocol::fs::{Pull, PullOpened};
+use protocol::outcome::Outcome;
+
+use crate::files::Files;
+use crate::machine::Cx;
+
+pub(super) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Error> {
+    let id = args.transfer_id.ok_or_else(|| Error::missing_argument("fs.pull", "transferId"))?;
+    let (connection, slot) = cx.transfer_slot()?;
+    let offset = args.offset.unwrap_or(0);
+    let opening = super::blocking(&cx, move |files| open(files, &args.path, offset, id)).await?;
+    let (file, opened) = match opening {
+        Outcome::Done(opened) => opened,
+        Outcome::Failed(error) => return Ok(Outcome::Failed(error)),
+    };
+    let size = opened.size;
+    let mut link = Link::open(&connection, id);
+    cx.then(async move {
+        let _slot = slot;
+        let mut file = tokio::fs::File::from_std(file);
+        let hash = match transfer::hash(&mut file, offset).await {
+            Ok(hash) => hash,
+            Err(error) => return link.fail_sending(&error.to_string()).await,
+        };
+        if let Err(error) = transfer::send(&mut link, &mut file, offset, size, hash, |_| {}).await {
+            tracing::debug!(transfer = id, %error, "a file was not sent to its end");
+        }
+    });
+    Ok(Outcome::Done(opened))
+}
+
+fn open(files: &Files, path: &str, offset: u64, transfer_id: u32) -> Result<(File, PullOpened), String> {
+    let place = files.place(path)?;
+    let opened = files.entry(&place).and_then(|entry| entry.open()).and_then(|file| {
+        let metadata = file.metadata()?;
+        Ok((file, metadata))
+    });
+    let (file, metadata) = opened.map_err(|error| format!("Failed to read '{}': {error}", place.text()))?;
+    let size = metadata.len();
+    if offset > size {
+        return Err(format!("Failed to read '{}': offset {offset} is beyond its {size} bytes", place.text()));
+    }
+    let mode = Some(metadata.permissions().mode() & 0o7777);
+    Ok((file, PullOpened { path: place.text(), size, mode, transfer_id }))
+}

@@ -1,0 +1,172 @@
+//! This machine as the gateway sees it: the router of all handlers, and what each request gets besides its
+//! arguments.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::clock::Clock;
+use base::limits;
+use client::Connection;
+use futures_util::FutureExt;
+use protocol::error::Error;
+use protocol::frame;
+use protocol::router::Router;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::files::Files;
+use crate::fs::Uploads;
+use crate::shell::Shells;
+use crate::{fs, shell};
+
+/// Everything the handlers share.
+pub struct Machine {
+    pub(crate) files: Files,
+    pub(crate) shells: Shells,
+    pub(crate) uploads: Uploads,
+    transfers: Arc<Semaphore>,
+}
+
+impl Machine {
+    /// A machine that offers these files. `tell` gets the `exec.status` signals, as frames.
+    pub fn new(files: Files, clock: Clock, tell: impl Fn(String) + Send + Sync + 'static) -> Arc<Machine> {
+        Arc::new(Machine {
+            files,
+            shells: Shells::new(clock, Box::new(tell)),
+            uploads: Uploads::default(),
+            transfers: Arc::new(Semaphore::new(limits::TRANSFERS_PER_SOCKET_MAX)),
+        })
+    }
+
+    /// Ends every running command.
+    pub async fn stop(&self) {
+        self.shells.stop().await;
+    }
+}
+
+/// All handlers, on one page.
+pub fn router() -> Router<Cx> {
+    Router::new()
+        .on(fs::read)
+        .on(fs::write)
+        .on(fs::edit)
+        .on(fs::delete)
+        .on(fs::search)
+        .on(fs::pull)
+        .on(fs::push)
+        .on(shell::exec)
+}
+
+/// The socket a request came from.
+#[derive(Clone)]
+pub struct Asker {
+    pub(crate) connection: Connection,
+    pub(crate) lost: watch::Receiver<bool>,
+}
+
+/// What a handler gets besides its arguments.
+#[derive(Clone)]
+pub struct Cx {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) call_id: String,
+    asker: Option<Asker>,
+    afterwards: Arc<Mutex<Afterwards>>,
+}
+
+/// Takes back what an answer handed over and returns what to answer instead, as a frame.
+pub type TakeBack = Box<dyn FnOnce() -> String + Send>;
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+#[derive(Default)]
+struct Afterwards {
+    then: Option<Task>,
+    take_back: Option<TakeBack>,
+}
+
+/// A finished request.
+pub struct Reply {
+    /// The frame.
+    pub text: String,
+    /// To be done once the answer is on its way.
+    pub then: Option<Task>,
+    /// To be done if the answer turns out not to have arrived.
+    pub take_back: Option<TakeBack>,
+}
+
+impl Cx {
+    /// For one request. Without an asker transfers are refused and nothing is ever lost.
+    pub fn new(machine: Arc<Machine>, call_id: &str, asker: Option<Asker>) -> Cx {
+        Cx { machine, call_id: call_id.to_string(), asker, afterwards: Arc::default() }
+    }
+
+    /// Leaves work that begins once the answer is on its way.
+    pub(crate) fn then(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.afterwards.lock().unwrap_or_else(PoisonError::into_inner).then = Some(Box::pin(task));
+    }
+
+    /// Says how to take back what the answer hands over.
+    pub(crate) fn take_back(&self, take_back: impl FnOnce() -> String + Send + 'static) {
+        self.afterwards.lock().unwrap_or_else(PoisonError::into_inner).take_back = Some(Box::new(take_back));
+    }
+
+    /// Whether the socket that asked is gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.asker.as_ref().is_some_and(|asker| *asker.lost.borrow())
+    }
+
+    /// Returns once the socket that asked is gone.
+    pub(crate) async fn lost(&self) {
+        match &self.asker {
+            // A dropped sender means the same as the word.
+            Some(asker) => drop(asker.lost.clone().wait_for(|lost| *lost).await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The socket for a transfer's bytes, and the right to one more transfer.
+    pub(crate) fn transfer_slot(&self) -> Result<(Connection, OwnedSemaphorePermit), Error> {
+        let asker = self.asker.as_ref().ok_or_else(|| Error::bad("a transfer needs a connection"))?;
+        let slot = self.machine.transfers.clone().try_acquire_owned();
+        let slot = slot.map_err(|_| Error::too_busy("too many transfers on this device"))?;
+        Ok((asker.connection.clone(), slot))
+    }
+}
+
+/// Answers one request. Never fails: a refusal is an answer too.
+pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Reply {
+    let id = cx.call_id.clone();
+    let afterwards = cx.afterwards.clone();
+    let called = router.call(call, cx, args, frame::response_head(&id, 256));
+    let result = match called {
+        None => Err(Error::unknown_syscall(call)),
+        Some(Err(error)) => Err(error),
+        // A handler that panics fails its own request only.
+        Some(Ok(answer)) => match AssertUnwindSafe(answer).catch_unwind().await {
+            Ok(result) => result,
+            Err(_) => Err(Error::internal("the handler panicked")),
+        },
+    };
+    let text = match result {
+        Ok(mut text) => {
+            text.push('}');
+            text
+        }
+        Err(error) => frame::failure(&id, &error),
+    };
+    let mut afterwards = afterwards.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reply = Reply { text, then: afterwards.then.take(), take_back: afterwards.take_back.take() };
+    if reply.text.len() > limits::FRAME_BYTES_MAX {
+        reply.text = frame::failure(&id, &too_large(reply.text.len()));
+    }
+    reply
+}
+
+fn too_large(bytes: usize) -> Error {
+    let limit = limits::FRAME_BYTES_MAX;
+    Error::new(
+        413,
+        format!("The answer has {bytes} bytes, the limit is {limit}: ask for less, or use gsv cp"),
+    )
+}

@@ -1,0 +1,154 @@
+//! One connected period: requests in, answers out, pings, until the socket ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::limits;
+use base::shutdown::Shutdown;
+use bytes::Bytes;
+use client::{Connection, Event, Events};
+use protocol::error::Error;
+use protocol::frame;
+use protocol::router::Router;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use crate::machine::{Asker, Cx, Machine, Reply, answer};
+use crate::outbox::Outbox;
+
+const KEEPALIVE: &[u8] = b"gsv-keepalive";
+const CONFIRM: &str = "gsv-sent-";
+
+/// What outlives the sockets.
+pub(crate) struct Driver {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) router: Router<Cx>,
+    pub(crate) implements: Vec<String>,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) refusals: Arc<Semaphore>,
+}
+
+/// Works until the socket ends or a stop is asked for; says why.
+pub(crate) async fn work(
+    driver: &Arc<Driver>,
+    connection: &Connection,
+    mut events: Events,
+    shutdown: &mut Shutdown,
+) -> String {
+    let number = driver.outbox.connected(connection);
+    let (lost, is_lost) = watch::channel(false);
+    let (confirmed, confirmations) = watch::channel(0);
+    let asker = Asker { connection: connection.clone(), lost: is_lost };
+    let mut helpers = JoinSet::new();
+    helpers.spawn(send_kept(driver.outbox.clone()));
+    helpers.spawn(confirm(driver.outbox.clone(), connection.clone(), confirmations));
+    let mut tick = interval(limits::KEEPALIVE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    tick.reset();
+    let mut heard = Instant::now();
+    let why = loop {
+        tokio::select! {
+            event = events.queue.recv() => {
+                heard = Instant::now();
+                match event {
+                    Some(Event::Request { id, call, args }) => {
+                        take_request(driver, &asker, number, id, call, args).await;
+                    }
+                    Some(Event::Pong(payload)) => {
+                        if let Some(sent) = confirmed_number(&payload) {
+                            driver.outbox.confirm(sent);
+                            confirmed.send_replace(sent);
+                        }
+                    }
+                    Some(Event::Closed(why)) => break why,
+                    None => break "the connection ended".to_string(),
+                    Some(Event::Signal { .. } | Event::Binary(_)) => {}
+                }
+            }
+            _ = tick.tick() => {
+                if heard.elapsed() >= limits::KEEPALIVE * 2 {
+                    break "the gateway has gone silent".to_string();
+                }
+                // The queue may be full of a large answer; the next tick comes soon enough.
+                let ping = connection.ping(Bytes::from_static(KEEPALIVE));
+                drop(timeout(Duration::from_secs(1), ping).await);
+            }
+            () = shutdown.requested() => break "the driver is stopping".to_string(),
+        }
+    };
+    driver.outbox.disconnected();
+    lost.send_replace(true);
+    why
+}
+
+/// Starts work on a request without waiting for it, as long as there is room.
+async fn take_request(
+    driver: &Arc<Driver>,
+    asker: &Asker,
+    number: u64,
+    id: String,
+    call: String,
+    args: String,
+) {
+    match driver.requests.clone().try_acquire_owned() {
+        Ok(slot) => {
+            tokio::spawn(handle(driver.clone(), asker.clone(), number, id, call, args, slot));
+        }
+        Err(_) => {
+            // A flood of requests is answered as fast as the socket takes the refusals, and read no faster.
+            let Ok(slot) = driver.refusals.clone().acquire_owned().await else { return };
+            let text = frame::failure(&id, &Error::too_busy("the device works on as many as it can"));
+            let connection = asker.connection.clone();
+            tokio::spawn(async move {
+                // Nobody is left to be refused when the socket is gone.
+                drop(connection.send_text(text).await);
+                drop(slot);
+            });
+        }
+    }
+}
+
+async fn handle(
+    driver: Arc<Driver>,
+    asker: Asker,
+    number: u64,
+    id: String,
+    call: String,
+    args: String,
+    slot: OwnedSemaphorePermit,
+) {
+    let reply = if driver.implements.contains(&call) {
+        let cx = Cx::new(driver.machine.clone(), &id, Some(asker));
+        answer(&driver.router, cx, &call, &args).await
+    } else {
+        Reply { text: frame::failure(&id, &Error::unknown_syscall(&call)), then: None, take_back: None }
+    };
+    drop(slot);
+    driver.outbox.reply(reply, number).await;
+}
+
+async fn send_kept(outbox: Arc<Outbox>) {
+    loop {
+        outbox.flush().await;
+        outbox.waiting.notified().await;
+    }
+}
+
+/// After something was sent, a ping asks whether it was read; one at a time, however much is sent meanwhile.
+async fn confirm(outbox: Arc<Outbox>, connection: Connection, mut confirmations: watch::Receiver<u64>) {
+    loop {
+        outbox.sent.notified().await;
+        let number = outbox.last_sent();
+        if connection.ping(Bytes::from(format!("{CONFIRM}{number}"))).await.is_err() {
+            return;
+        }
+        // A pong that does not come is the business of the keepalive.
+        drop(timeout(limits::KEEPALIVE * 2, confirmations.wait_for(|confirmed| *confirmed >= number)).await);
+    }
+}
+
+fn confirmed_number(payload: &[u8]) -> Option<u64> {
+    std::str::from_utf8(payload).ok()?.strip_prefix(CONFIRM)?.parse().ok()
+}

@@ -1,0 +1,111 @@
+//! What a driver is told at its start, checked before anything is connected.
+
+use std::path::PathBuf;
+
+use base::limits;
+use protocol::capability;
+use protocol::sys::{Auth, Client, Connect, Driver};
+
+use crate::driver::RunError;
+use crate::files::Files;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The gateway.
+    pub url: String,
+    /// Whose device this is.
+    pub username: String,
+    /// The device token.
+    pub token: Option<String>,
+    /// The device's name.
+    pub device_id: String,
+    /// Where relative paths and commands start.
+    pub workspace: PathBuf,
+    /// Confines `fs.*` below this directory.
+    pub root: Option<PathBuf>,
+    /// Patterns of calls to offer; everything that is implemented when empty.
+    pub allow: Vec<String>,
+    /// The driver's version.
+    pub version: String,
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<(), RunError> {
+        let id = &self.device_id;
+        if id.is_empty() || id.len() > limits::CLIENT_ID_BYTES_MAX || id.chars().any(char::is_control) {
+            let max = limits::CLIENT_ID_BYTES_MAX;
+            return Err(RunError::Options(format!(
+                "the device id must have 1 to {max} bytes, no control characters"
+            )));
+        }
+        if let Some(bad) = self.allow.iter().find(|pattern| !capability::is_valid(pattern)) {
+            return Err(RunError::Options(format!(
+                "--allow: '{bad}' is not a pattern such as fs.read or fs.*"
+            )));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn files(&self) -> Result<Files, RunError> {
+        match &self.root {
+            None => Files::whole(&self.workspace).map_err(|error| {
+                RunError::Options(format!("--workspace {}: {error}", self.workspace.display()))
+            }),
+            Some(root) => Files::below(root, &self.workspace)
+                .map_err(|error| RunError::Options(format!("--root {}: {error}", root.display()))),
+        }
+    }
+
+    pub(crate) fn connect_args(&self, implements: &[String], instance: &str) -> Connect {
+        let platform = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+        let auth = self.token.as_ref().map(|token| Auth {
+            username: self.username.clone(),
+            password: None,
+            token: Some(token.clone()),
+        });
+        Connect {
+            protocol: 1,
+            client: Client {
+                id: self.device_id.clone(),
+                version: self.version.clone(),
+                platform: platform.to_string(),
+                role: "driver".to_string(),
+                channel: None,
+            },
+            driver: Some(Driver { implements: implements.to_vec(), instance: Some(instance.to_string()) }),
+            auth,
+        }
+    }
+}
+
+/// The names a driver offers. A shell cannot be confined, so with a root `shell.exec` must be named.
+pub fn implements(names: &[&str], allow: &[String], confined: bool) -> Vec<String> {
+    let named = |name: &str| allow.iter().any(|pattern| pattern != "*" && capability::matches(pattern, name));
+    let offered = |name: &str| match (allow.is_empty(), confined && name.starts_with("shell.")) {
+        (_, true) => named(name),
+        (true, false) => true,
+        (false, false) => capability::covers(allow, name),
+    };
+    names.iter().filter(|name| offered(name)).map(|name| name.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confined_shell_must_be_asked_for_by_name() {
+        let names = ["fs.read", "fs.write", "shell.exec"];
+        let offered = |allow: &[&str], confined| {
+            implements(&names, &allow.iter().map(|text| text.to_string()).collect::<Vec<_>>(), confined)
+                .join(" ")
+        };
+        assert_eq!(offered(&[], false), "fs.read fs.write shell.exec");
+        assert_eq!(offered(&[], true), "fs.read fs.write");
+        assert_eq!(offered(&["*"], true), "fs.read fs.write");
+        assert_eq!(offered(&["fs.read", "shell.exec"], true), "fs.read shell.exec");
+        assert_eq!(offered(&["fs.*"], false), "fs.read fs.write");
+        assert_eq!(offered(&["sched.add"], false), "");
+    }
+}

@@ -1,0 +1,14 @@
+//! `shell.exec`: commands of the local shell that outlive the call that started them.
+//!
+//! A command runs in a session of its own, so that it has no terminal and can be signalled as a group. When
+//! the driver stops, running commands are ended. When the driver itself is killed they are not: they lose
+//! their pipes and end by that, unless they need neither input nor output.
+
+mod buffer;
+mod child;
+mod exec;
+mod session;
+mod table;
+
+pub use exec::exec;
+pub(crate) use table::Shells;

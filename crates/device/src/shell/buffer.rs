@@ -1,0 +1,165 @@
+//! Output within a cap: the tail wins, and what was dropped is counted.
+
+use std::collections::VecDeque;
+
+/// The last `cap` bytes of a stream.
+pub(crate) struct Buffer {
+    bytes: VecDeque<u8>,
+    cap: usize,
+    dropped: u64,
+}
+
+impl Buffer {
+    pub(crate) fn new(cap: usize) -> Buffer {
+        Buffer { bytes: VecDeque::new(), cap, dropped: 0 }
+    }
+
+    /// Appends, dropping the oldest bytes beyond the cap.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let kept = &bytes[bytes.len().saturating_sub(self.cap)..];
+        let excess = (self.bytes.len() + kept.len()).saturating_sub(self.cap);
+        self.bytes.drain(..excess);
+        self.bytes.extend(kept);
+        self.dropped += (excess + bytes.len() - kept.len()) as u64;
+    }
+
+    /// Puts taken output back before what has come since.
+    pub(crate) fn put_back(&mut self, taken: Taken) {
+        let newer = std::mem::take(&mut self.bytes);
+        self.bytes = taken.bytes.into();
+        self.dropped += taken.dropped;
+        let (front, back) = newer.as_slices();
+        self.push(front);
+        self.push(back);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.dropped == 0
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.dropped > 0
+    }
+
+    /// All of it, with a note where something was dropped.
+    pub(crate) fn text(&self) -> String {
+        let (front, back) = self.bytes.as_slices();
+        text(self.dropped, &[front, back].concat())
+    }
+
+    /// All of it without a note: for a tail, which is cut by nature.
+    pub(crate) fn tail(&self) -> String {
+        let (front, back) = self.bytes.as_slices();
+        let bytes = [front, back].concat();
+        lossy(if self.dropped > 0 { skip_partial(&bytes) } else { &bytes })
+    }
+
+    /// Takes everything out; unless it is the end, a character that is not complete stays.
+    pub(crate) fn take(&mut self, at_end: bool) -> Taken {
+        let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
+        if !at_end {
+            self.bytes = bytes.split_off(complete(&bytes)).into();
+        }
+        Taken { bytes, dropped: std::mem::take(&mut self.dropped) }
+    }
+}
+
+/// Output on its way to a caller.
+#[derive(Clone)]
+pub(crate) struct Taken {
+    bytes: Vec<u8>,
+    dropped: u64,
+}
+
+impl Taken {
+    pub(crate) fn text(&self) -> String {
+        text(self.dropped, &self.bytes)
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.dropped > 0
+    }
+}
+
+fn text(dropped: u64, bytes: &[u8]) -> String {
+    if dropped == 0 {
+        return lossy(bytes);
+    }
+    format!("[… {dropped} bytes dropped …]\n{}", lossy(skip_partial(bytes)))
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Skips the rest of a character whose beginning was dropped.
+fn skip_partial(bytes: &[u8]) -> &[u8] {
+    let rest = bytes.iter().take(3).take_while(|byte| (0x80..0xC0).contains(*byte)).count();
+    &bytes[rest..]
+}
+
+/// Where an incomplete last character begins.
+fn complete(bytes: &[u8]) -> usize {
+    let start = bytes.len().saturating_sub(3);
+    match bytes[start..].iter().rposition(|byte| *byte >= 0xC0) {
+        Some(at) => {
+            let lead = bytes[start + at];
+            let length = if lead >= 0xF0 {
+                4
+            } else if lead >= 0xE0 {
+                3
+            } else {
+                2
+            };
+            if start + at + length > bytes.len() { start + at } else { bytes.len() }
+        }
+        None => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_wins_and_the_loss_is_said() {
+        let mut buffer = Buffer::new(4);
+        buffer.push(b"abc");
+        buffer.push(b"def");
+        assert_eq!(buffer.text(), "[… 2 bytes dropped …]\ncdef");
+        assert_eq!(buffer.tail(), "cdef");
+        buffer.push(b"0123456789");
+        assert_eq!(buffer.take(true).text(), "[… 12 bytes dropped …]\n6789");
+        assert!(buffer.is_empty() && !buffer.is_cut());
+    }
+
+    #[test]
+    fn a_character_is_never_split() {
+        let mut buffer = Buffer::new(100);
+        let word = "zoë€𝄞".as_bytes();
+        let mut seen = String::new();
+        for byte in word {
+            buffer.push(&[*byte]);
+            seen.push_str(&buffer.take(false).text());
+        }
+        assert_eq!(seen, "zoë€𝄞");
+        buffer.push(&word[..4]);
+        assert_eq!(buffer.take(true).text(), "zoë");
+        buffer.push(&[0xE2, 0x82]);
+        assert_eq!(buffer.take(true).text(), "\u{FFFD}");
+    }
+
+    #[test]
+    fn what_is_put_back_comes_first() {
+        let mut buffer = Buffer::new(6);
+        buffer.push(b"old");
+        let taken = buffer.take(false);
+        buffer.push(b"new");
+        buffer.put_back(taken);
+        assert_eq!(buffer.text(), "oldnew");
+        let taken = buffer.take(false);
+        buffer.push(b"xyz");
+        buffer.put_back(taken);
+        assert_eq!(buffer.text(), "[… 3 bytes dropped …]\nnewxyz");
+    }
+}

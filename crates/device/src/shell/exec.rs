@@ -1,0 +1,120 @@
+//! The handler: starts a command, or goes on with one.
+
+use std::time::Duration;
+
+use base::limits;
+use protocol::error::Error;
+use protocol::frame;
+use protocol::shell::{Exec, ExecResult};
+
+use super::session::{Session, StdinRefused};
+use crate::machine::Cx;
+
+/// `shell.exec`
+pub async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
+    match &args.session_id {
+        None => start(&cx, &args).await,
+        Some(id) => go_on(&cx, id, &args).await,
+    }
+}
+
+/// A start waits for the end, so that a short command is answered in one piece.
+async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
+    if args.input.trim().is_empty() {
+        return Err(Error::missing_argument("shell.exec", "input"));
+    }
+    if args.input.contains('\0') {
+        return Err(Error::bad_argument("shell.exec", "input", "contains a NUL byte"));
+    }
+    if args.signal.is_some() {
+        return Err(Error::missing_argument("shell.exec with signal", "sessionId"));
+    }
+    let shells = &cx.machine.shells;
+    let files = &cx.machine.files;
+    let cwd = files.absolute(args.cwd.as_deref().unwrap_or(""));
+    let cwd = cwd.map_err(|why| Error::bad_argument("shell.exec", "cwd", &why))?;
+    if !tokio::fs::metadata(&cwd).await.is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Error::bad_argument(
+            "shell.exec",
+            "cwd",
+            &format!("'{}' is not a directory", cwd.display()),
+        ));
+    }
+    let time_limit = args.timeout.unwrap_or(limits::SHELL_TIMEOUT_MS).clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+    let session = shells.start(&args.input, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
+    if args.close_stdin == Some(true) {
+        session.close_stdin();
+    }
+    if args.background != Some(true) {
+        session.wait_for_end(wait(args)).await;
+    }
+    let (result, _) = session.answer();
+    if result.status != protocol::shell::Status::Running {
+        shells.forget(&session.id);
+    }
+    Ok(result)
+}
+
+/// A poll waits for news only, so that output streams. It is handed over on the socket that asked and nowhere
+/// else: whoever asked on a socket that is gone is told to ask again, and loses nothing.
+async fn go_on(cx: &Cx, id: &str, args: &Exec) -> Result<ExecResult, Error> {
+    let session = cx.machine.shells.find(id).ok_or_else(|| Error::unknown_session(id))?;
+    if !session.has_ended() {
+        act(&session, args)?;
+    }
+    if args.background != Some(true) {
+        tokio::select! {
+            () = session.wait_for_news(wait(args)) => {}
+            () = cx.lost() => {}
+        }
+    }
+    if cx.is_lost() {
+        return Ok(session.answer_later());
+    }
+    let (result, taken) = session.answer();
+    let call_id = cx.call_id.clone();
+    cx.take_back(move || {
+        session.put_back(taken);
+        frame::response(&call_id, Some(&frame::to_json(&session.answer_later())))
+    });
+    Ok(result)
+}
+
+fn act(session: &Session, args: &Exec) -> Result<(), Error> {
+    if let Some(name) = &args.signal {
+        let signal = signal_number(name)?;
+        session
+            .signal(signal)
+            .map_err(|error| Error::new(500, format!("Failed to signal the command: {error}")))?;
+    }
+    if !args.input.is_empty() {
+        session.write(&args.input).map_err(|refused| match refused {
+            StdinRefused::Closed => {
+                Error::conflict(format!("stdin is closed for shell session: {}", session.id))
+            }
+            StdinRefused::Full => Error::too_busy(&format!(
+                "the command does not read its stdin, shell session: {}",
+                session.id
+            )),
+        })?;
+    }
+    if args.close_stdin == Some(true) {
+        session.close_stdin();
+    }
+    Ok(())
+}
+
+fn signal_number(name: &str) -> Result<i32, Error> {
+    let upper = name.to_ascii_uppercase();
+    match upper.strip_prefix("SIG").unwrap_or(&upper) {
+        "INT" => Ok(libc::SIGINT),
+        "TERM" => Ok(libc::SIGTERM),
+        "KILL" => Ok(libc::SIGKILL),
+        _ => Err(Error::bad_argument("shell.exec", "signal", "must be INT, TERM or KILL")),
+    }
+}
+
+fn wait(args: &Exec) -> Duration {
+    let wanted = args.yield_ms.unwrap_or(limits::SHELL_WAIT_MS);
+    Duration::from_millis(wanted.clamp(limits::SHELL_WAIT_MS_MIN, limits::SHELL_WAIT_MS_MAX))
+}

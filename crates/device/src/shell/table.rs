@@ -1,0 +1,103 @@
+//! The sessions of this driver: how many there may be, and when they are forgotten.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base::clock::Clock;
+use base::limits;
+use protocol::error::Error;
+use tokio::time::Instant;
+
+use super::child;
+use super::session::{Session, Tell};
+
+/// Sessions by id.
+pub(crate) struct Shells {
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    clock: Clock,
+    tell: Tell,
+}
+
+impl Shells {
+    pub(crate) fn new(clock: Clock, tell: Box<dyn Fn(String) + Send + Sync>) -> Shells {
+        Shells { sessions: Mutex::default(), clock, tell: Arc::from(tell) }
+    }
+
+    /// Starts a command.
+    pub(crate) fn start(
+        &self,
+        input: &str,
+        cwd: &Path,
+        call_id: &str,
+        time_limit: Duration,
+    ) -> Result<Arc<Session>, Error> {
+        let mut sessions = self.lock();
+        make_room(&mut sessions)?;
+        let child = child::start(input, cwd)
+            .map_err(|error| Error::new(500, format!("Failed to start the shell: {error}")))?;
+        let session = Session::begin(
+            child,
+            cwd.to_path_buf(),
+            call_id,
+            time_limit,
+            self.clock.clone(),
+            self.tell.clone(),
+        );
+        sessions.insert(session.id.clone(), session.clone());
+        Ok(session)
+    }
+
+    /// A session that is still known.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
+        let mut sessions = self.lock();
+        forget_old(&mut sessions);
+        sessions.get(id).cloned()
+    }
+
+    /// Forgets a session nobody was told of.
+    pub(crate) fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Ends every running command: asks, then insists.
+    pub(crate) async fn stop(&self) {
+        let running: Vec<_> = self.lock().values().filter(|session| !session.has_ended()).cloned().collect();
+        for signal in [libc::SIGTERM, libc::SIGKILL] {
+            for session in &running {
+                if let Err(error) = session.signal(signal) {
+                    tracing::warn!(pid = session.pid, %error, "a command could not be ended");
+                }
+            }
+            let deadline = Instant::now() + limits::SHELL_KILL_AFTER + limits::SHELL_DRAIN;
+            for session in &running {
+                session.wait_for_end(deadline.saturating_duration_since(Instant::now())).await;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn forget_old(sessions: &mut HashMap<String, Arc<Session>>) {
+    sessions.retain(|_, session| {
+        !session.has_ended() || session.touched().elapsed() < limits::SHELL_FINISHED_KEPT
+    });
+}
+
+/// Finished sessions make way for new ones, the longest untouched first.
+fn make_room(sessions: &mut HashMap<String, Arc<Session>>) -> Result<(), Error> {
+    forget_old(sessions);
+    while sessions.len() >= limits::SHELL_SESSIONS_MAX {
+        let finished = sessions.values().filter(|session| session.has_ended());
+        let Some(oldest) = finished.min_by_key(|session| session.touched()).map(|session| session.id.clone())
+        else {
+            return Err(Error::too_busy(&format!("{} shell sessions are running", sessions.len())));
+        };
+        sessions.remove(&oldest);
+    }
+    Ok(())
+}

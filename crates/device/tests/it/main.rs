@@ -1,0 +1,12 @@
+//! The driver: its handlers on real files and real shells, and the whole of it against a small real gateway.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bench;
+mod change;
+mod confine;
+mod gateway;
+mod online;
+mod read;
+mod search;
+mod shell;
+mod transfers;

@@ -70,7 +70,8 @@ async fn find(kernel: &Kernel, caller: &Caller, session_id: &SessionId, args: &s
     let unknown = || Error::unknown_session(&session_id.0);
     let row = kernel.store.session(session_id, kernel.clock.now_ms()).await.map_err(crate::store_error)?;
     let session = row.filter(|session| session.uid == caller.uid()).ok_or_else(unknown)?;
-    let members = Members::parse(args).ok_or_else(unknown)?;
+    let bad = || Error::bad_argument("shell.exec", "args", "could not be decoded");
+    let members = Members::parse(args).ok_or_else(bad)?;
     if members.text("target").is_some_and(|target| target != session.device_id.0) {
         return Err(Error::session_target_mismatch());
     }

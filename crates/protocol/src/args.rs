@@ -2,12 +2,9 @@
 //! without decoding the rest.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::de::{Deserializer as _, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::error::Error;
+use crate::scan;
 use crate::spec::Syscall;
 
 /// Decodes the arguments of a call; a failure names the field.
@@ -33,21 +30,20 @@ fn explain<S: Syscall>(raw: &str) -> Error {
 
 /// The members of a JSON object, keys decoded, values untouched.
 pub struct Members<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    members: Vec<(Cow<'a, str>, &'a str)>,
 }
 
 impl<'a> Members<'a> {
     /// Splits an object's text. `None` when the text is not a JSON object.
     pub fn parse(raw: &'a str) -> Option<Members<'a>> {
-        let mut deserializer = serde_json::Deserializer::from_str(raw);
-        let members = deserializer.deserialize_map(MembersVisitor).ok()?;
-        deserializer.end().ok()?;
+        let mut members = Vec::with_capacity(4);
+        scan::members(raw, |member| members.push(member))?;
         Some(Members { members })
     }
 
     /// The raw value of a member; the last one of that name counts.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.get())
+        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// A member that is a JSON string.
@@ -57,14 +53,14 @@ impl<'a> Members<'a> {
 
     /// The object's text again, without some members and with others set to the given raw JSON.
     pub fn rewrite(&self, drop: &[&str], set: &[(&str, &str)]) -> String {
-        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.get().len() + 4).sum();
+        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
         let extra: usize = set.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
         let mut out = String::with_capacity(size + extra + 2);
         out.push('{');
         for (key, value) in &self.members {
             let dropped = drop.contains(&key.as_ref()) || set.iter().any(|(name, _)| name == key);
             if !dropped {
-                push_member(&mut out, key, value.get());
+                push_member(&mut out, key, value);
             }
         }
         for (key, value) in set {
@@ -103,49 +99,6 @@ pub fn text_of(raw: &str) -> Option<Cow<'_, str>> {
         return serde_json::from_str::<String>(raw).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut out = Vec::with_capacity(4);
-        while let Some(key) = map.next_key::<Text<'de>>()? {
-            out.push((key.0, map.next_value::<&'de RawValue>()?));
-        }
-        Ok(out)
-    }
-}
-
-/// A string that borrows where it can.
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Text<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_string())))
-            }
-        }
-        deserializer.deserialize_str(TextVisitor)
-    }
 }
 
 #[cfg(test)]

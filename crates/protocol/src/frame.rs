@@ -1,14 +1,12 @@
 //! Requests, responses and signals as they stand on the wire. Parsing borrows; payloads stay raw text.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Serialize;
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use crate::args::{Text, push_string, text_of};
+use crate::args::{push_string, text_of};
 use crate::error::Error;
+use crate::scan;
 
 /// The id an answer carries when the frame it answers had none that could be read.
 pub const UNKNOWN_ID: &str = "?";
@@ -80,7 +78,7 @@ pub struct Invalid {
 /// Parses one text message.
 pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
     let Some(envelope) = Envelope::parse(text) else {
-        let valid_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        let valid_json = scan::is_valid(text);
         let error = if valid_json { Error::invalid_frame_type() } else { Error::malformed_json() };
         return Err(Invalid { id: UNKNOWN_ID.into(), error });
     };
@@ -198,28 +196,11 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// `None` when the text is not one JSON object.
+    /// `None` when the text is not one JSON object. Of members with the same name the last one counts.
     fn parse(text: &'a str) -> Option<Envelope<'a>> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let envelope = deserializer.deserialize_map(EnvelopeVisitor).ok()?;
-        deserializer.end().ok()?;
-        Some(envelope)
-    }
-}
-
-struct EnvelopeVisitor;
-
-impl<'de> Visitor<'de> for EnvelopeVisitor {
-    type Value = Envelope<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a frame")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut out = Envelope::default();
-        while let Some(key) = map.next_key::<Text<'de>>()? {
-            let slot = match key.0.as_ref() {
+        scan::members(text, |(key, value)| {
+            let slot = match key.as_ref() {
                 "type" => &mut out.kind,
                 "id" => &mut out.id,
                 "call" => &mut out.call,
@@ -230,14 +211,11 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 "signal" => &mut out.signal,
                 "payload" => &mut out.payload,
                 "seq" => &mut out.seq,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
+                _ => return,
             };
-            *slot = Some(map.next_value::<&'de RawValue>()?.get());
-        }
-        Ok(out)
+            *slot = Some(value);
+        })?;
+        Some(out)
     }
 }
 

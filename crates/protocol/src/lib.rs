@@ -24,6 +24,7 @@ pub mod proc;
 pub mod repo;
 pub mod router;
 pub mod sched;
+pub mod scan;
 pub mod schema;
 pub mod shell;
 pub mod signal;

@@ -202,6 +202,9 @@ pub struct SetupDone {
     pub user: ProcessIdentity,
     /// Whether root has no password.
     pub root_locked: bool,
+    /// What was imported, when `bootstrap` was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<bootstrap::Bootstrapped>,
     /// The device token, shown this once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_token: Option<token::NewToken>,

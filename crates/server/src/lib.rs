@@ -64,7 +64,7 @@ pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOn
     let address =
         listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
     let store = Store::open(&store::Options { data: options.data, url: options.store_url }).await?;
-    let kernel = Kernel::start(store, Clock::system(), &options.version).await?;
+    let kernel = Kernel::start(store.clone(), Clock::system(), &options.version).await?;
     let tending = tokio::spawn(kernel.clone().tend(shutdown.clone()));
     on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
     tokio::select! {
@@ -73,6 +73,7 @@ pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOn
     }
     stop(&kernel).await;
     tending.abort();
+    store.close().await?;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ async fn a_killed_gateway_loses_no_acknowledged_write() {
 /// Starts this binary as a child that writes, kills it, and returns the keys it said were written.
 fn write_until_killed(home: &Home, round: usize) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "crash::child", "--nocapture"])
+        .args(["--exact", "crash::child", "--nocapture"])
         .env(CHILD_DATA, home.data.path())
         .stdout(Stdio::piped())
         .spawn()
@@ -50,7 +50,6 @@ fn write_until_killed(home: &Home, round: usize) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "started by the test above"]
 async fn child() {
     let Some(data) = std::env::var_os(CHILD_DATA) else { return };
     let store = Store::open(&Options { data: data.into(), url: None }).await.unwrap();

@@ -75,6 +75,9 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     if value.len() > limits::CONFIG_VALUE_BYTES_MAX {
         return Err(Error::new(413, format!("value is larger than {} bytes", limits::CONFIG_VALUE_BYTES_MAX)));
     }
+    if value.contains('\0') {
+        return Err(Error::bad_argument("sys.config.set", "value", "must not contain NUL"));
+    }
     let store = &cx.kernel.store;
     let removable = key.starts_with("users/") || protocol::config::key(key).is_some();
     if value.trim().is_empty() && removable {

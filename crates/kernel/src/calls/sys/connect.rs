@@ -235,12 +235,17 @@ async fn register(
         owner_uid: account.uid,
         owner_gid: account.gid,
         implements: request.driver.as_ref().map(|driver| driver.implements.clone()).unwrap_or_default(),
-        platform: request.client.platform.clone(),
-        version: request.client.version.clone(),
+        platform: short(&request.client.platform),
+        version: short(&request.client.version),
         now_ms: kernel.clock.now_ms(),
     };
     let device = kernel.store.device_register(registration).await.map_err(store_error)?;
     device.ok_or_else(|| Error::device_taken(&driver.device_id.0))
+}
+
+/// What a client says of itself, fit to be kept and shown.
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(limits::LABEL_CHARS_MAX).collect()
 }
 
 /// From here on calls reach the device over this socket. The answer to `sys.connect` is on its way already.

@@ -36,6 +36,9 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
         let why = format!("must be at most {} characters", limits::DEVICE_DESCRIPTION_CHARS_MAX);
         return Err(Error::bad_argument("sys.device.update", "description", &why));
     }
+    if description.contains('\0') {
+        return Err(Error::bad_argument("sys.device.update", "description", "must not contain NUL"));
+    }
     let now_ms = cx.kernel.clock.now_ms();
     cx.kernel.store.device_describe(&id, description, now_ms).await.map_err(store_error)?;
     let changed = cx.kernel.devices.change(&id, |device| {

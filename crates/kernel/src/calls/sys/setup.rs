@@ -63,6 +63,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     Ok(SetupDone {
         user: connect::identity_of(&account),
         root_locked: passwords::is_unset(&root_hash),
+        bootstrap: None,
         node_token: raw.zip(token_row).map(|(raw, row)| token::with_secret(&row, raw)),
     })
 }
@@ -83,6 +84,9 @@ fn config_of(request: &Setup) -> Result<Vec<(String, String)>, Error> {
         config.extend(trimmed(&ai.model).map(|value| ("config/ai/model".to_string(), value)));
         config.extend(ai.api_key.clone().map(|value| ("config/ai/api_key".to_string(), value)));
     }
+    if config.iter().any(|(_, value)| value.contains('\0')) {
+        return Err(Error::bad("ai must not contain NUL"));
+    }
     Ok(config)
 }
 
@@ -91,6 +95,9 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     let device_id = node.device_id.trim();
     if device_id.is_empty() {
         return Err(Error::bad("node.deviceId is required"));
+    }
+    if device_id.contains(char::is_control) || device_id.len() > limits::CLIENT_ID_BYTES_MAX {
+        return Err(Error::bad("node.deviceId is not a device id"));
     }
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());

@@ -26,6 +26,9 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     if device.is_some() && kind != Kind::Node {
         return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
     }
+    if device.is_some_and(|id| id.contains(char::is_control) || id.len() > limits::CLIENT_ID_BYTES_MAX) {
+        return Err(Error::bad("allowedDeviceId is not a device id"));
+    }
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.account_by_uid(uid).await.map_err(store_error)?;
@@ -95,6 +98,9 @@ pub(crate) fn check_label(label: Option<&str>) -> Result<Option<String>, Error> 
     let label = label.map(str::trim).filter(|label| !label.is_empty());
     if label.is_some_and(|label| label.chars().count() > limits::LABEL_CHARS_MAX) {
         return Err(Error::bad(format!("label must be at most {} characters", limits::LABEL_CHARS_MAX)));
+    }
+    if label.is_some_and(|label| label.contains(char::is_control)) {
+        return Err(Error::bad("label must not contain control characters"));
     }
     Ok(label.map(str::to_string))
 }

@@ -1,0 +1,259 @@
+//! Walks over JSON text without building anything: where a value ends, and whether it is valid.
+//!
+//! Frames are passed on as text, some of them megabytes long, so this is written for speed: strings are crossed
+//! with a vectorised search, and nesting costs one bit per level, never stack.
+
+use std::borrow::Cow;
+
+/// One member of an object: its key, decoded, and its value's text.
+pub(crate) type Member<'a> = (Cow<'a, str>, &'a str);
+
+/// Calls `each` with every member of the one JSON object that `text` is. `None` when it is anything else.
+pub(crate) fn members<'a>(text: &'a str, mut each: impl FnMut(Member<'a>)) -> Option<()> {
+    let bytes = text.as_bytes();
+    let mut at = skip_space(bytes, 0);
+    at = expect(bytes, at, b'{')?;
+    at = skip_space(bytes, at);
+    if bytes.get(at) == Some(&b'}') {
+        return end(bytes, at + 1);
+    }
+    loop {
+        let key_end = string_end(bytes, at)?;
+        let key = crate::args::text_of(&text[at..key_end])?;
+        at = expect(bytes, skip_space(bytes, key_end), b':')?;
+        let start = skip_space(bytes, at);
+        at = value_end(bytes, start)?;
+        each((key, &text[start..at]));
+        at = skip_space(bytes, at);
+        match bytes.get(at)? {
+            b',' => at = skip_space(bytes, at + 1),
+            b'}' => return end(bytes, at + 1),
+            _ => return None,
+        }
+    }
+}
+
+/// Whether the text is one valid JSON value.
+pub fn is_valid(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    value_end(bytes, skip_space(bytes, 0)).is_some_and(|at| end(bytes, at).is_some())
+}
+
+/// Where the value that starts at `at` ends.
+fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'{' | b'[' => {}
+        _ => return scalar_end(bytes, at),
+    }
+    let mut nesting = Nesting::default();
+    loop {
+        // Here a value is due.
+        match bytes.get(at)? {
+            open @ (b'{' | b'[') => {
+                let object = *open == b'{';
+                nesting.push(object);
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) == Some(&if object { b'}' } else { b']' }) {
+                    at += 1;
+                    nesting.pop();
+                } else {
+                    if object {
+                        at = key(bytes, at)?;
+                    }
+                    continue;
+                }
+            }
+            _ => at = scalar_end(bytes, at)?,
+        }
+        // Here a value has ended.
+        loop {
+            let Some(object) = nesting.top() else { return Some(at) };
+            at = skip_space(bytes, at);
+            match (bytes.get(at)?, object) {
+                (b',', true) => {
+                    at = key(bytes, skip_space(bytes, at + 1))?;
+                    break;
+                }
+                (b',', false) => {
+                    at = skip_space(bytes, at + 1);
+                    break;
+                }
+                (b'}', true) | (b']', false) => {
+                    at += 1;
+                    nesting.pop();
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// Crosses a key and its colon, up to the value.
+fn key(bytes: &[u8], at: usize) -> Option<usize> {
+    let at = skip_space(bytes, string_end(bytes, at)?);
+    Some(skip_space(bytes, expect(bytes, at, b':')?))
+}
+
+fn scalar_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' => string_end(bytes, at),
+        b't' => literal(bytes, at, b"true"),
+        b'f' => literal(bytes, at, b"false"),
+        b'n' => literal(bytes, at, b"null"),
+        _ => number_end(bytes, at),
+    }
+}
+
+fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+    bytes[at..].starts_with(word).then_some(at + word.len())
+}
+
+fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = expect(bytes, at, b'"')?;
+    loop {
+        let found = at + memchr::memchr2(b'"', b'\\', &bytes[at..])?;
+        if bytes[at..found].iter().fold(false, |bad, byte| bad | (*byte < 0x20)) {
+            return None;
+        }
+        if bytes[found] == b'"' {
+            return Some(found + 1);
+        }
+        at = match bytes.get(found + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => found + 2,
+            b'u' if bytes.get(found + 2..found + 6)?.iter().all(u8::is_ascii_hexdigit) => found + 6,
+            _ => return None,
+        };
+    }
+}
+
+fn number_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    if bytes.get(at) == Some(&b'-') {
+        at += 1;
+    }
+    at = match bytes.get(at)? {
+        b'0' => at + 1,
+        b'1'..=b'9' => digits(bytes, at),
+        _ => return None,
+    };
+    if bytes.get(at) == Some(&b'.') {
+        at = some_digits(bytes, at + 1)?;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        if matches!(bytes.get(at), Some(b'+' | b'-')) {
+            at += 1;
+        }
+        at = some_digits(bytes, at)?;
+    }
+    Some(at)
+}
+
+fn digits(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+fn some_digits(bytes: &[u8], at: usize) -> Option<usize> {
+    let after = digits(bytes, at.min(bytes.len()));
+    (after > at).then_some(after)
+}
+
+fn skip_space(bytes: &[u8], at: usize) -> usize {
+    let space = |byte: &&u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+    at + bytes[at.min(bytes.len())..].iter().take_while(space).count()
+}
+
+fn expect(bytes: &[u8], at: usize, wanted: u8) -> Option<usize> {
+    (bytes.get(at) == Some(&wanted)).then_some(at + 1)
+}
+
+fn end(bytes: &[u8], at: usize) -> Option<()> {
+    (skip_space(bytes, at) == bytes.len()).then_some(())
+}
+
+/// Which brackets are open, one bit each: set for an object, clear for an array.
+#[derive(Default)]
+struct Nesting {
+    bits: u64,
+    depth: usize,
+    below: Vec<u64>,
+}
+
+impl Nesting {
+    fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.below.push(self.bits);
+        }
+        self.bits = (self.bits << 1) | u64::from(object);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.below.pop().unwrap_or_default();
+        }
+    }
+
+    fn top(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.bits & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    fn agrees(text: &str) {
+        // Only what serde_json itself calls a syntax error counts; it has no opinion on nesting here.
+        let wanted = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        assert_eq!(is_valid(text), wanted, "{text:?}");
+    }
+
+    #[test]
+    fn accepts_exactly_what_the_parser_accepts() {
+        for text in [
+            "", " ", "{}", "[]", " [ ] ", "{ }", "nul", "null", "nullx", "true", "false", "0", "-0", "01", "-", "1.", "1.5",
+            ".5", "1e", "1e5", "1E+5", "1e-", "\"\"", "\"a", "\"\\\"", "\"\\u12\"", "\"\\u00e9\"", "\"\\x\"",
+            "\"\u{1}\"", "\"é\u{1F600}\"", "[1,2,[3,{\"a\":[]}]]", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}",
+            "{\"a\":1,}", "{\"a\":1,\"b\":[{}]}", "{a:1}", "[}", "{]", "[[", "]", "{\"a\":1]", "[1 2]", "1 2", "[1}",
+            "{\"a\":{\"b\":{\"c\":[[[]]]}}}", "\t[\n1\r,\n\"x\" ]\n", "[true,false,null]", "tru", "[nul]",
+        ] {
+            agrees(text);
+        }
+    }
+
+    #[test]
+    fn every_cut_and_every_byte_swap_of_a_frame_agrees() {
+        let frame = r#" {"type":"req","id":"a\"\\\u0041","args":{"n":[-1.5e3,0,{}],"t":true,"z":null}} "#;
+        for cut in 0..frame.len() {
+            agrees(&frame[..cut]);
+        }
+        for at in 0..frame.len() {
+            for byte in [b'"', b'{', b'}', b'[', b']', b',', b':', b'\\', b'0', b'e', b'-', b' ', 1] {
+                let mut bytes = frame.as_bytes().to_vec();
+                bytes[at] = byte;
+                agrees(std::str::from_utf8(&bytes).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_of_any_depth_is_crossed() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 1_000, 300_000] {
+            let mixed: String = (0..depth).map(|n| if n % 3 == 0 { "{\"a\":" } else { "[" }).collect();
+            let close: String = (0..depth).rev().map(|n| if n % 3 == 0 { "}" } else { "]" }).collect();
+            assert!(is_valid(&format!("{mixed}1{close}")), "{depth}");
+            assert!(!is_valid(&format!("{mixed}1{}", &close[1..])), "{depth}");
+        }
+    }
+
+    #[test]
+    fn members_are_given_in_order_with_their_text() {
+        let mut found = Vec::new();
+        members(r#"{"a" : 1 ,"b":{"c":[ ]}, "\u0061":"x"}"#, |(key, value)| found.push((key.into_owned(), value)));
+        assert_eq!(found, [("a".into(), "1"), ("b".into(), r#"{"c":[ ]}"#), ("a".to_string(), "\"x\"")]);
+    }
+}

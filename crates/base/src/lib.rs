@@ -2,5 +2,6 @@
 
 pub mod clock;
 pub mod limits;
+pub mod quick_hash;
 pub mod random;
 pub mod shutdown;

@@ -1,1 +1,41 @@
-fn main() {}
+//! The `gsv` program: gateway, device driver and command line in one binary. Here it only parses, dispatches
+//! and tells how it went.
+
+mod cli;
+mod config_file;
+mod context;
+mod credentials;
+mod failure;
+mod follow;
+mod log;
+mod open_files;
+mod output;
+mod prompt;
+mod quote;
+mod session;
+mod times;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+use context::Context;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let context = Context::new(cli.globals);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return context.output.failure(&failure::Failure::new(format!("cannot start: {error}")));
+        }
+    };
+    let outcome = runtime.block_on(cli::dispatch(&context, cli.command));
+    // What still runs in the background (a thread that reads stdin, say) must not keep the program alive.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => context.output.failure(&failure),
+    }
+}

@@ -13,8 +13,11 @@ use crate::connections::{Connection, Login};
 use crate::grants::Capabilities;
 
 /// The row of the call, if the caller may make it.
-pub(crate) fn check(caller: &Caller, name: &str) -> Result<&'static Spec, Error> {
-    let spec = protocol::spec(name);
+pub(crate) fn check(
+    caller: &Caller,
+    name: &str,
+    spec: Option<&'static Spec>,
+) -> Result<&'static Spec, Error> {
     let covered = caller.capabilities.cover(name);
     let from_outside = matches!(caller.origin, Origin::Connection(_));
     if let Some(spec) = spec

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use bytes::Bytes;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::identity::{ProcessIdentity, Role};
@@ -13,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::connections::Connection;
 use crate::grants::Capabilities;
 use crate::metrics::Metrics;
+use crate::outbox::Outgoing;
 
 /// Who makes a call.
 #[derive(Clone)]
@@ -52,6 +54,29 @@ pub enum Origin {
     /// A process; its calls to devices outlive the gateway.
     Process(Pid),
 }
+
+/// A device's data on its way to the caller.
+#[derive(Clone, Copy)]
+pub(crate) struct Relayed<'a> {
+    /// Raw JSON.
+    pub(crate) text: Option<&'a str>,
+    /// The message that the text is a part of, so that large data need not be copied.
+    pub(crate) whole: Option<&'a Bytes>,
+}
+
+impl<'a> Relayed<'a> {
+    /// Text that the kernel wrote itself.
+    pub(crate) fn rewritten(text: &'a str) -> Relayed<'a> {
+        Relayed { text: Some(text), whole: None }
+    }
+
+    fn len(&self) -> usize {
+        self.text.map_or(0, str::len)
+    }
+}
+
+/// From this size on passing data on in pieces is cheaper than copying it.
+const RELAY_BYTES_MIN: usize = 32 * 1024;
 
 /// Where an answer goes. Whoever holds the ticket owes exactly one answer.
 pub struct Ticket {
@@ -130,11 +155,17 @@ impl Ticket {
     }
 
     /// Answers with raw data from a device.
-    pub(crate) fn relay(self, data: Option<&str>) {
+    pub(crate) fn relay(self, data: Relayed<'_>) {
         self.metrics.answered(self.call, None, self.started.elapsed());
         match &self.reply {
-            Reply::Connection(connection) => connection.send(frame::response(&self.id, data)),
-            Reply::Inside(_) => self.hand_over(Ok(data.unwrap_or("null").to_string())),
+            Reply::Connection(connection) => match data.whole.filter(|_| data.len() >= RELAY_BYTES_MIN) {
+                Some(whole) => {
+                    let value = whole.slice_ref(data.text.unwrap_or_default().as_bytes());
+                    connection.outbox.send(Outgoing::Relay(frame::response_head(&self.id, 0), value));
+                }
+                None => connection.send(frame::response(&self.id, data.text)),
+            },
+            Reply::Inside(_) => self.hand_over(Ok(data.text.unwrap_or("null").to_string())),
         }
     }
 

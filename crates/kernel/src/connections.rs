@@ -102,8 +102,11 @@ impl Connection {
         self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX && !self.outbox.is_high()
     }
 
-    /// Notes a sign of life.
+    /// Notes a sign of life; only drivers are watched for one.
     pub fn heard(&self) {
+        if self.login().is_none_or(|login| login.role != Role::Driver) {
+            return;
+        }
         self.heard_ms.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 

@@ -1,9 +1,10 @@
 //! Capabilities: the defaults of a fresh system, and what each group holds now.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
+use base::quick_hash::QuickHash;
 use protocol::capability;
 use protocol::ids::Gid;
 
@@ -12,7 +13,7 @@ use protocol::ids::Gid;
 pub struct Capabilities {
     /// Sorted, without repetition.
     pub patterns: Vec<String>,
-    covered: HashSet<&'static str>,
+    covered: HashSet<&'static str, QuickHash>,
 }
 
 impl Capabilities {
@@ -36,15 +37,22 @@ impl Capabilities {
 pub(crate) struct Grants {
     by_group: RwLock<BTreeMap<Gid, BTreeSet<String>>>,
     generation: AtomicU64,
+    /// Of the current generation, by groups: thousands of sockets share a handful of these.
+    shared: Mutex<HashMap<Vec<Gid>, Arc<Capabilities>>>,
 }
+
+/// Combinations of groups that are kept ready.
+const SHARED_MAX: usize = 1_024;
 
 impl Grants {
     pub(crate) fn new(rows: Vec<(Gid, String)>) -> Grants {
-        let grants = Grants { by_group: RwLock::default(), generation: AtomicU64::new(0) };
-        for (gid, capability) in rows {
-            grants.write().entry(gid).or_default().insert(capability);
-        }
-        grants.generation.store(1, Ordering::Release);
+        let grants = Grants::default();
+        grants.change(|groups| {
+            for (gid, capability) in rows {
+                groups.entry(gid).or_default().insert(capability);
+            }
+            true
+        });
         grants
     }
 
@@ -56,29 +64,36 @@ impl Grants {
     /// What the groups hold together.
     pub(crate) fn of(&self, gids: &[Gid]) -> Arc<Capabilities> {
         let by_group = self.by_group.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut shared = self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(known) = shared.get(gids) {
+            return known.clone();
+        }
         let held = gids.iter().filter_map(|gid| by_group.get(gid)).flatten().cloned();
-        Arc::new(Capabilities::new(held))
+        let capabilities = Arc::new(Capabilities::new(held));
+        if shared.len() >= SHARED_MAX {
+            shared.clear();
+        }
+        shared.insert(gids.to_vec(), capabilities.clone());
+        capabilities
     }
 
     pub(crate) fn add(&self, gid: Gid, capability: &str) {
-        self.write().entry(gid).or_default().insert(capability.to_string());
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.change(|groups| groups.entry(gid).or_default().insert(capability.to_string()));
     }
 
     pub(crate) fn remove(&self, gid: Gid, capability: &str) {
-        if let Some(held) = self.write().get_mut(&gid) {
-            held.remove(capability);
-        }
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.change(|groups| groups.get_mut(&gid).is_some_and(|held| held.remove(capability)));
     }
 
     pub(crate) fn remove_group(&self, gid: Gid) {
-        self.write().remove(&gid);
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.change(|groups| groups.remove(&gid).is_some());
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<Gid, BTreeSet<String>>> {
-        self.by_group.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<Gid, BTreeSet<String>>) -> bool) {
+        let mut by_group = self.by_group.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        change(&mut by_group);
+        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 }
 

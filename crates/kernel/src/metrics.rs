@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use base::quick_hash::QuickHash;
+
 /// Upper bounds of the latency histogram, in microseconds.
 const BOUNDS_US: [u64; 10] = [50, 100, 250, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000, 60_000_000];
 
@@ -21,7 +23,7 @@ struct CallStats {
 
 /// All counters.
 pub struct Metrics {
-    calls: HashMap<&'static str, CallStats>,
+    calls: HashMap<&'static str, CallStats, QuickHash>,
     failed: Mutex<BTreeMap<(&'static str, i32), u64>>,
     /// Frames that could not be read.
     pub invalid_frames: AtomicU64,

@@ -15,6 +15,8 @@ use futures_util::task::AtomicWaker;
 pub enum Outgoing {
     /// A frame.
     Text(String),
+    /// A frame in two pieces: its head, and a large value passed on without copying it. A `}` follows.
+    Relay(String, Bytes),
     /// A piece of a file transfer, and the counter of bytes that transfer has waiting here.
     Binary(Bytes, Arc<AtomicUsize>),
     /// Asks for a sign of life.
@@ -25,6 +27,7 @@ impl Outgoing {
     fn size(&self) -> usize {
         match self {
             Outgoing::Text(text) => text.len(),
+            Outgoing::Relay(head, value) => head.len() + value.len() + 1,
             Outgoing::Binary(bytes, _) => bytes.len(),
             Outgoing::Ping => 16,
         }
@@ -59,13 +62,14 @@ impl Close {
 #[derive(Default)]
 pub struct Outbox {
     queue: Mutex<Queue>,
+    /// Bytes that wait, readable without the lock.
+    bytes: AtomicUsize,
     waker: AtomicWaker,
 }
 
 #[derive(Default)]
 struct Queue {
     frames: VecDeque<Outgoing>,
-    bytes: usize,
     closing: Option<Close>,
 }
 
@@ -77,13 +81,13 @@ impl Outbox {
             if queue.closing.is_some() {
                 return;
             }
-            let size = message.size();
-            if queue.frames.len() >= limits::OUTBOX_FRAMES_MAX || queue.bytes + size > limits::OUTBOX_BYTES_MAX {
+            let bytes = self.bytes.load(Ordering::Relaxed) + message.size();
+            if queue.frames.len() >= limits::OUTBOX_FRAMES_MAX || bytes > limits::OUTBOX_BYTES_MAX {
                 queue.frames.clear();
-                queue.bytes = 0;
+                self.bytes.store(0, Ordering::Relaxed);
                 queue.closing = Some(Close::SLOW);
             } else {
-                queue.bytes += size;
+                self.bytes.store(bytes, Ordering::Relaxed);
                 queue.frames.push_back(message);
             }
         }
@@ -100,7 +104,7 @@ impl Outbox {
     pub fn take(&self) -> Option<Outgoing> {
         let mut queue = self.lock();
         let message = queue.frames.pop_front()?;
-        queue.bytes -= message.size();
+        self.bytes.fetch_sub(message.size(), Ordering::Relaxed);
         if queue.frames.is_empty() && queue.frames.capacity() > 64 {
             queue.frames = VecDeque::new();
         }
@@ -115,20 +119,32 @@ impl Outbox {
         self.lock().closing
     }
 
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.lock().frames.is_empty()
+    }
+
     /// Whether so much waits that no further requests should be read.
     pub fn is_high(&self) -> bool {
-        self.lock().bytes > limits::OUTBOX_BYTES_HIGH
+        self.bytes.load(Ordering::Relaxed) > limits::OUTBOX_BYTES_HIGH
     }
 
     /// Frames and bytes that wait.
     pub fn waiting(&self) -> (usize, usize) {
-        let queue = self.lock();
-        (queue.frames.len(), queue.bytes)
+        (self.lock().frames.len(), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// Called by the socket's task, to be woken when there is something to do.
-    pub fn register(&self, waker: &Waker) {
+    /// Called by the socket's task before it rests. True when there is something to do after all: what was put
+    /// in line while the task was awake woke nobody.
+    pub fn rest(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
+        let queue = self.lock();
+        !queue.frames.is_empty() || queue.closing.is_some()
+    }
+
+    /// Called by the socket's task when it wakes: what it puts in line itself need not wake it again.
+    pub fn awake(&self) {
+        drop(self.waker.take());
     }
 
     /// Wakes the socket's task.

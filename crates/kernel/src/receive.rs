@@ -16,11 +16,11 @@ use crate::metrics::UNKNOWN_CALL;
 use crate::{Kernel, access, calls, dispatch, routes, sessions, transfers};
 
 impl Kernel {
-    /// One text message.
-    pub fn receive_text(self: &Arc<Self>, connection: &Arc<Connection>, text: &str) {
+    /// One text message; `text` is all of `message`.
+    pub fn receive_text(self: &Arc<Self>, connection: &Arc<Connection>, text: &str, message: &Bytes) {
         match frame::parse(text) {
             Ok(Frame::Request(request)) => self.receive_request(connection, &request),
-            Ok(Frame::Response(response)) => routes::answered(self, connection, &response),
+            Ok(Frame::Response(response)) => routes::answered(self, connection, &response, message),
             Ok(Frame::Signal(signal)) => self.receive_signal(connection, &signal),
             Err(invalid) => {
                 self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,8 @@ impl Kernel {
 
     /// The gate, in the documented order: already connected, setup, not connected, then access.
     fn receive_request(self: &Arc<Self>, connection: &Arc<Connection>, request: &Request<'_>) {
-        let known = protocol::spec(&request.call).map_or(UNKNOWN_CALL, |spec| spec.name);
+        let spec = protocol::spec(&request.call);
+        let known = spec.map_or(UNKNOWN_CALL, |spec| spec.name);
         let ticket = Ticket::for_connection(&self.metrics, connection, &request.id, known);
         let login = connection.login();
         match (request.call.as_ref(), login) {
@@ -59,7 +60,7 @@ impl Kernel {
             (_, None) => ticket.fail(Error::not_connected()),
             (name, Some(login)) => {
                 let caller = access::caller(self, connection, login);
-                match access::check(&caller, name) {
+                match access::check(&caller, name, spec) {
                     Ok(spec) => dispatch::dispatch(self, caller, ticket, spec, request.args),
                     Err(error) => ticket.fail(error),
                 }

@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use base::limits;
+use base::quick_hash::QuickHash;
+use bytes::Bytes;
 use protocol::error::Error;
 use protocol::frame::{self, Response};
 use protocol::ids::{DeviceId, Pid};
 use store::routes::RouteRow;
 
 use crate::Kernel;
-use crate::caller::{Origin, Ticket};
+use crate::caller::{Origin, Relayed, Ticket};
 use crate::connections::Connection;
 use crate::sessions::{self, ShellLeg};
 use crate::transfers;
@@ -20,7 +22,7 @@ use crate::transfers;
 /// The routes of one driver's socket.
 #[derive(Default)]
 pub(crate) struct RouteTable {
-    open: HashMap<u64, Route>,
+    open: HashMap<u64, Route, QuickHash>,
     closed: bool,
 }
 
@@ -119,7 +121,12 @@ fn send_when_settled(driver: &Arc<Connection>, text: String) {
 }
 
 /// A driver answered. Answers to routes this socket does not have are dropped.
-pub(crate) fn answered(kernel: &Arc<Kernel>, driver: &Arc<Connection>, response: &Response<'_>) {
+pub(crate) fn answered(
+    kernel: &Arc<Kernel>,
+    driver: &Arc<Connection>,
+    response: &Response<'_>,
+    whole: &Bytes,
+) {
     let number = u64::from_str_radix(&response.id, 16).ok();
     let Some(route) = number.and_then(|number| lock(driver).open.remove(&number)) else {
         kernel.metrics.late_answers.fetch_add(1, Ordering::Relaxed);
@@ -128,13 +135,14 @@ pub(crate) fn answered(kernel: &Arc<Kernel>, driver: &Arc<Connection>, response:
     if !response.ok {
         return finish(kernel, route, Err(driver_error(response)));
     }
+    let data = Relayed { text: response.data, whole: Some(whole) };
     match route.leg {
-        Leg::Plain => finish(kernel, route, Ok(response.data)),
+        Leg::Plain => finish(kernel, route, Ok(data)),
         Leg::Transfer(id) => {
             transfers::opened(kernel, id, response.data);
-            finish(kernel, route, Ok(response.data));
+            finish(kernel, route, Ok(data));
         }
-        Leg::Shell(_) => sessions::answered(kernel, route, response.data.unwrap_or("null")),
+        Leg::Shell(_) => sessions::answered(kernel, route, data),
     }
 }
 
@@ -148,7 +156,7 @@ fn driver_error(response: &Response<'_>) -> Error {
 }
 
 /// Ends a route: its row goes first, so that a process gets each answer once.
-pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Option<&str>, Error>) {
+pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) {
     if let (Leg::Transfer(id), Err(_)) = (&route.leg, &result) {
         transfers::forget(kernel, *id);
     }
@@ -157,17 +165,18 @@ pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Option<&
         (_, result) => result,
     };
     let Some(row) = route.row else { return settle(route.ticket, result) };
-    let (kernel, ticket, result) = (kernel.clone(), route.ticket, result.map(|data| data.map(str::to_string)));
+    let text = result.map(|data| data.text.unwrap_or("null").to_string());
+    let (kernel, ticket) = (kernel.clone(), route.ticket);
     crate::tasks::run(async move {
         match kernel.store.route_close(&row).await {
-            Ok(true) => settle(ticket, result.as_ref().map(Option::as_deref).map_err(Error::clone)),
+            Ok(true) => settle(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
             Ok(false) => tracing::debug!(row, "a route was closed twice"),
             Err(error) => ticket.fail(crate::store_error(error)),
         }
     });
 }
 
-fn settle(ticket: Ticket, result: Result<Option<&str>, Error>) {
+fn settle(ticket: Ticket, result: Result<Relayed<'_>, Error>) {
     match result {
         Ok(data) => ticket.relay(data),
         Err(error) => ticket.fail(error),

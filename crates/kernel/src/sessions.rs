@@ -11,7 +11,7 @@ use protocol::signal::ExecStatus;
 use store::sessions::ShellSession;
 
 use crate::Kernel;
-use crate::caller::{Caller, Ticket};
+use crate::caller::{Caller, Relayed, Ticket};
 use crate::routes::{self, Departure, Leg, Route};
 
 /// What the kernel must know to treat the answer to a `shell.exec`.
@@ -110,11 +110,13 @@ fn ended(session: &ShellSession, error: String) -> ExecResult {
 }
 
 /// A device answered a `shell.exec`.
-pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: &str) {
+pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: Relayed<'_>) {
     let Some(leg) = route.shell_leg() else { return };
-    let Some(members) = Members::parse(data) else { return routes::finish(kernel, route, Ok(Some(data))) };
+    let Some(members) = data.text.and_then(Members::parse) else {
+        return routes::finish(kernel, route, Ok(data));
+    };
     let Some(device_session) = members.text("sessionId").filter(|id| !id.is_empty()) else {
-        return routes::finish(kernel, route, Ok(Some(data)));
+        return routes::finish(kernel, route, Ok(data));
     };
     let status = match members.text("status").as_deref() {
         Some("completed") => Status::Completed,
@@ -126,12 +128,12 @@ pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: &str) {
             let exit_code = members.get("exitCode").and_then(|raw| raw.parse().ok());
             note(kernel, route.device_id().clone(), device_session.into_owned(), status, exit_code, None);
             let renamed = members.rewrite(&[], &[("sessionId", &quoted(&session_id.0))]);
-            routes::finish(kernel, route, Ok(Some(&renamed)));
+            routes::finish(kernel, route, Ok(Relayed::rewritten(&renamed)));
         }
         // The device forgets a session with its last answer; an id would lead nowhere.
         (None, Status::Completed | Status::Failed) => {
             let without = members.rewrite(&["sessionId"], &[]);
-            routes::finish(kernel, route, Ok(Some(&without)));
+            routes::finish(kernel, route, Ok(Relayed::rewritten(&without)));
         }
         (None, Status::Running) => {
             let session_id = SessionId(base::random::tagged("sh_"));
@@ -141,7 +143,7 @@ pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: &str) {
             crate::tasks::run(async move {
                 // The caller learns the id only once it would survive a crash.
                 match kernel.store.session_create(session).await {
-                    Ok(()) => routes::finish(&kernel, route, Ok(Some(&renamed))),
+                    Ok(()) => routes::finish(&kernel, route, Ok(Relayed::rewritten(&renamed))),
                     Err(error) => routes::finish(&kernel, route, Err(crate::store_error(error))),
                 }
             });

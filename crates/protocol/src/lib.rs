@@ -78,7 +78,7 @@ pub fn calls() -> impl Iterator<Item = &'static Spec> {
 pub fn spec(name: &str) -> Option<&'static Spec> {
     use std::collections::HashMap;
     use std::sync::LazyLock;
-    static BY_NAME: LazyLock<HashMap<&'static str, &'static Spec>> =
+    static BY_NAME: LazyLock<HashMap<&'static str, &'static Spec, base::quick_hash::QuickHash>> =
         LazyLock::new(|| calls().map(|spec| (spec.name, spec)).collect());
     BY_NAME.get(name).copied()
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 
+use base::quick_hash::QuickHash;
 use serde::Serialize;
 
 use crate::args;
@@ -17,13 +18,13 @@ type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + 
 
 /// Handlers by call name. `C` is what each handler gets besides its arguments.
 pub struct Router<C> {
-    handlers: HashMap<&'static str, Handler<C>>,
+    handlers: HashMap<&'static str, Handler<C>, QuickHash>,
     names: Vec<&'static str>,
 }
 
 impl<C: Send + 'static> Default for Router<C> {
     fn default() -> Self {
-        Router { handlers: HashMap::new(), names: Vec::new() }
+        Router { handlers: HashMap::default(), names: Vec::new() }
     }
 }
 

@@ -1,5 +1,5 @@
-//! A filter below the WebSocket library: swallows single frames above the size limit and puts a small marker
-//! message in their place, so that the socket can answer 413 and live on.
+//! What lies below the WebSocket library: a filter that swallows single frames above the size limit and puts a
+//! small marker message in their place, so that the socket can answer 413 and live on; and the way out.
 
 use std::io;
 use std::pin::Pin;
@@ -7,18 +7,20 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::outlet::Outlet;
+
 /// Longest frame head: two bytes, eight of length, four of mask.
 const HEAD_BYTES_MAX: usize = 14;
 /// Read at a time while frames must be copied.
 const COPY_BYTES: usize = 4 * 1024;
 
-/// A socket whose oversized messages are replaced.
+/// A socket whose oversized messages are replaced. What the library writes goes in line with the rest.
 pub(crate) struct Inlet<S> {
     inner: S,
     filter: Filter,
     ready: Vec<u8>,
     served: usize,
-    written: u64,
+    outlet: Outlet,
 }
 
 impl<S> Inlet<S> {
@@ -27,12 +29,12 @@ impl<S> Inlet<S> {
         let mut filter = Filter { limit: limit_bytes as u64, marker, state: State::default() };
         let mut ready = Vec::new();
         filter.copy(early, &mut ready);
-        Inlet { inner, filter, ready, served: 0, written: 0 }
+        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default() }
     }
 
-    /// Bytes written so far; a writer that gets nowhere does not change it.
-    pub(crate) fn written(&self) -> u64 {
-        self.written
+    /// What goes out.
+    pub(crate) fn outlet(&mut self) -> &mut Outlet {
+        &mut self.outlet
     }
 
     fn serve_ready(&mut self, buf: &mut ReadBuf<'_>) -> bool {
@@ -85,28 +87,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Inlet<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.inner).poll_write(cx, buf))?;
-        self.written += count as u64;
-        Poll::Ready(Ok(count))
+    fn poll_write(mut self: Pin<&mut Self>, _cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.outlet.raw(buf);
+        Poll::Ready(Ok(buf.len()))
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.inner).poll_write_vectored(cx, bufs))?;
-        self.written += count as u64;
-        Poll::Ready(Ok(count))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.outlet.poll_write(cx, &mut this.inner)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -2,6 +2,7 @@
 
 mod http;
 mod inlet;
+mod outlet;
 mod ws;
 
 use std::net::SocketAddr;

@@ -12,21 +12,25 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base::limits;
 use base64::Engine;
+use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kernel::{Close, Connection, Kernel, Outgoing};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
-use tokio_websockets::{CloseCode, Config, Limits, Message, ServerBuilder, WebSocketStream};
+use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
 
 use crate::http::{Peer, not_found};
 use crate::inlet::Inlet;
+use crate::outlet::Opcode;
 
 /// Messages read before those that wait are written, so that neither side starves.
 const READS_AT_ONCE: usize = 64;
 /// Bytes gathered before they are handed to the machine.
-const FLUSH_BYTES: usize = 64 * 1024;
+const FLUSH_BYTES: usize = 256 * 1024;
+/// With so much unsent, nothing further is read: it could only ask for more.
+const OUTLET_BYTES_HIGH: usize = 2 * 1024 * 1024;
 
 /// Answers the upgrade request. Browsers must come from a page of this very host; programs send no origin.
 pub(crate) async fn upgrade(State(kernel): State<Arc<Kernel>>, mut request: Request<Body>) -> Response {
@@ -74,12 +78,11 @@ async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
     let marker = base::random::tagged("oversized_");
     let inlet =
         Inlet::new(parts.io.into_inner(), limits::FRAME_BYTES_MAX, marker.clone(), &parts.read_buf);
-    let config = Config::default().frame_size(limits::FRAGMENT_BYTES_MAX).flush_threshold(FLUSH_BYTES);
     let sizes = Limits::default().max_payload_len(Some(limits::FRAME_BYTES_MAX));
-    let stream = ServerBuilder::new().config(config).limits(sizes).serve(inlet);
+    let stream = ServerBuilder::new().limits(sizes).serve(inlet);
     let connection = kernel.opened(peer);
     let mut socket =
-        Socket { stream, kernel, connection, marker, unsent: false, stall: None, farewell: None };
+        Socket { stream, kernel, connection, marker, stall: None, farewell: None };
     poll_fn(|cx| socket.poll(cx)).await;
 }
 
@@ -88,8 +91,6 @@ struct Socket {
     kernel: Arc<Kernel>,
     connection: Arc<Connection>,
     marker: String,
-    /// Messages were handed to the library and not flushed yet.
-    unsent: bool,
     /// Runs while the other side takes nothing: when it began, measured in bytes written, and when it ends.
     stall: Option<(u64, Pin<Box<Sleep>>)>,
     /// Runs once the close frame was sent.
@@ -118,10 +119,17 @@ enum Reading {
 impl Socket {
     /// Ready when the socket is done with.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.connection.outbox.register(cx.waker());
+        self.connection.outbox.awake();
         let reading = self.read(cx);
-        if matches!(reading, Reading::Ended) || self.write(cx).is_err() {
+        if matches!(reading, Reading::Ended) {
             return Poll::Ready(());
+        }
+        loop {
+            let Ok(()) = self.write(cx) else { return Poll::Ready(()) };
+            let stalled = self.stall.is_some();
+            if !self.connection.outbox.rest(cx.waker()) || stalled || self.farewell.is_some() {
+                break;
+            }
         }
         if let Some(farewell) = &mut self.farewell {
             ready!(farewell.as_mut().poll(cx));
@@ -140,7 +148,8 @@ impl Socket {
 
     fn read(&mut self, cx: &mut Context<'_>) -> Reading {
         for _ in 0..READS_AT_ONCE {
-            if self.farewell.is_none() && !self.connection.may_read() {
+            let crowded = self.stream.get_mut().outlet().pending() > OUTLET_BYTES_HIGH;
+            if self.farewell.is_none() && (crowded || !self.connection.may_read()) {
                 return Reading::Blocked;
             }
             match Pin::new(&mut self.stream).poll_next(cx) {
@@ -157,43 +166,58 @@ impl Socket {
 
     fn take(&mut self, message: Message) {
         self.connection.heard();
-        if let Some(text) = message.as_text() {
+        let (is_text, is_binary) = (message.is_text(), message.is_binary());
+        let whole: Bytes = message.into_payload().into();
+        if is_binary {
+            self.kernel.receive_binary(&self.connection, whole);
+        } else if is_text && let Ok(text) = std::str::from_utf8(&whole) {
             if text == self.marker {
                 self.kernel.receive_too_large(&self.connection);
             } else {
-                self.kernel.receive_text(&self.connection, text);
+                self.kernel.receive_text(&self.connection, text, &whole);
             }
-        } else if message.is_binary() {
-            self.kernel.receive_binary(&self.connection, message.into_payload().into());
         }
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
-        while Pin::new(&mut self.stream).poll_ready(cx)?.is_ready() {
-            let message = match self.connection.outbox.take() {
-                Some(Outgoing::Text(text)) => Message::text(text),
-                Some(Outgoing::Binary(bytes, _)) => Message::binary(bytes),
-                Some(Outgoing::Ping) => Message::ping("gsv"),
-                None => match self.connection.outbox.closing().filter(|_| self.farewell.is_none()) {
-                    None => break,
-                    Some(close) => {
+        loop {
+            self.fill()?;
+            if Pin::new(&mut self.stream).poll_flush(cx)?.is_pending() {
+                return self.watch_stall(cx);
+            }
+            self.stall = None;
+            if self.connection.outbox.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Moves what waits into the outlet, up to a batch; then the close frame, if the socket is to be closed.
+    fn fill(&mut self) -> Result<(), tokio_websockets::Error> {
+        let outlet = self.stream.get_mut().outlet();
+        while outlet.pending() < FLUSH_BYTES {
+            match self.connection.outbox.take() {
+                Some(Outgoing::Text(text)) => outlet.message(Opcode::Text, [text.into()]),
+                Some(Outgoing::Relay(head, value)) => {
+                    outlet.message(Opcode::Text, [head.into(), value, Bytes::from_static(b"}")]);
+                }
+                Some(Outgoing::Binary(bytes, _)) => outlet.message(Opcode::Binary, [bytes]),
+                Some(Outgoing::Ping) => outlet.message(Opcode::Ping, [Bytes::from_static(b"gsv")]),
+                None => {
+                    if let (Some(close), None) = (self.connection.outbox.closing(), &self.farewell) {
                         self.farewell = Some(Box::pin(tokio::time::sleep(limits::CLOSE_TIMEOUT)));
-                        close_message(close)
+                        Pin::new(&mut self.stream).start_send(close_message(close))?;
                     }
-                },
-            };
-            Pin::new(&mut self.stream).start_send(message)?;
-            self.unsent = true;
+                    return Ok(());
+                }
+            }
         }
-        if self.unsent && Pin::new(&mut self.stream).poll_flush(cx)?.is_ready() {
-            self.unsent = false;
-        }
-        if self.unsent { self.watch_stall(cx) } else { Ok(self.stall = None) }
+        Ok(())
     }
 
     /// Fails once the other side has taken nothing for too long.
     fn watch_stall(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
-        let written = self.stream.get_ref().written();
+        let written = self.stream.get_mut().outlet().written();
         let (mark, sleep) = self
             .stall
             .get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::SEND_TIMEOUT))));

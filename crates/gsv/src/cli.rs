@@ -1,0 +1,128 @@
+//! The command line: every verb, the flags they share, and which file carries a verb out.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::context::Context;
+use crate::failure::Result;
+
+pub mod auth;
+pub mod call;
+pub mod capabilities;
+pub mod completions;
+pub mod config;
+pub mod cp;
+pub mod device;
+pub mod devices;
+pub mod groups;
+pub mod run;
+pub mod serve;
+pub mod shell;
+pub mod users;
+pub mod version;
+
+/// One computer made of all your machines.
+#[derive(Debug, Parser)]
+#[command(name = "gsv", version = version::VERSION, about, propagate_version = false)]
+pub struct Cli {
+    /// The flags that every client command has.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The flags that every client command has.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Gateway and login")]
+pub struct Globals {
+    /// The gateway [default: ws://localhost:8787/ws].
+    #[arg(long, global = true, env = "GSV_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// Log in as this user.
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Log in with this password.
+    #[arg(short, long, global = true, value_name = "PASSWORD", conflicts_with = "token")]
+    pub password: Option<String>,
+    /// Log in with this token [env: GSV_TOKEN].
+    #[arg(short, long, global = true, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Print the raw JSON of the answer, and errors as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl std::fmt::Debug for Globals {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Globals").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the gateway.
+    Serve(serve::Serve),
+    /// Set up a gateway, log in and out, manage tokens.
+    #[command(subcommand)]
+    Auth(auth::Auth),
+    /// Read and change configuration.
+    Config(config::Config),
+    /// Make this machine a device of the gateway.
+    #[command(subcommand)]
+    Device(device::Device),
+    /// List devices, describe them, say who may use them.
+    Devices(devices::Devices),
+    /// Manage accounts (root).
+    #[command(subcommand)]
+    Users(users::Users),
+    /// Manage groups (root).
+    #[command(subcommand)]
+    Groups(groups::Groups),
+    /// Manage what groups may call (root).
+    #[command(subcommand)]
+    Capabilities(capabilities::Capabilities),
+    /// A prompt whose commands run on a target.
+    Shell(shell::Shell),
+    /// Run one command on a target, to its end.
+    Run(run::Run),
+    /// Copy files between this machine and targets.
+    Cp(cp::Cp),
+    /// Make any call of the protocol.
+    Call(call::Call),
+    /// Print completions for a shell.
+    Completions(completions::Completions),
+    /// Print the version.
+    Version,
+}
+
+/// Carries a verb out and gives the program's exit code.
+pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
+    match command {
+        Command::Serve(args) => serve::run(context, args).await,
+        Command::Auth(args) => auth::run(context, args).await,
+        Command::Config(args) => config::run(context, args).await,
+        Command::Device(args) => device::run(context, args).await,
+        Command::Devices(args) => devices::run(context, args).await,
+        Command::Users(args) => users::run(context, args).await,
+        Command::Groups(args) => groups::run(context, args).await,
+        Command::Capabilities(args) => capabilities::run(context, args).await,
+        Command::Shell(args) => shell::run(context, args).await,
+        Command::Run(args) => run::run(context, args).await,
+        Command::Cp(args) => cp::run(context, args).await,
+        Command::Call(args) => call::run(context, args).await,
+        Command::Completions(args) => completions::run(context, args),
+        Command::Version => version::run(context),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,34 @@
+//! `gsv auth`: setting up, logging in and out, tokens.
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+pub mod login;
+pub mod setup;
+pub mod token;
+
+/// Verbs of `gsv auth`.
+#[derive(Debug, Subcommand)]
+pub enum Auth {
+    /// Set up a fresh gateway: the first user and root's password.
+    Setup(setup::Setup),
+    /// Log in and stay logged in for a while.
+    Login(login::Login),
+    /// End the session of `auth login`.
+    Logout,
+    /// Make, list and revoke tokens.
+    #[command(subcommand)]
+    Token(token::Token),
+}
+
+/// Carries one out.
+pub async fn run(context: &Context, auth: Auth) -> Result<u8> {
+    match auth {
+        Auth::Setup(args) => setup::run(context, args).await,
+        Auth::Login(args) => login::run(context, args).await,
+        Auth::Logout => login::log_out(context).await,
+        Auth::Token(args) => token::run(context, args).await,
+    }
+}

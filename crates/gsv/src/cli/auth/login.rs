@@ -1,0 +1,98 @@
+//! `gsv auth login` and `gsv auth logout`.
+
+use clap::Args;
+use protocol::sys::Auth;
+use protocol::sys::token::Revoke;
+use serde_json::json;
+
+use crate::config_file::ConfigFile;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::session::{self, Session};
+use crate::{credentials, prompt, times};
+
+/// Arguments of `gsv auth login`.
+#[derive(Args, Debug)]
+pub struct Login {
+    /// Who you are; the same as --user.
+    #[arg(long, value_name = "NAME")]
+    username: Option<String>,
+    /// Read the password from the first line of stdin.
+    #[arg(long, conflicts_with_all = ["password", "token"])]
+    password_stdin: bool,
+    /// How long to stay logged in.
+    #[arg(long, value_name = "HOURS", default_value_t = session::SESSION_HOURS,
+        value_parser = clap::value_parser!(u32).range(1..=8_760))]
+    ttl_hours: u32,
+}
+
+/// Logs in and keeps the session.
+pub async fn run(context: &Context, args: Login) -> Result<u8> {
+    let file = ConfigFile::load()?;
+    let url = credentials::url(&context.globals, &file);
+    session::probe(&url).await?;
+    let auth = ask(context, &file, &args)?;
+    let session = Session::log_in(&url, auth).await?;
+    let kept = session::keep(context, &session, args.ttl_hours).await?;
+    let until = times::show(kept.value);
+    context
+        .output
+        .answer(&kept.raw, || format!("logged in as {} at {url} until {until}", session.username))?;
+    Ok(0)
+}
+
+/// Ends the session at the gateway, where it can be reached, and forgets it here in any case.
+pub async fn log_out(context: &Context) -> Result<u8> {
+    let file = ConfigFile::load()?;
+    let (Some(token), Some(id)) = (file.get("gateway.session_token"), file.get("gateway.session_token_id"))
+    else {
+        session::forget_session()?;
+        let raw = json!({ "loggedOut": false, "revoked": false }).to_string();
+        context.output.answer(&raw, || "nobody was logged in".to_string())?;
+        return Ok(0);
+    };
+    let url = file.get("gateway.session_url").unwrap_or_else(|| credentials::url(&context.globals, &file));
+    let username = file.get("gateway.username").unwrap_or_default();
+    let revoked = revoke(&url, Auth { username, password: None, token: Some(token) }, id).await;
+    session::forget_session()?;
+    if let Err(failure) = &revoked {
+        context
+            .output
+            .note(&format!("warning: the session was forgotten but not revoked: {}", failure.message));
+    }
+    let raw = json!({ "loggedOut": true, "revoked": revoked.is_ok() }).to_string();
+    context.output.answer(&raw, || "logged out".to_string())?;
+    Ok(0)
+}
+
+async fn revoke(url: &str, auth: Auth, token_id: String) -> Result<()> {
+    let session = Session::log_in(url, auth).await?;
+    match session.call(&Revoke { token_id, reason: Some("logout".to_string()), uid: None }).await {
+        // The gateway closes the connections of a revoked token, at times before it has answered.
+        Ok(_) => Ok(()),
+        Err(_) if session.connection.is_closed() => Ok(()),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn ask(context: &Context, file: &ConfigFile, args: &Login) -> Result<Auth> {
+    let given = args.username.clone().or_else(|| context.globals.user.clone());
+    let username = match given {
+        Some(username) => username,
+        None if prompt::is_possible() => prompt::line("Username", file.get("gateway.username").as_deref())?,
+        None => credentials::username(&context.globals, file)
+            .ok_or_else(|| Failure::new("who logs in?").with_hint("give --username"))?,
+    };
+    if let Some(token) = context.globals.token.clone() {
+        return Ok(Auth { username, password: None, token: Some(token) });
+    }
+    let password = match context.globals.password.clone() {
+        Some(password) => password,
+        None if args.password_stdin => prompt::password_from_stdin()?,
+        None if prompt::is_possible() => prompt::password("Password")?,
+        None => {
+            return Err(Failure::new("there is no password").with_hint("give --password or --password-stdin"));
+        }
+    };
+    Ok(Auth { username, password: Some(password), token: None })
+}

@@ -1,0 +1,22 @@
+//! `gsv completions`: what a shell needs to complete our commands.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Arguments of `gsv completions`.
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// Which shell.
+    shell: Shell,
+}
+
+/// Prints the script.
+pub fn run(context: &Context, args: Completions) -> Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::Cli::command(), "gsv", &mut script);
+    context.output.text(&String::from_utf8_lossy(&script))?;
+    Ok(0)
+}

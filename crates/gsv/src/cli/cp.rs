@@ -1,0 +1,50 @@
+//! `gsv cp`: files between this machine and any target, byte-exact, resumed where it broke off.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::session;
+
+mod local;
+mod progress;
+mod remote;
+mod side;
+mod transfer;
+mod tree;
+
+use side::Side;
+use transfer::Copier;
+
+/// Arguments of `gsv cp`.
+#[derive(Args, Debug)]
+pub struct Cp {
+    /// Copy directories with everything in them.
+    #[arg(short, long)]
+    recursive: bool,
+    /// DEVICE:/path, gsv:/path, or a local path (./a:b when it has a colon).
+    source: String,
+    /// The same; an existing directory keeps the source's name.
+    destination: String,
+}
+
+/// Copies, and says how much.
+pub async fn run(context: &Context, args: Cp) -> Result<u8> {
+    let (source, destination) = (Side::parse(&args.source)?, Side::parse(&args.destination)?);
+    if let (Side::Local(_), Side::Local(_)) = (&source, &destination) {
+        return Err(Failure::usage("both sides are on this machine: use cp")
+            .with_hint("a side elsewhere looks like DEVICE:/path or gsv:/path"));
+    }
+    let session = session::open(context).await?;
+    let mut copier = Copier::new(context, session);
+    tree::copy(&mut copier, &source, &destination, args.recursive).await?;
+    let done = copier.finish().await;
+    let raw = json!({ "files": done.files, "bytes": done.bytes, "failed": done.failed }).to_string();
+    let plural = if done.files == 1 { "" } else { "s" };
+    context.output.answer(&raw, || format!("copied {} file{plural}, {} bytes", done.files, done.bytes))?;
+    match done.failed {
+        0 => Ok(0),
+        failed => Err(Failure::new(format!("{failed} could not be copied"))),
+    }
+}

@@ -1,0 +1,213 @@
+//! One file across the wire: pulled, pushed, or both by way of this machine; tried again from where it broke
+//! off while that is promising.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base::limits;
+use client::transfer::{self, Link};
+use protocol::fs::{Pull, PullOpened, Push, PushOpened};
+use tokio::time::sleep;
+
+use super::local::{Partial, Source};
+use super::progress;
+use super::side::Remote;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+
+/// How often one file is tried.
+const ATTEMPTS_MAX: u32 = 6;
+/// Pause before the second attempt; it doubles.
+const PAUSE_FIRST: Duration = Duration::from_millis(500);
+
+/// Copies files over one connection and counts.
+pub struct Copier<'a> {
+    context: &'a Context,
+    /// The connection.
+    pub session: Session,
+    done: Done,
+}
+
+/// What was done.
+#[derive(Default)]
+pub struct Done {
+    /// Files copied.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files and directories that could not be copied; each was told on stderr.
+    pub failed: u64,
+}
+
+/// Why an attempt failed, and whether another one may do better.
+enum Broken {
+    Lost(Failure),
+    Final(Failure),
+    /// What was there from an earlier attempt belongs to another file.
+    Stale,
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Broken {
+        Broken::Final(failure)
+    }
+}
+
+impl From<client::Error> for Broken {
+    fn from(error: client::Error) -> Broken {
+        match &error {
+            client::Error::Gateway(answer) if !matches!(answer.code, 429 | 503 | 504) => {
+                Broken::Final(error.into())
+            }
+            client::Error::Decode { .. } => Broken::Final(error.into()),
+            _ => Broken::Lost(error.into()),
+        }
+    }
+}
+
+impl From<transfer::Error> for Broken {
+    fn from(error: transfer::Error) -> Broken {
+        let failure = Failure::new(error.to_string());
+        match error {
+            transfer::Error::Closed | transfer::Error::Idle(_) => Broken::Lost(failure),
+            // The gateway says so when the other end's connection was lost.
+            transfer::Error::Peer(words) if words.contains("disconnected") => Broken::Lost(failure),
+            transfer::Error::Corrupt { .. } => Broken::Stale,
+            _ => Broken::Final(failure),
+        }
+    }
+}
+
+impl<'a> Copier<'a> {
+    /// Nothing is copied yet.
+    pub fn new(context: &'a Context, session: Session) -> Copier<'a> {
+        Copier { context, session, done: Done::default() }
+    }
+
+    /// Closes the connection and tells what was done.
+    pub async fn finish(self) -> Done {
+        self.session.connection.close().await;
+        self.done
+    }
+
+    /// Tells about something that could not be copied, and goes on.
+    pub fn skip(&mut self, failure: &Failure) {
+        self.done.failed += 1;
+        self.context.output.failure(failure);
+    }
+
+    /// A file from a target to this machine.
+    pub async fn pull(&mut self, from: &Remote, to: &Path) -> Result<()> {
+        self.retry(from, async |copier| copier.pull_once(from, to).await).await
+    }
+
+    /// A file from this machine to a target.
+    pub async fn push(&mut self, from: &Path, to: &Remote) -> Result<()> {
+        self.retry(to, async |copier| copier.push_once(from, to).await).await
+    }
+
+    /// A file from one target to another: by way of a file here that goes again.
+    pub async fn relay(&mut self, from: &Remote, to: &Remote) -> Result<()> {
+        let directory = tempfile::tempdir()?;
+        let file = directory.path().join("file");
+        self.pull(from, &file).await?;
+        // Only the second half counts.
+        self.done.files -= 1;
+        self.done.bytes -= tokio::fs::metadata(&file).await?.len();
+        self.push(&file, to).await
+    }
+
+    async fn retry(
+        &mut self,
+        what: &Remote,
+        mut attempt: impl AsyncFnMut(&mut Self) -> std::result::Result<u64, Broken>,
+    ) -> Result<()> {
+        let mut pause = PAUSE_FIRST;
+        for tried in 1.. {
+            let failure = match attempt(self).await {
+                Ok(bytes) => {
+                    self.done.files += 1;
+                    self.done.bytes += bytes;
+                    return Ok(());
+                }
+                Err(Broken::Final(failure)) => return Err(failure.while_doing(what)),
+                Err(Broken::Stale) => Failure::new("what arrived is not what was sent"),
+                Err(Broken::Lost(failure)) => failure,
+            };
+            if tried >= ATTEMPTS_MAX {
+                return Err(failure.while_doing(what));
+            }
+            self.context.output.note(&format!("{what}: {}; trying again …", failure.message));
+            sleep(pause).await;
+            pause *= 2;
+            if self.session.connection.is_closed()
+                && let Err(error) = self.session.reconnect().await
+                && let Broken::Final(failure) = Broken::from(error)
+            {
+                return Err(failure);
+            }
+        }
+        Err(Failure::new("the file was not copied"))
+    }
+
+    async fn pull_once(&mut self, from: &Remote, to: &Path) -> std::result::Result<u64, Broken> {
+        let mut partial = Partial::open(to).await?;
+        let mut opened = self.open_pull(from, partial.offset).await?;
+        if opened.as_ref().map_or(true, |opened| opened.size < partial.offset) && partial.offset > 0 {
+            partial.restart().await?;
+            opened = self.open_pull(from, 0).await?;
+        }
+        let opened = opened.map_err(Failure::new)?;
+        let mut link = Link::open(&self.session.connection, opened.transfer_id);
+        let bar = progress::bar(&from.to_string(), opened.size, !self.context.output.json);
+        let (offset, hash) = (partial.offset, partial.hash.clone());
+        let progress = |position| bar.set_position(position);
+        let received =
+            transfer::receive(&mut link, &mut partial.file, offset, opened.size, hash, progress).await;
+        bar.finish_and_clear();
+        if let Err(transfer::Error::Corrupt { .. }) = &received {
+            partial.restart().await?;
+        }
+        let sha256 = received?;
+        partial.finish(opened.mode).await?;
+        link.stored(&sha256).await?;
+        Ok(opened.size)
+    }
+
+    /// The transfer, or the target's words why there is none.
+    async fn open_pull(
+        &self,
+        from: &Remote,
+        offset: u64,
+    ) -> std::result::Result<std::result::Result<PullOpened, String>, Broken> {
+        let call =
+            Pull { path: from.path.clone(), offset: (offset > 0).then_some(offset), transfer_id: None };
+        let opened = self.session.connection.call_on(Some(&from.target), &call, limits::CALL_TIMEOUT).await?;
+        Ok(opened.into_result())
+    }
+
+    async fn push_once(&mut self, from: &Path, to: &Remote) -> std::result::Result<u64, Broken> {
+        let mut source = Source::open(from).await?;
+        let sha256 = source.digest().await?;
+        let call =
+            Push { path: to.path.clone(), size: source.size, sha256, mode: source.mode, transfer_id: None };
+        let opened = self.session.connection.call_on(Some(&to.target), &call, limits::CALL_TIMEOUT).await?;
+        let opened: PushOpened = opened.into_result().map_err(Failure::new)?;
+        let mut link = Link::open(&self.session.connection, opened.transfer_id);
+        let hash = match transfer::hash(&mut source.file, opened.offset).await {
+            Ok(hash) => hash,
+            Err(error) => {
+                link.fail_sending(&error.to_string()).await;
+                return Err(error.into());
+            }
+        };
+        let bar = progress::bar(&to.to_string(), source.size, !self.context.output.json);
+        let progress = |position| bar.set_position(position);
+        let sent =
+            transfer::send(&mut link, &mut source.file, opened.offset, source.size, hash, progress).await;
+        bar.finish_and_clear();
+        sent?;
+        Ok(source.size)
+    }
+}

@@ -1,0 +1,164 @@
+//! What a copy consists of: where a file goes, and the files of a directory one by one.
+
+use std::path::Path;
+
+use super::local::cannot;
+use super::remote::{create_directory, list, safe_name};
+use super::side::{Remote, Side};
+use super::transfer::Copier;
+use crate::failure::{Failure, Result};
+
+/// How deep directories may be nested.
+const DEPTH_MAX: usize = 128;
+
+/// Copies a file, or with `recursive` a directory. Into an existing directory the source keeps its name.
+pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, recursive: bool) -> Result<()> {
+    let directory = is_directory(copier, source).await?;
+    if directory && !recursive {
+        return Err(Failure::new(format!("{} is a directory", show(source))).with_hint("copy it with -r"));
+    }
+    let destination = place(copier, source, destination).await?;
+    if directory {
+        return copy_directory(copier, source, &destination).await;
+    }
+    copy_file(copier, source, &destination).await
+}
+
+/// Copies everything below a directory; what cannot be copied is told and left out.
+async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Side) -> Result<()> {
+    let mut waiting = vec![(source.clone(), destination.clone(), 0usize)];
+    while let Some((source, destination, depth)) = waiting.pop() {
+        let names = match names(copier, &source).await {
+            Ok(names) if depth < DEPTH_MAX => names,
+            Ok(_) => {
+                copier.skip(&Failure::new(format!("{} is nested too deeply", show(&source))));
+                continue;
+            }
+            Err(failure) => {
+                copier.skip(&failure);
+                continue;
+            }
+        };
+        if names.files.is_empty()
+            && names.directories.is_empty()
+            && let Err(failure) = make_directory(copier, &destination).await
+        {
+            copier.skip(&failure);
+        }
+        for name in &names.files {
+            if let Err(failure) = copy_file(copier, &source.join(name), &destination.join(name)).await {
+                copier.skip(&failure);
+            }
+        }
+        for name in names.directories.iter().rev() {
+            waiting.push((source.join(name), destination.join(name), depth + 1));
+        }
+    }
+    Ok(())
+}
+
+async fn copy_file(copier: &mut Copier<'_>, source: &Side, destination: &Side) -> Result<()> {
+    match (source, destination) {
+        (Side::Remote(from), Side::Local(to)) => copier.pull(from, to).await,
+        (Side::Local(from), Side::Remote(to)) => copier.push(from, to).await,
+        (Side::Remote(from), Side::Remote(to)) => copier.relay(from, to).await,
+        (Side::Local(_), Side::Local(_)) => Err(Failure::usage("both sides are on this machine")),
+    }
+}
+
+struct Names {
+    files: Vec<String>,
+    directories: Vec<String>,
+}
+
+async fn names(copier: &mut Copier<'_>, side: &Side) -> Result<Names> {
+    match side {
+        Side::Local(path) => local_names(copier, path),
+        Side::Remote(remote) => {
+            let listing = list(&copier.session, remote).await?;
+            let listing =
+                listing.ok_or_else(|| Failure::new(format!("{remote} is no longer a directory")))?;
+            for name in listing.files.iter().chain(&listing.directories) {
+                safe_name(name)?;
+            }
+            Ok(Names { files: listing.files, directories: listing.directories })
+        }
+    }
+}
+
+/// Links to files are copied as files; links to directories are left out, for they may lead in circles.
+fn local_names(copier: &mut Copier<'_>, path: &Path) -> Result<Names> {
+    let mut names = Names { files: Vec::new(), directories: Vec::new() };
+    for entry in std::fs::read_dir(path).map_err(|error| cannot("read", path, error))? {
+        let entry = entry.map_err(|error| cannot("read", path, error))?;
+        let at = entry.path();
+        let kind = entry.file_type().map_err(|error| cannot("read", &at, error))?;
+        let Ok(name) = entry.file_name().into_string() else {
+            copier.skip(&Failure::new(format!("the name of {} is not text", at.display())));
+            continue;
+        };
+        if kind.is_dir() {
+            names.directories.push(name);
+        } else if at.is_file() {
+            names.files.push(name);
+        } else {
+            copier.skip(&Failure::new(format!("{} is neither a file nor a directory", at.display())));
+        }
+    }
+    names.files.sort();
+    names.directories.sort();
+    Ok(names)
+}
+
+async fn make_directory(copier: &Copier<'_>, side: &Side) -> Result<()> {
+    match side {
+        Side::Local(path) => std::fs::create_dir_all(path).map_err(|error| cannot("create", path, error)),
+        Side::Remote(remote) => create_directory(&copier.session, remote).await,
+    }
+}
+
+async fn is_directory(copier: &Copier<'_>, side: &Side) -> Result<bool> {
+    match side {
+        Side::Local(path) => Ok(path.is_dir()),
+        Side::Remote(remote) => Ok(list(&copier.session, remote).await?.is_some()),
+    }
+}
+
+/// The destination itself, or the source's name inside it when it is a directory.
+async fn place(copier: &Copier<'_>, source: &Side, destination: &Side) -> Result<Side> {
+    let names_directory = match destination {
+        Side::Local(path) => path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR),
+        Side::Remote(remote) => remote.path.ends_with('/'),
+    };
+    if !names_directory && !is_directory(copier, destination).await? {
+        return Ok(destination.clone());
+    }
+    match source.name() {
+        Some(name) => Ok(destination.join(&name)),
+        // `dev:.` and `/` have no name of their own: their content goes into the destination.
+        None => Ok(destination.clone()),
+    }
+}
+
+impl Side {
+    fn join(&self, name: &str) -> Side {
+        match self {
+            Side::Local(path) => Side::Local(path.join(name)),
+            Side::Remote(remote) => Side::Remote(Remote::join(remote, name)),
+        }
+    }
+
+    fn name(&self) -> Option<String> {
+        match self {
+            Side::Local(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Side::Remote(remote) => remote.name().map(str::to_string),
+        }
+    }
+}
+
+fn show(side: &Side) -> String {
+    match side {
+        Side::Local(path) => path.display().to_string(),
+        Side::Remote(remote) => remote.to_string(),
+    }
+}

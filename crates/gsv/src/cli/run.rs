@@ -1,0 +1,86 @@
+//! `gsv run`: one command on a target, streamed to its end.
+
+use std::io::IsTerminal;
+
+use base::limits;
+use clap::Args;
+use protocol::frame::to_json;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::follow::interrupts::Interrupts;
+use crate::follow::stdin::Stdin;
+use crate::follow::{self, Command};
+use crate::{quote, session};
+
+/// Arguments of `gsv run`.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// The device; the gateway itself when absent.
+    #[arg(long, value_name = "DEVICE")]
+    target: Option<String>,
+    /// The directory to run in.
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<String>,
+    /// End the command after so many seconds.
+    #[arg(long, value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=limits::SHELL_TIMEOUT_MS_MAX / 1_000))]
+    timeout: Option<u64>,
+    /// Start the command, print its session id and return.
+    #[arg(long)]
+    detach: bool,
+    /// One word is shell text; several are quoted each.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    words: Vec<String>,
+}
+
+/// Runs the command; the program's exit code is the command's.
+pub async fn run(context: &Context, args: Run) -> Result<u8> {
+    let command = Command {
+        target: args.target,
+        text: quote::command(&args.words),
+        cwd: args.cwd,
+        timeout_ms: args.timeout.map(|seconds| seconds * 1_000),
+    };
+    let mut session = session::open(context).await?;
+    if args.detach {
+        let started = follow::start(&session, &command).await?;
+        let Some(id) = &started.session_id else {
+            context.output.answer(&to_json(&started), || started.output.clone())?;
+            return Ok(started.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(0));
+        };
+        context.output.answer(&json!({ "sessionId": id }).to_string(), || id.clone())?;
+        return Ok(0);
+    }
+    let mut interrupts = Interrupts::listen();
+    let mut stdin = if std::io::stdin().is_terminal() { Stdin::empty() } else { Stdin::own() };
+    let mut gathered = String::new();
+    let output = &context.output;
+    let mut sink = |text: &str| {
+        if output.json {
+            gather(&mut gathered, text);
+            return Ok(());
+        }
+        output.text(text)
+    };
+    let ended =
+        follow::follow(context, &mut session, &command, &mut stdin, &mut interrupts, &mut sink).await?;
+    session.connection.close().await;
+    if context.output.json {
+        let raw = json!({ "exitCode": ended.code, "output": gathered, "error": ended.why, "cwd": ended.cwd });
+        context.output.raw_json(&raw.to_string())?;
+    } else if let Some(why) = ended.why.filter(|_| !interrupts.happened()) {
+        return Err(Failure { exit: ended.code.max(1), ..Failure::new(why) });
+    }
+    Ok(ended.code)
+}
+
+/// Keeps the end of the output, within what one message may hold.
+fn gather(gathered: &mut String, text: &str) {
+    gathered.push_str(text);
+    if gathered.len() > limits::OUT_BYTES_MAX {
+        let cut = gathered.ceil_char_boundary(gathered.len() / 2);
+        gathered.drain(..cut);
+    }
+}

@@ -1,0 +1,121 @@
+//! `gsv serve`: runs the gateway until it is told to stop.
+
+use std::path::PathBuf;
+
+use base::shutdown;
+use clap::Args;
+use server::{Options, Ready};
+
+use super::version::VERSION;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::log::{self, Format};
+use crate::open_files;
+
+/// Arguments of `gsv serve`.
+#[derive(Args)]
+pub struct Serve {
+    /// Address and port; port 0 takes a free one.
+    #[arg(long, env = "GSV_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8787")]
+    listen: String,
+    /// Where everything is kept [default: the platform's data directory + /gsv].
+    #[arg(long, env = "GSV_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// A PostgreSQL database in place of the one in the data directory.
+    #[arg(long, env = "GSV_STORE", value_name = "postgres://…", hide_env_values = true)]
+    store: Option<String>,
+    /// How log lines look; GSV_LOG says which ones there are (`info`, `debug`, `kernel=trace` …).
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    log_format: Format,
+}
+
+impl std::fmt::Debug for Serve {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Serve")
+            .field("listen", &self.listen)
+            .field("data", &self.data)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs the gateway; ends with 0 after SIGINT or SIGTERM.
+pub async fn run(context: &Context, args: Serve) -> Result<u8> {
+    log::start(args.log_format, "info")?;
+    match open_files::raise_limit() {
+        Some(limit) => tracing::debug!(limit, "open files"),
+        None => tracing::debug!("the limit of open files is unknown"),
+    }
+    let data = match args.data {
+        Some(data) => data,
+        None => dirs::data_dir().map(|directory| directory.join("gsv")).ok_or_else(|| {
+            Failure::new("there is no directory for data").with_hint("give --data, or set HOME")
+        })?,
+    };
+    let options = Options { listen: args.listen, data, store_url: args.store, version: VERSION.to_string() };
+    let (trigger, shutdown) = shutdown::channel();
+    let signals = tokio::spawn(async move {
+        stop_signal().await;
+        tracing::info!("stopping");
+        trigger.stop();
+        // Whoever asks twice does not want to wait.
+        stop_signal().await;
+        std::process::exit(1);
+    });
+    let served = server::serve(options, shutdown, |ready| announce(context, ready)).await;
+    signals.abort();
+    served.map_err(|error| Failure::new(error.to_string()))?;
+    Ok(0)
+}
+
+/// Says where the gateway is, and what to do with a fresh one.
+fn announce(context: &Context, ready: Ready) {
+    let address = ready.address;
+    let mut lines = if context.output.json {
+        serde_json::json!({ "url": format!("http://{address}"), "setupMode": ready.setup_mode }).to_string()
+    } else {
+        format!("listening on http://{address}")
+    };
+    if ready.setup_mode && !context.output.json {
+        let url = match address.port() {
+            8787 => String::new(),
+            _ => format!(" --url ws://{address}/ws"),
+        };
+        lines
+            .push_str(&format!("\nthis gateway is not set up yet; in another terminal: gsv auth setup{url}"));
+    }
+    // A gateway whose output nobody reads serves all the same.
+    if let Err(failure) = context.output.line(&lines) {
+        tracing::warn!("cannot print: {}", failure.message);
+    }
+}
+
+/// Returns when the program is asked to stop.
+#[cfg(unix)]
+pub async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| match signal(kind) {
+        Ok(signal) => Some(signal),
+        Err(error) => {
+            tracing::warn!("signals cannot be listened to: {error}");
+            None
+        }
+    };
+    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
+    let wait = async |signal: Option<tokio::signal::unix::Signal>| match signal {
+        Some(mut signal) => signal.recv().await,
+        None => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = wait(interrupt) => {}
+        _ = wait(terminate) => {}
+    }
+}
+
+/// Returns when the program is asked to stop.
+#[cfg(not(unix))]
+pub async fn stop_signal() {
+    if let Err(error) = tokio::signal::ctrl_c().await {
+        tracing::warn!("signals cannot be listened to: {error}");
+        std::future::pending::<()>().await;
+    }
+}

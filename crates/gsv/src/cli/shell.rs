@@ -1,0 +1,219 @@
+//! `gsv shell`: a prompt whose lines run on a target, one shell each; the directory is kept between them.
+
+use std::borrow::Cow;
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+use protocol::sys::device::Get;
+use reedline::{
+    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, Reedline,
+    Signal,
+};
+use tokio::sync::mpsc;
+
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::follow::interrupts::Interrupts;
+use crate::follow::stdin::Stdin;
+use crate::follow::{self, Command};
+use crate::session::{self, Session};
+
+mod directory;
+
+use directory::{Filter, Marker};
+
+/// Lines of history that are kept.
+const HISTORY_LINES_MAX: usize = 5_000;
+
+/// Lines of a script that are read ahead.
+const LINES_AHEAD_MAX: usize = 16;
+
+/// Arguments of `gsv shell`.
+#[derive(Args, Debug)]
+pub struct Shell {
+    /// The device; the gateway itself when absent.
+    #[arg(long, value_name = "DEVICE")]
+    target: Option<String>,
+    /// The directory to start in.
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<String>,
+}
+
+/// Reads lines until the end, from a person or from a script on stdin.
+pub async fn run(context: &Context, args: Shell) -> Result<u8> {
+    let session = session::open(context).await?;
+    let target = args.target.filter(|target| target != "gsv");
+    let follows = match &target {
+        Some(target) => is_unix(&session, target).await?,
+        None => false,
+    };
+    let interrupts = Interrupts::listen();
+    let shell = Prompted { context, session, target, cwd: args.cwd, follows, interrupts };
+    if std::io::stdin().is_terminal() { shell.converse().await } else { shell.run_script().await }
+}
+
+/// Whether the target's shell is a Unix one; an unknown device is an error before the first line is typed.
+async fn is_unix(session: &Session, target: &str) -> Result<bool> {
+    let device = session.call(&Get { device_id: target.to_string() }).await?.value.device;
+    let device = device.ok_or_else(|| {
+        Failure::new(format!("there is no device {target} that you may use"))
+            .with_hint("`gsv devices` lists them")
+    })?;
+    Ok(!device.platform.to_ascii_lowercase().starts_with("win"))
+}
+
+struct Prompted<'a> {
+    context: &'a Context,
+    session: Session,
+    target: Option<String>,
+    cwd: Option<String>,
+    /// Whether the target's shell tells where it ends up.
+    follows: bool,
+    interrupts: Interrupts,
+}
+
+impl Prompted<'_> {
+    async fn converse(mut self) -> Result<u8> {
+        let mut editor = Reedline::create().with_ansi_colors(self.context.output.colour);
+        if let Some(path) = history_path() {
+            match FileBackedHistory::with_file(HISTORY_LINES_MAX, path) {
+                Ok(history) => editor = editor.with_history(Box::new(history)),
+                Err(error) => self.context.output.note(&format!("warning: no history: {error}")),
+            }
+        }
+        let prompt = Sign(format!("{}$ ", self.target.as_deref().unwrap_or("gsv")));
+        loop {
+            let line = match tokio::task::block_in_place(|| editor.read_line(&prompt))? {
+                Signal::Success(line) => line,
+                Signal::CtrlD => return Ok(0),
+                _ => continue,
+            };
+            match line.trim() {
+                "" => {}
+                ":quit" | ":exit" | ":q" => return Ok(0),
+                line => match self.execute(line).await {
+                    Ok(0) => {}
+                    Ok(code) => {
+                        self.context.output.line(&self.context.output.dim(&format!("[exit {code}]")))?
+                    }
+                    Err(failure) => {
+                        // The prompt outlives a failed line; the exit code has nobody to go to.
+                        self.context.output.failure(&failure);
+                    }
+                },
+            }
+        }
+    }
+
+    async fn run_script(mut self) -> Result<u8> {
+        let mut code = 0;
+        let mut lines = lines_of_stdin();
+        loop {
+            let line = tokio::select! {
+                line = lines.recv() => line,
+                () = self.interrupts.wait() => return Ok(130),
+            };
+            let Some(line) = line.transpose()? else { return Ok(code) };
+            match line.trim() {
+                "" => {}
+                ":quit" | ":exit" | ":q" => return Ok(code),
+                line => code = self.execute(line).await?,
+            }
+            if self.interrupts.happened() {
+                return Ok(code);
+            }
+        }
+    }
+
+    /// Runs one line to its end, showing its output, and remembers where its shell ended up.
+    async fn execute(&mut self, line: &str) -> Result<u8> {
+        self.interrupts.reset();
+        follow::ensure_connected(self.context, &mut self.session, &mut self.interrupts).await?;
+        let marker = Marker::new();
+        let text = match (self.follows, directory::changed(line)) {
+            (true, _) => marker.wrap(line),
+            (false, Some(_)) => format!("{line} && {}", marker.tell()),
+            (false, None) => line.to_string(),
+        };
+        let command = Command { target: self.target.clone(), text, cwd: self.cwd.clone(), timeout_ms: None };
+        let mut filter = Filter::new(&marker);
+        let mut line_open = false;
+        let output = &self.context.output;
+        let mut show = |text: &str| {
+            if let Some(last) = text.chars().last() {
+                line_open = last != '\n';
+            }
+            output.text(text)
+        };
+        let mut sink = |text: &str| show(&filter.pass(text));
+        let mut stdin = Stdin::empty();
+        let (session, interrupts) = (&mut self.session, &mut self.interrupts);
+        let ended = follow::follow(self.context, session, &command, &mut stdin, interrupts, &mut sink).await;
+        let (rest, directory) = filter.finish();
+        show(&rest)?;
+        // The terminal shows `^C` on a line that nobody ended.
+        if (line_open || self.interrupts.happened()) && output.terminal {
+            output.text("\n")?;
+        }
+        let ended = ended?;
+        self.cwd = directory.or_else(|| self.cwd.take()).or(ended.cwd);
+        if let Some(why) = ended.why.filter(|_| !self.interrupts.happened()) {
+            self.context.output.note(&why);
+        }
+        Ok(ended.code)
+    }
+}
+
+/// The lines of stdin, read by a thread of their own: a read cannot be given up for Ctrl-C.
+fn lines_of_stdin() -> mpsc::Receiver<std::io::Result<String>> {
+    let (sender, lines) = mpsc::channel(LINES_AHEAD_MAX);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let last = line.is_err();
+            if sender.blocking_send(line).is_err() || last {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Where typed lines are kept, readable by their owner only.
+fn history_path() -> Option<PathBuf> {
+    let directory = dirs::state_dir().or_else(dirs::data_local_dir)?.join("gsv");
+    std::fs::create_dir_all(&directory).ok()?;
+    let path = directory.join("shell_history");
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&path).ok()?;
+    Some(path)
+}
+
+/// The prompt's sign: the target and a dollar.
+struct Sign(String);
+
+impl Prompt for Sign {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.0)
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        Cow::Borrowed("> ")
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        let failing = matches!(search.status, PromptHistorySearchStatus::Failing);
+        Cow::Owned(format!("({}search: {}) ", if failing { "failing " } else { "" }, search.term))
+    }
+}

@@ -1,0 +1,15 @@
+//! `gsv version`.
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// The version of this program, said to gateways and people alike.
+pub const VERSION: &str = "0.1.0";
+
+/// Prints the version and the machine it was built for.
+pub fn run(context: &Context) -> Result<u8> {
+    let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+    let raw = serde_json::json!({ "version": VERSION, "target": target }).to_string();
+    context.output.answer(&raw, || format!("gsv {VERSION} ({target})"))?;
+    Ok(0)
+}

@@ -1,0 +1,245 @@
+//! The client's own settings: `<config dir>/gsv/config.toml`, for its owner's eyes only.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use crate::failure::{Failure, Result};
+
+/// Every key there is, with what it is for.
+pub const KEYS: &[(&str, &str)] = &[
+    ("gateway.url", "the gateway that commands talk to"),
+    ("gateway.username", "who you are there"),
+    ("gateway.token", "a token to log in with"),
+    ("gateway.session_token", "the session of `gsv auth login`"),
+    ("gateway.session_token_id", "names that session, for `gsv auth logout`"),
+    ("gateway.session_expires_at", "when that session ends, in milliseconds"),
+    ("gateway.session_url", "the gateway that session belongs to"),
+    ("node.id", "this machine's device id"),
+    ("node.token", "the token of this machine as a device"),
+    ("node.workspace", "where relative paths start on this device"),
+    ("node.root", "the directory that fs calls may not leave on this device"),
+    ("node.allow", "what this device offers, separated by commas; everything when absent"),
+];
+
+/// The keys that `auth login` writes and `auth logout` removes.
+pub const SESSION_KEYS: [&str; 4] = [
+    "gateway.session_token",
+    "gateway.session_token_id",
+    "gateway.session_expires_at",
+    "gateway.session_url",
+];
+
+/// The settings as they were read.
+#[derive(Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    document: DocumentMut,
+    /// False when others than the owner can read the file.
+    pub private: bool,
+}
+
+/// Where the file is.
+pub fn path() -> Result<PathBuf> {
+    let directory = dirs::config_dir()
+        .ok_or_else(|| Failure::new("there is no directory for configuration: set HOME"))?;
+    Ok(directory.join("gsv").join("config.toml"))
+}
+
+impl ConfigFile {
+    /// Reads the file from its usual place; a missing file is an empty one.
+    pub fn load() -> Result<ConfigFile> {
+        ConfigFile::load_from(&path()?)
+    }
+
+    /// Reads a file; a missing one is empty.
+    pub fn load_from(path: &Path) -> Result<ConfigFile> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", path.display()))),
+        };
+        let document = text.parse::<DocumentMut>().map_err(|error| {
+            let line = error.to_string();
+            Failure::new(format!("{} is not valid TOML: {}", path.display(), line.trim()))
+        })?;
+        Ok(ConfigFile { path: path.to_path_buf(), document, private: is_private(path) })
+    }
+
+    /// The value of a key, as text.
+    pub fn get(&self, key: &str) -> Option<String> {
+        let (section, name) = key.split_once('.')?;
+        match self.document.get(section)?.get(name)?.as_value()? {
+            Value::String(text) => Some(text.value().clone()),
+            other => Some(other.to_string().trim().to_string()),
+        }
+        .filter(|text| !text.is_empty())
+    }
+
+    /// Sets a known key; comments around it stay.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let (section, name) = known(key)?;
+        let table = self.document.entry(section).or_insert_with(|| Item::Table(Table::new()));
+        let table = table
+            .as_table_like_mut()
+            .ok_or_else(|| Failure::new(format!("{}: `{section}` is not a section", self.path.display())))?;
+        let mut value = typed(key, value)?;
+        if let Some(old) = table.get(name).and_then(Item::as_value) {
+            *value.decor_mut() = old.decor().clone();
+        }
+        table.insert(name, Item::Value(value));
+        Ok(())
+    }
+
+    /// Removes a key, if it is there.
+    pub fn remove(&mut self, key: &str) {
+        if let Some((section, name)) = key.split_once('.')
+            && let Some(table) = self.document.get_mut(section).and_then(Item::as_table_like_mut)
+        {
+            table.remove(name);
+        }
+    }
+
+    /// Puts the file in place in one step, readable by its owner only.
+    pub fn save(&mut self) -> Result<()> {
+        let failed = |path: &Path, error: std::io::Error| {
+            Failure::new(format!("cannot write {}: {error}", path.display()))
+        };
+        // A link to a file elsewhere stays a link.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let directory = path.parent().unwrap_or(Path::new("."));
+        create_private_directory(directory).map_err(|error| failed(directory, error))?;
+        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(|error| failed(&path, error))?;
+        file.write_all(self.document.to_string().as_bytes()).map_err(|error| failed(&path, error))?;
+        file.as_file().sync_all().map_err(|error| failed(&path, error))?;
+        file.persist(&path).map_err(|error| failed(&path, error.error))?;
+        self.private = true;
+        Ok(())
+    }
+}
+
+/// Reads the file anew, changes it and writes it back.
+pub fn update(change: impl FnOnce(&mut ConfigFile) -> Result<()>) -> Result<()> {
+    let mut file = ConfigFile::load()?;
+    change(&mut file)?;
+    file.save()
+}
+
+fn known(key: &str) -> Result<(&str, &str)> {
+    let names = || KEYS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    match key.split_once('.') {
+        Some(parts) if KEYS.iter().any(|(name, _)| *name == key) => Ok(parts),
+        _ => Err(Failure::usage(format!("unknown local key: {key}"))
+            .with_hint(format!("the keys are {}", names()))),
+    }
+}
+
+fn typed(key: &str, text: &str) -> Result<Value> {
+    if key != "gateway.session_expires_at" {
+        return Ok(Value::from(text));
+    }
+    match text.parse::<i64>() {
+        Ok(number) => Ok(Value::from(number)),
+        Err(_) => Err(Failure::usage(format!("{key} must be a whole number of milliseconds"))),
+    }
+}
+
+#[cfg(unix)]
+fn is_private(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    // A file that is not there yet will be made private.
+    std::fs::metadata(path).map_or(true, |metadata| metadata.permissions().mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(_path: &Path) -> bool {
+    true
+}
+
+fn create_private_directory(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, ConfigFile) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gsv/config.toml");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let file = ConfigFile::load_from(&path).unwrap();
+        (directory, file)
+    }
+
+    #[test]
+    fn comments_and_foreign_sections_survive_a_change() {
+        let (_directory, mut file) =
+            file("# mine\n[gateway]\nurl = \"ws://a/ws\" # home\n\n[other]\nx = 1\n");
+        file.set("gateway.url", "ws://b/ws").unwrap();
+        file.set("gateway.session_expires_at", "17").unwrap();
+        file.save().unwrap();
+        let text = std::fs::read_to_string(&file.path).unwrap();
+        assert_eq!(
+            text,
+            "# mine\n[gateway]\nurl = \"ws://b/ws\" # home\nsession_expires_at = 17\n\n[other]\nx = 1\n"
+        );
+        let again = ConfigFile::load_from(&file.path).unwrap();
+        assert_eq!(again.get("gateway.session_expires_at").as_deref(), Some("17"));
+    }
+
+    #[test]
+    fn a_missing_file_is_empty_and_is_made_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/gsv/config.toml");
+        let mut file = ConfigFile::load_from(&path).unwrap();
+        assert_eq!(file.get("gateway.url"), None);
+        file.set("node.id", "here").unwrap();
+        file.save().unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(ConfigFile::load_from(&path).unwrap().get("node.id").as_deref(), Some("here"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_noticed() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_directory, file) = file("");
+        std::fs::set_permissions(&file.path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(!ConfigFile::load_from(&file.path).unwrap().private);
+        std::fs::set_permissions(&file.path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(ConfigFile::load_from(&file.path).unwrap().private);
+    }
+
+    #[test]
+    fn unknown_keys_wrong_numbers_and_broken_files_are_refused() {
+        let (_directory, mut file) = file("");
+        assert!(file.set("gateway.colour", "red").unwrap_err().message.contains("gateway.colour"));
+        assert!(file.set("gateway", "x").is_err());
+        assert!(file.set("gateway.session_expires_at", "soon").is_err());
+        std::fs::write(&file.path, "[gateway").unwrap();
+        assert!(ConfigFile::load_from(&file.path).unwrap_err().message.contains("not valid TOML"));
+    }
+
+    #[test]
+    fn removing_takes_only_the_key() {
+        let (_directory, mut file) = file("[gateway]\nurl = \"u\"\nsession_token = \"s\"\n");
+        file.remove("gateway.session_token");
+        file.remove("gateway.nothing");
+        file.remove("nowhere.nothing");
+        assert_eq!(
+            (file.get("gateway.url").as_deref(), file.get("gateway.session_token")),
+            (Some("u"), None)
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! What every command is given: the global flags, a way to print, a clock.
+
+use base::clock::Clock;
+
+use crate::cli::Globals;
+use crate::output::Output;
+
+/// Passed to every command.
+pub struct Context {
+    /// The flags that every client command has.
+    pub globals: Globals,
+    /// Prints results and failures.
+    pub output: Output,
+    /// The wall clock.
+    pub clock: Clock,
+}
+
+impl Context {
+    /// A context of the real world.
+    pub fn new(globals: Globals) -> Context {
+        let output = Output::new(globals.json);
+        Context { globals, output, clock: Clock::system() }
+    }
+
+    /// The same world under other global flags.
+    pub fn with_globals(&self, globals: Globals) -> Context {
+        Context { output: Output::new(globals.json), globals, clock: self.clock.clone() }
+    }
+}

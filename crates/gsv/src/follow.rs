@@ -1,0 +1,172 @@
+//! Runs a command on a target to its end: polls its session, hands out its output as it comes, forwards
+//! stdin and Ctrl-C, and goes on after the gateway was away. `gsv run` and `gsv shell` stand on it.
+
+use base::limits;
+use protocol::shell::{Exec, ExecResult, Status};
+
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+
+mod follower;
+pub mod interrupts;
+pub mod stdin;
+mod stream;
+
+pub use follower::ensure_connected;
+use follower::{Follower, Loss, Sink, interrupted};
+use interrupts::Interrupts;
+use stdin::Stdin;
+use stream::Stream;
+
+/// How long the first call waits: short, so that the session's id is known soon.
+const FIRST_WAIT_MS: u64 = limits::SHELL_WAIT_MS_MIN;
+/// A command to run.
+pub struct Command {
+    /// Where; the gateway itself when absent.
+    pub target: Option<String>,
+    /// Shell text.
+    pub text: String,
+    /// In which directory.
+    pub cwd: Option<String>,
+    /// Ended after this long.
+    pub timeout_ms: Option<u64>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What the program exits with when it passes this on.
+    pub code: u8,
+    /// Why, where the exit code does not say it all.
+    pub why: Option<String>,
+    /// Where it ran.
+    pub cwd: Option<String>,
+}
+
+/// Starts a command and does not wait for it: the session's id, or how it ended already.
+pub async fn start(session: &Session, command: &Command) -> Result<ExecResult> {
+    let exec = Exec { background: Some(true), ..first_call(command) };
+    Ok(session.connection.call_on(command.target.as_deref(), &exec, limits::CALL_TIMEOUT).await?)
+}
+
+/// Runs a command to its end. `sink` gets the output.
+pub async fn follow(
+    context: &Context,
+    session: &mut Session,
+    command: &Command,
+    stdin: &mut Stdin,
+    interrupts: &mut Interrupts,
+    sink: &mut Sink<'_>,
+) -> Result<Ended> {
+    let target = command.target.as_deref();
+    let close_stdin = (!stdin.is_open()).then_some(true);
+    let call = Exec { close_stdin, ..first_call(command) };
+    let first = session.connection.call_on(target, &call, limits::CALL_TIMEOUT);
+    let Some(first) = patiently(first, interrupts).await else {
+        return Err(interrupted().with_hint("the command may have been started"));
+    };
+    let result = first.map_err(|error| {
+        let lost = is_loss(&error) && !matches!(error, client::Error::Gateway(_));
+        let failure = Failure::from(error);
+        if lost {
+            failure.with_hint("the command may have been started: look before running it again")
+        } else {
+            failure
+        }
+    })?;
+    let mut stream = Stream::default();
+    let shown = sink(stream.take(&result));
+    if result.status != Status::Running {
+        return shown.map(|()| ended(&result));
+    }
+    let Some(id) = result.session_id.clone() else {
+        return Err(Failure::new("the command runs on, but the target did not say how to follow it"));
+    };
+    let loss = Loss::default();
+    let mut follower = Follower { context, session, id, stream, interrupts, stdin, full: false, loss };
+    let outcome = match shown {
+        Ok(()) => follower.follow(sink).await,
+        Err(failure) => Err(failure),
+    };
+    if outcome.as_ref().is_err_and(|failure| failure.silent) {
+        follower.end_quietly().await;
+    }
+    outcome
+}
+
+/// Waits for an answer. A first Ctrl-C is for the command and waits its turn; with a second one the person has
+/// no patience left, and there is no answer.
+async fn patiently<T>(call: impl Future<Output = T>, interrupts: &mut Interrupts) -> Option<T> {
+    tokio::pin!(call);
+    loop {
+        tokio::select! {
+            answer = &mut call => return Some(answer),
+            () = interrupts.wait(), if interrupts.unsent() < 2 => {}
+        }
+        if interrupts.unsent() >= 2 {
+            return None;
+        }
+    }
+}
+
+fn first_call(command: &Command) -> Exec {
+    Exec {
+        input: command.text.clone(),
+        cwd: command.cwd.clone(),
+        yield_ms: Some(FIRST_WAIT_MS),
+        timeout: Some(command.timeout_ms.unwrap_or(limits::SHELL_TIMEOUT_MS_MAX)),
+        ..Exec::default()
+    }
+}
+
+/// Whether the same call may work in a moment: the gateway or the device is away.
+fn is_loss(error: &client::Error) -> bool {
+    match error {
+        client::Error::Unreachable { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
+        client::Error::Gateway(error) => matches!(error.code, 429 | 503 | 504),
+        client::Error::Decode { .. } => false,
+    }
+}
+
+fn ended(result: &ExecResult) -> Ended {
+    let by_signal =
+        result.signal.as_deref().and_then(|signal| signal.trim_start_matches("SIG").parse::<u8>().ok());
+    let code = match (result.exit_code, by_signal) {
+        (Some(code), _) => u8::try_from(code & 0xff).unwrap_or(1),
+        (None, Some(signal)) => 128u8.saturating_add(signal),
+        (None, None) => u8::from(result.status == Status::Failed),
+    };
+    // An exit code speaks for itself.
+    let why = if result.timed_out == Some(true) {
+        Some("the command was ended by its time limit".to_string())
+    } else if result.exit_code.is_none() {
+        result.error.clone()
+    } else {
+        None
+    };
+    Ended { code, why, cwd: result.cwd.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(json: &str) -> ExecResult {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn exit_codes_and_signals_are_passed_on() {
+        let exit = ended(&result(r#"{"ok":true,"status":"failed","output":"","exitCode":7,"error":"x"}"#));
+        assert_eq!((exit.code, exit.why), (7, None));
+        let signal =
+            ended(&result(r#"{"ok":true,"status":"failed","output":"","signal":"SIG15","error":"x"}"#));
+        assert_eq!((signal.code, signal.why.as_deref()), (143, Some("x")));
+        let done = ended(&result(r#"{"ok":true,"status":"completed","output":""}"#));
+        assert_eq!((done.code, done.why), (0, None));
+        let late =
+            ended(&result(r#"{"ok":true,"status":"failed","output":"","signal":"SIG9","timedOut":true}"#));
+        assert_eq!((late.code, late.why.is_some()), (137, true));
+    }
+}

@@ -1,0 +1,239 @@
+//! Going on with a command that runs: polls, input, signals, and the gateway's absences.
+
+use std::time::Duration;
+
+use base::limits;
+use protocol::shell::{Exec, ExecResult, Status};
+use tokio::time::{Instant, sleep};
+
+use super::interrupts::Interrupts;
+use super::stdin::{Chunk, Stdin};
+use super::stream::Stream;
+use super::{Ended, FIRST_WAIT_MS, ended, is_loss, patiently};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+
+/// How long a poll waits for output; also how long Ctrl-C may have to wait.
+const POLL_WAIT_MS: u64 = 500;
+/// The least time between polls that bring nothing, for targets that answer at once.
+const IDLE_PAUSE: Duration = Duration::from_millis(100);
+/// First pause before going on after a loss; doubles up to `PAUSE_MAX`.
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
+/// Longest pause between attempts to go on.
+const PAUSE_MAX: Duration = Duration::from_secs(4);
+/// After this long without the gateway or the device the command is left alone.
+const LOSS_MAX: Duration = limits::RECONNECT_MAX;
+
+/// Where output goes.
+pub type Sink<'a> = dyn FnMut(&str) -> Result<()> + Send + 'a;
+
+/// Follows one running command.
+pub struct Follower<'a> {
+    /// Where to tell about losses.
+    pub context: &'a Context,
+    /// The connection.
+    pub session: &'a mut Session,
+    /// The command's session.
+    pub id: String,
+    /// What was shown so far.
+    pub stream: Stream,
+    /// Ctrl-C.
+    pub interrupts: &'a mut Interrupts,
+    /// The command's input.
+    pub stdin: &'a mut Stdin,
+    /// The last input was refused for want of room.
+    pub full: bool,
+    /// Whether the gateway is away.
+    pub loss: Loss,
+}
+
+/// Why the session is spoken to. Only input cannot be said twice.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    Poll,
+    Signal,
+    Input,
+    Close,
+}
+
+/// Since when the gateway or the device is away, if so.
+#[derive(Default)]
+pub struct Loss {
+    since: Option<Instant>,
+    pause: Duration,
+}
+
+impl Loss {
+    /// Notes a failed attempt and gives the pause before the next; `None` when it has been too long.
+    fn next_pause(&mut self) -> Option<Duration> {
+        match self.since {
+            None => (self.since, self.pause) = (Some(Instant::now()), PAUSE_FIRST),
+            Some(since) if since.elapsed() > LOSS_MAX => return None,
+            Some(_) => self.pause = (self.pause * 2).min(PAUSE_MAX),
+        }
+        Some(self.pause)
+    }
+}
+
+/// Connects again if the connection was lost while nothing ran; tries as long as a followed command would.
+pub async fn ensure_connected(
+    context: &Context,
+    session: &mut Session,
+    interrupts: &mut Interrupts,
+) -> Result<()> {
+    let mut loss = Loss::default();
+    while session.connection.is_closed() {
+        let Err(error) = session.reconnect().await else { break };
+        let first = loss.since.is_none();
+        let pause = if is_loss(&error) { loss.next_pause() } else { None };
+        let Some(pause) = pause else { return Err(error.into()) };
+        if first {
+            context.output.note(&format!("{}; trying again …", Failure::from(error).message));
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = interrupts.wait() => return Err(interrupted()),
+        }
+    }
+    Ok(())
+}
+
+/// Ctrl-C, and nothing to send it to.
+pub fn interrupted() -> Failure {
+    Failure { exit: 130, ..Failure::new("interrupted") }
+}
+
+impl Follower<'_> {
+    /// Goes on until the command ends.
+    pub async fn follow(&mut self, sink: &mut Sink<'_>) -> Result<Ended> {
+        loop {
+            let (exec, purpose) = self.next_call();
+            let asked = Instant::now();
+            let call = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT);
+            let Some(answer) = patiently(call, self.interrupts).await else {
+                return Err(interrupted().with_hint(self.goes_on()));
+            };
+            match answer {
+                Ok(result) => {
+                    let quiet = self.show(&result, sink)?;
+                    if result.status != Status::Running {
+                        return Ok(ended(&result));
+                    }
+                    if quiet && purpose == Purpose::Poll {
+                        sleep(IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
+                    }
+                }
+                Err(error) => self.handle(error, exec, purpose).await?,
+            }
+        }
+    }
+
+    /// Shows what an answer brings; true when that is nothing.
+    fn show(&mut self, result: &ExecResult, sink: &mut Sink<'_>) -> Result<bool> {
+        if self.loss.since.is_some() {
+            self.loss = Loss::default();
+            self.context.output.note("connected again");
+        }
+        let text = self.stream.take(result);
+        sink(text)?;
+        let quiet = text.is_empty();
+        if let Some(warning) = self.stream.warning() {
+            self.context.output.note(&warning);
+        }
+        Ok(quiet)
+    }
+
+    async fn handle(&mut self, error: client::Error, exec: Exec, purpose: Purpose) -> Result<()> {
+        match (&error, purpose) {
+            // The command does not read as fast as we write: it gets time, and its output is looked at.
+            (client::Error::Gateway(answer), Purpose::Input) if answer.code == 429 => {
+                self.stdin.put_back(exec.input);
+                self.full = true;
+                sleep(IDLE_PAUSE).await;
+                Ok(())
+            }
+            (_, Purpose::Input) if is_loss(&error) => {
+                let hint = format!("input was being sent and may be incomplete; {}", self.goes_on());
+                Err(Failure::from(error).with_hint(hint))
+            }
+            _ if is_loss(&error) => {
+                match purpose {
+                    Purpose::Signal => self.interrupts.send_again(),
+                    Purpose::Close => self.stdin.end_again(),
+                    Purpose::Poll | Purpose::Input => {}
+                }
+                self.lost(error).await
+            }
+            // A command that just ended takes no input and no signal; the next poll says how it ended.
+            (client::Error::Gateway(answer), Purpose::Input | Purpose::Close | Purpose::Signal)
+                if answer.code != 404 =>
+            {
+                self.stdin.stop();
+                Ok(())
+            }
+            _ => Err(Failure::from(error).while_doing(format!("session {}", self.id))),
+        }
+    }
+
+    fn next_call(&mut self) -> (Exec, Purpose) {
+        let soon = Some(FIRST_WAIT_MS);
+        let exec = Exec { session_id: Some(self.id.clone()), yield_ms: soon, ..Exec::default() };
+        if let Some(signal) = self.interrupts.next_signal() {
+            return (Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal);
+        }
+        if std::mem::take(&mut self.full) {
+            return (exec, Purpose::Poll);
+        }
+        match self.stdin.next() {
+            Chunk::Text(input) => (Exec { input, background: Some(true), ..exec }, Purpose::Input),
+            Chunk::End => (Exec { close_stdin: Some(true), ..exec }, Purpose::Close),
+            Chunk::Later => (exec, Purpose::Poll),
+            Chunk::Never => (Exec { yield_ms: Some(POLL_WAIT_MS), ..exec }, Purpose::Poll),
+        }
+    }
+
+    /// Waits a little and connects again where that is needed; gives up after `LOSS_MAX`.
+    async fn lost(&mut self, error: client::Error) -> Result<()> {
+        self.stream.answer_lost();
+        let first = self.loss.since.is_none();
+        let Some(pause) = self.loss.next_pause() else {
+            return Err(Failure::from(error).with_hint(self.goes_on()));
+        };
+        // A gateway that does not answer may have gone without a word.
+        let gone = self.session.connection.is_closed() || matches!(error, client::Error::Timeout { .. });
+        if first {
+            self.context.output.note(&format!("{}; trying to go on …", Failure::from(error).message));
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = self.interrupts.wait() => return Err(interrupted().with_hint(self.goes_on())),
+        }
+        match if gone { self.session.reconnect().await } else { Ok(()) } {
+            Err(error) if !is_loss(&error) => Err(Failure::from(error).while_doing("connecting again")),
+            _ => Ok(()),
+        }
+    }
+
+    fn goes_on(&self) -> String {
+        let id = &self.id;
+        format!(
+            "the command may go on; `gsv call shell.exec --session-id {id} --input ''` asks how it stands"
+        )
+    }
+
+    /// Ends the command because nobody reads its output; a local one would get SIGPIPE.
+    pub async fn end_quietly(&mut self) {
+        let signal = Some("TERM".to_string());
+        let exec = Exec {
+            session_id: Some(self.id.clone()),
+            signal,
+            yield_ms: Some(FIRST_WAIT_MS),
+            ..Exec::default()
+        };
+        let sent = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT).await;
+        if let Err(error) = sent {
+            tracing::debug!("the command was not ended: {error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A logged-in connection of one command: finding the credentials, asking for them where that is possible,
+//! connecting and connecting again.
+
+use base::limits;
+use client::Connection;
+use protocol::frame::to_json;
+use protocol::spec::Syscall;
+use protocol::sys::token::Create;
+use protocol::sys::{Auth, Client, Connect};
+
+use crate::cli::auth::setup;
+use crate::cli::version::VERSION;
+use crate::config_file::{self, ConfigFile, SESSION_KEYS};
+use crate::context::Context;
+use crate::credentials::{self, Credentials};
+use crate::failure::{Failure, Result};
+use crate::{prompt, times};
+
+/// How long a session lasts when it was not `auth login` that asked for it.
+pub const SESSION_HOURS: u32 = 8;
+/// How often a person may mistype a password.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// A logged-in connection.
+pub struct Session {
+    /// The socket.
+    pub connection: Connection,
+    /// The gateway.
+    pub url: String,
+    /// Who is logged in.
+    pub username: String,
+    auth: Auth,
+    client_id: String,
+}
+
+/// An answer, typed and as it came.
+pub struct Answer<T> {
+    /// For `--json`.
+    pub raw: String,
+    /// For everything else.
+    pub value: T,
+}
+
+/// Logs in with whatever credentials there are.
+pub async fn open(context: &Context) -> Result<Session> {
+    let file = ConfigFile::load()?;
+    let url = credentials::url(&context.globals, &file);
+    match credentials::resolve(&context.globals, &file, &url, context.clock.now_ms()) {
+        Credentials::Known { auth, cached } => match Session::log_in(&url, auth.clone()).await {
+            Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
+            Err(failure) if failure.has_code(401) && cached => {
+                forget_session()?;
+                let username = Some(auth.username);
+                ask(context, &url, username, failure.with_hint("the saved session is over: `gsv auth login`"))
+                    .await
+            }
+            other => other,
+        },
+        Credentials::Missing { username, why } => {
+            // A gateway that is not set up is the more useful thing to say.
+            if let Err(failure) = probe(&url).await {
+                return set_up(context, &url, failure).await;
+            }
+            if let Some(why) = why {
+                context.output.note(&format!("warning: {why}"));
+            }
+            let missing = Failure::new("not logged in")
+                .with_hint("run `gsv auth login`, or give --user with --password or --token (GSV_TOKEN)");
+            ask(context, &url, username, missing).await
+        }
+    }
+}
+
+/// A socket on which nobody is logged in, for the calls that need no login.
+pub async fn open_anonymous(context: &Context) -> Result<(Connection, String)> {
+    let url = credentials::url(&context.globals, &ConfigFile::load()?);
+    let (connection, _events) = Connection::open(&url).await?;
+    Ok((connection, url))
+}
+
+/// Fails when the gateway cannot be reached or is not set up.
+pub async fn probe(url: &str) -> Result<()> {
+    let (connection, _events) = Connection::open(url).await?;
+    let outcome = connection.connect(&handshake(&new_client_id(), None)).await;
+    connection.close().await;
+    match outcome {
+        Err(client::Error::Gateway(error)) if error.code != 425 => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Makes a session token and keeps it in the settings, so that later commands need no password.
+pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<Answer<i64>> {
+    let expires_at = context.clock.now_ms() + times::hours_ms(hours);
+    let created = session
+        .call(&Create {
+            uid: None,
+            kind: "user".to_string(),
+            label: Some(format!("gsv-cli@{}", std::env::consts::OS)),
+            allowed_role: Some("user".to_string()),
+            allowed_device_id: None,
+            expires_at: Some(expires_at as f64),
+        })
+        .await?;
+    let token = created.value.token;
+    let expires_at = token.expires_at.unwrap_or(expires_at);
+    config_file::update(|file| {
+        if !credentials::same_gateway(file, &session.url) {
+            file.set("gateway.url", &session.url)?;
+        }
+        file.set("gateway.username", &session.username)?;
+        file.set("gateway.session_token", &token.token)?;
+        file.set("gateway.session_token_id", token.token_id.as_str())?;
+        file.set("gateway.session_expires_at", &expires_at.to_string())?;
+        file.set("gateway.session_url", &session.url)
+    })?;
+    let raw = serde_json::json!({
+        "username": session.username, "url": session.url, "tokenId": token.token_id, "expiresAt": expires_at,
+    });
+    Ok(Answer { raw: raw.to_string(), value: expires_at })
+}
+
+/// Removes the saved session from the settings.
+pub fn forget_session() -> Result<()> {
+    config_file::update(|file| {
+        SESSION_KEYS.iter().for_each(|key| file.remove(key));
+        Ok(())
+    })
+}
+
+/// Asks a person who they are, and keeps the session; where nobody can be asked, fails as told.
+async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: Failure) -> Result<Session> {
+    if !prompt::is_possible() {
+        return Err(otherwise);
+    }
+    let username = prompt::line("Username", username.as_deref())?;
+    for attempt in 1.. {
+        let auth =
+            Auth { username: username.clone(), password: Some(prompt::password("Password")?), token: None };
+        match Session::log_in(url, auth).await {
+            Err(failure) if failure.has_code(401) && attempt < ATTEMPTS_MAX => {
+                context.output.note(&failure.message);
+            }
+            Err(failure) => return Err(failure),
+            Ok(session) => {
+                let kept = keep(context, &session, SESSION_HOURS).await?;
+                context.output.note(&format!("logged in as {username} until {}", times::show(kept.value)));
+                return Ok(session);
+            }
+        }
+    }
+    Err(otherwise)
+}
+
+/// Offers to set up a gateway that asked for it; any other failure stays what it is.
+async fn set_up(context: &Context, url: &str, failure: Failure) -> Result<Session> {
+    if !failure.has_code(425) || !prompt::is_possible() {
+        return Err(failure);
+    }
+    context.output.note(&format!("The gateway at {url} is not set up yet."));
+    if !prompt::confirm("Set it up now?", true)? {
+        return Err(failure);
+    }
+    let auth = setup::wizard(context).await?;
+    Session::log_in(url, auth).await
+}
+
+impl Session {
+    /// Connects with these credentials.
+    pub async fn log_in(url: &str, auth: Auth) -> Result<Session> {
+        let client_id = new_client_id();
+        let (connection, _events) = Connection::open(url).await?;
+        connection.connect(&handshake(&client_id, Some(auth.clone()))).await?;
+        Ok(Session { connection, url: url.to_string(), username: auth.username.clone(), auth, client_id })
+    }
+
+    /// Connects again as before, after the connection was lost.
+    pub async fn reconnect(&mut self) -> std::result::Result<(), client::Error> {
+        let (connection, _events) = Connection::open(&self.url).await?;
+        connection.connect(&handshake(&self.client_id, Some(self.auth.clone()))).await?;
+        self.connection = connection;
+        Ok(())
+    }
+
+    /// A typed call on the gateway itself.
+    pub async fn call<S: Syscall>(&self, args: &S) -> Result<Answer<S::Result>> {
+        let name = S::SPEC.name;
+        let raw = self.connection.call_raw(name, &to_json(args), limits::CALL_TIMEOUT).await?;
+        let value = serde_json::from_str(&raw)
+            .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
+        Ok(Answer { raw, value })
+    }
+}
+
+fn handshake(client_id: &str, auth: Option<Auth>) -> Connect {
+    let client = Client {
+        id: client_id.to_string(),
+        version: VERSION.to_string(),
+        platform: std::env::consts::OS.to_string(),
+        role: "user".to_string(),
+        channel: None,
+    };
+    Connect { protocol: 1, client, driver: None, auth }
+}
+
+fn new_client_id() -> String {
+    format!("client-{}", base::random::uuid())
+}

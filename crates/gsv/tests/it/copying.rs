@@ -1,0 +1,91 @@
+//! `cp` in every direction.
+
+use crate::world::{Running, World};
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+#[test]
+fn files_go_there_and_come_back_the_same() {
+    let world = World::with_device();
+    let content = bytes(9_000_001);
+    let here = world.home.path().join("here.bin");
+    std::fs::write(&here, &content).unwrap();
+    let said = world.ok(&["cp", "here.bin", "desk:there.bin"]);
+    assert_eq!(said, "copied 1 file, 9000001 bytes\n");
+    assert_eq!(std::fs::read(world.workspace().join("there.bin")).unwrap(), content);
+    let done = world.json(&["cp", "desk:there.bin", "back/again.bin"]);
+    assert_eq!((done["files"].as_u64(), done["bytes"].as_u64()), (Some(1), Some(9_000_001)));
+    assert_eq!(std::fs::read(world.home.path().join("back/again.bin")).unwrap(), content);
+    // Into an existing directory the name is kept, and an empty file is a file too.
+    std::fs::write(&here, b"").unwrap();
+    world.ok(&["cp", "here.bin", "desk:."]);
+    assert_eq!(std::fs::read(world.workspace().join("here.bin")).unwrap(), b"");
+    world.ok(&["cp", "desk:there.bin", "back"]);
+    assert_eq!(std::fs::read(world.home.path().join("back/there.bin")).unwrap(), content);
+    let missing = world.fails(1, &["cp", "desk:missing", "x"]);
+    assert!(missing.contains("desk:missing") && !world.home.path().join("x").exists(), "{missing}");
+    world.fails(1, &["cp", "missing", "desk:x"]);
+}
+
+#[test]
+fn a_broken_download_goes_on_where_it_was() {
+    let world = World::with_device();
+    let content = bytes(3_000_000);
+    std::fs::write(world.workspace().join("file"), &content).unwrap();
+    std::fs::write(world.home.path().join(".copy.gsv-part"), &content[..1_000_000]).unwrap();
+    world.ok(&["cp", "desk:file", "copy"]);
+    assert_eq!(std::fs::read(world.home.path().join("copy")).unwrap(), content);
+    // What was left by another file does not spoil this one.
+    for stale in [&b"something else"[..], &bytes(4_000_000)[1..]] {
+        std::fs::write(world.home.path().join(".copy.gsv-part"), stale).unwrap();
+        world.ok(&["cp", "desk:file", "copy"]);
+        assert_eq!(std::fs::read(world.home.path().join("copy")).unwrap(), content);
+    }
+    assert!(!world.home.path().join(".copy.gsv-part").exists());
+}
+
+#[test]
+fn trees_are_copied_whole() {
+    let world = World::with_device();
+    let tree = world.home.path().join("tree");
+    std::fs::create_dir_all(tree.join("a/b")).unwrap();
+    std::fs::create_dir_all(tree.join("empty")).unwrap();
+    std::fs::write(tree.join("top"), "1").unwrap();
+    std::fs::write(tree.join("a/b/deep file"), "2").unwrap();
+    let refused = world.fails(1, &["cp", "tree", "desk:copy"]);
+    assert!(refused.contains("-r"), "{refused}");
+    world.ok(&["cp", "-r", "tree", "desk:copy"]);
+    let copy = world.workspace().join("copy");
+    assert_eq!(std::fs::read_to_string(copy.join("a/b/deep file")).unwrap(), "2");
+    assert_eq!(std::fs::read_dir(copy.join("empty")).unwrap().count(), 0);
+    world.ok(&["cp", "-r", "desk:copy", "."]);
+    let back = world.home.path().join("copy");
+    assert_eq!(std::fs::read_to_string(back.join("top")).unwrap(), "1");
+    assert_eq!(std::fs::read_to_string(back.join("a/b/deep file")).unwrap(), "2");
+    assert!(back.join("empty").is_dir());
+}
+
+#[test]
+fn one_device_sends_to_another() {
+    let world = World::with_device();
+    let second = world.home.path().join("second");
+    std::fs::create_dir(&second).unwrap();
+    let token = world.json(&["auth", "token", "create", "--device", "lap"]);
+    let token = token["token"]["token"].as_str().unwrap();
+    let lap = Running::start(&mut world.command(&[
+        "device",
+        "run",
+        "--id",
+        "lap",
+        "-t",
+        token,
+        "--workspace",
+        second.to_str().unwrap(),
+    ]));
+    lap.wait_for("connected as lap");
+    std::fs::write(world.workspace().join("file"), bytes(500_000)).unwrap();
+    assert_eq!(world.ok(&["cp", "desk:file", "lap:copied"]), "copied 1 file, 500000 bytes\n");
+    assert_eq!(std::fs::read(second.join("copied")).unwrap(), bytes(500_000));
+}

@@ -1,0 +1,91 @@
+//! Setting up, logging in and out, tokens, configuration.
+
+use crate::world::World;
+
+#[test]
+fn a_fresh_gateway_asks_to_be_set_up_once() {
+    let world = World::fresh();
+    world.gateway.wait_for("this gateway is not set up yet");
+    let early = world.fails(1, &["devices"]);
+    assert!(
+        early.contains("error: the gateway is not set up yet") && early.contains("gsv auth setup"),
+        "{early}"
+    );
+    let early = world.fails(1, &["devices", "-u", "alice", "-p", "alice-password", "--json"]);
+    assert!(early.contains(r#""code":425"#), "{early}");
+    let short = world.fails(1, &["auth", "setup", "--username", "alice", "--new-password", "short"]);
+    assert!(short.starts_with("error: "), "{short}");
+    let done =
+        world.run_with(&["auth", "setup", "--username", "alice", "--password-stdin"], b"alice-password\n");
+    assert!(done.code == 0 && done.out.contains("alice"), "{done:?}");
+    let again = world.fails(1, &["auth", "setup", "--username", "bob", "--new-password", "bobs-password"]);
+    assert!(again.contains("already"), "{again}");
+}
+
+#[test]
+fn logging_in_lasts_until_logging_out() {
+    let world = World::set_up();
+    assert!(world.ok(&["devices"]).contains("no devices"));
+    let path = world.home.path().join("config/gsv/config.toml");
+    let file = std::fs::read_to_string(&path).unwrap();
+    assert!(file.contains("session_token") && !file.contains("alice-password"), "{file}");
+    world.ok(&["auth", "logout"]);
+    let out = world.fails(1, &["devices"]);
+    assert!(out.contains("not logged in") && out.contains("gsv auth login"), "{out}");
+    let wrong = world.fails(1, &["auth", "login", "--username", "alice", "-p", "wrong-password"]);
+    assert!(wrong.contains("Authentication failed"), "{wrong}");
+    // The session that was logged out is gone at the gateway too.
+    std::fs::write(&path, file).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let over = world.fails(1, &["devices"]);
+    assert!(over.contains("the saved session is over"), "{over}");
+    let file = std::fs::read_to_string(&path).unwrap();
+    assert!(!file.contains("session_token"), "{file}");
+}
+
+#[test]
+fn a_settings_file_others_can_read_is_not_trusted() {
+    let world = World::set_up();
+    let path = world.home.path().join("config/gsv/config.toml");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let warned = world.fails(1, &["devices"]);
+    assert!(warned.contains("others can read"), "{warned}");
+}
+
+#[test]
+fn passwords_and_tokens_serve_one_command_each() {
+    let world = World::set_up();
+    world.ok(&["devices", "-u", "root", "-p", "root-password"]);
+    let before = world.json(&["auth", "token", "list"])["tokens"].as_array().unwrap().len();
+    world.ok(&["devices", "-u", "alice", "-p", "alice-password"]);
+    let token =
+        world.json(&["auth", "token", "create", "--kind", "user", "--label", "mine", "--expires-at", "1h"]);
+    let (id, secret) =
+        (token["token"]["tokenId"].as_str().unwrap(), token["token"]["token"].as_str().unwrap());
+    world.ok(&["devices", "-u", "alice", "-t", secret]);
+    let with_env = crate::world::finish(world.command(&["devices"]).env("GSV_TOKEN", secret), b"");
+    assert_eq!(with_env.code, 0, "{with_env:?}");
+    let after = world.json(&["auth", "token", "list"])["tokens"].as_array().unwrap().len();
+    assert_eq!(after, before + 1, "a password mints nothing");
+    let list = world.ok(&["auth", "token", "list"]);
+    assert!(list.contains(id) && !list.contains(secret), "{list}");
+    world.ok(&["auth", "token", "revoke", id, "--reason", "test"]);
+    world.fails(1, &["devices", "-u", "alice", "-t", secret]);
+    world.fails(1, &["auth", "token", "revoke", "no-such-token"]);
+}
+
+#[test]
+fn the_gateways_configuration_is_read_and_set() {
+    let world = World::set_up();
+    world.root(&["config", "set", "config/server/name", "home"]);
+    assert_eq!(world.root(&["config", "get", "config/server/name"]), "home\n");
+    world.root(&["config", "set", "config/ai/api_key", "sk-secret"]);
+    assert_eq!(world.root(&["config", "get", "config/ai/api_key"]), "********\n");
+    assert_eq!(world.root(&["config", "get", "config/ai/api_key", "--reveal"]), "sk-secret\n");
+    let all = world.root(&["config", "get", "config"]);
+    assert!(all.contains("config/server/name = home\n") && !all.contains("sk-secret"), "{all}");
+    let refused = world.fails(1, &["config", "set", "config/server/name", "mine"]);
+    assert!(refused.starts_with("error: "), "{refused}");
+}

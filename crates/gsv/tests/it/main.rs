@@ -1,0 +1,12 @@
+//! The real binary against itself: a gateway, a device and the command line, each its own process.
+
+// Helpers of tests are tests too, which clippy does not see.
+#![allow(clippy::unwrap_used)]
+
+mod accounts;
+mod alone;
+mod copying;
+mod login;
+mod restart;
+mod running;
+mod world;

@@ -1,0 +1,244 @@
+//! Processes of the real binary in a world of their own: a home, a data directory, a free port.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long something may take before the test fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A home directory and what runs in it.
+pub struct World {
+    pub home: tempfile::TempDir,
+    pub gateway: Running,
+    pub port: u16,
+    device: Option<Running>,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl World {
+    /// A fresh gateway that nobody has set up.
+    pub fn fresh() -> World {
+        let home = tempfile::tempdir().unwrap();
+        let (gateway, port) = serve(home.path(), 0);
+        World { home, gateway, port, device: None }
+    }
+
+    /// A gateway with the user alice and the device token of `desk`, alice logged in.
+    pub fn set_up() -> World {
+        let world = World::fresh();
+        world.ok(&[
+            "auth",
+            "setup",
+            "--username",
+            "alice",
+            "--new-password",
+            "alice-password",
+            "--root-password",
+            "root-password",
+            "--node-id",
+            "desk",
+        ]);
+        world.ok(&["auth", "login", "-p", "alice-password", "--username", "alice"]);
+        world
+    }
+
+    /// The same with the device `desk` connected.
+    pub fn with_device() -> World {
+        let mut world = World::set_up();
+        std::fs::create_dir(world.workspace()).unwrap();
+        world.connect_device();
+        world
+    }
+
+    pub fn connect_device(&mut self) {
+        let workspace = self.workspace();
+        let mut command = self.command(&["device", "run", "--workspace", workspace.to_str().unwrap()]);
+        let device = Running::start(&mut command);
+        device.wait_for("connected as desk");
+        self.device = Some(device);
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.home.path().join("workspace")
+    }
+
+    pub fn url(&self) -> String {
+        format!("ws://127.0.0.1:{}/ws", self.port)
+    }
+
+    /// A command in this world, not started yet.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = gsv(self.home.path());
+        command.env("GSV_URL", self.url()).args(args);
+        command
+    }
+
+    /// Runs a command without input.
+    pub fn run(&self, args: &[&str]) -> Said {
+        self.run_with(args, b"")
+    }
+
+    /// Runs a command with this on its stdin.
+    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Said {
+        finish(&mut self.command(args), stdin)
+    }
+
+    /// Runs a command that must work, and gives its stdout.
+    #[track_caller]
+    pub fn ok(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, 0, "{args:?}: {said:?}");
+        said.out
+    }
+
+    /// Runs a command that must work, as root.
+    #[track_caller]
+    pub fn root(&self, args: &[&str]) -> String {
+        self.ok(&[args, &["-u", "root", "-p", "root-password"]].concat())
+    }
+
+    /// Runs a command that must work with `--json`, and gives its result.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        let text = self.ok(&[&["--json"], args].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}: {text}"))
+    }
+
+    /// Runs a command that must fail with this code, and gives its stderr.
+    #[track_caller]
+    pub fn fails(&self, code: i32, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, code, "{args:?}: {said:?}");
+        said.err
+    }
+
+    /// Returns once the gateway counts a device as connected.
+    pub fn wait_until_online(&self, id: &str) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        loop {
+            let devices = self.json(&["devices", "--online"]);
+            if devices["devices"].as_array().unwrap().iter().any(|device| device["deviceId"] == id) {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "{id} did not come back");
+        }
+    }
+
+    /// Starts the gateway again on the same port and data.
+    pub fn restart_gateway(&mut self) {
+        self.gateway = serve(self.home.path(), self.port).0;
+    }
+}
+
+/// The binary with nothing of the machine's own settings.
+pub fn gsv(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gsv"));
+    for name in ["GSV_URL", "GSV_TOKEN", "GSV_DATA", "GSV_LISTEN", "GSV_STORE", "GSV_LOG"] {
+        command.env_remove(name);
+    }
+    command
+        .env("HOME", home)
+        .env("XDG_CONFIG_HOME", home.join("config"))
+        .env("XDG_STATE_HOME", home.join("state"))
+        .env("XDG_DATA_HOME", home.join("data-home"))
+        .env("SHELL", "/bin/sh")
+        .current_dir(home);
+    command
+}
+
+/// Runs a command to its end.
+pub fn finish(command: &mut Command, stdin: &[u8]) -> Said {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = stdin.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A command that does not read its stdin is in its right.
+        drop(pipe.write_all(&input));
+    });
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Said {
+        code: status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&stdout).into_owned(),
+        err: String::from_utf8_lossy(&stderr).into_owned(),
+    }
+}
+
+fn serve(home: &Path, port: u16) -> (Running, u16) {
+    let data = home.join("data");
+    let listen = format!("127.0.0.1:{port}");
+    let gateway =
+        Running::start(gsv(home).args(["serve", "--listen", &listen, "--data", data.to_str().unwrap()]));
+    let line = gateway.wait_for("listening on http://");
+    (gateway, line.rsplit(':').next().unwrap().trim().parse().unwrap())
+}
+
+/// A process that runs beside the test; killed when dropped.
+pub struct Running {
+    pub child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Running {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (send, lines) = mpsc::sync_channel(10_000);
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Running { child, lines }
+    }
+
+    /// The next line of stdout that begins so; lines before it are dropped.
+    #[track_caller]
+    pub fn wait_for(&self, beginning: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) if line.starts_with(beginning) => return line,
+                Ok(_) => {}
+                Err(error) => panic!("no line begins with `{beginning}`: {error}"),
+            }
+        }
+    }
+
+    /// All further lines, once the process has ended.
+    pub fn rest(&self) -> Vec<String> {
+        self.lines.iter().collect()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The exit code, once it has one.
+    #[track_caller]
+    pub fn wait(&mut self) -> i32 {
+        let status = self.child.wait().unwrap();
+        status.code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

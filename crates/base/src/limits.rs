@@ -19,8 +19,8 @@ pub const OUTBOX_BYTES_MAX: usize = 128 * 1024 * 1024;
 pub const OUTBOX_BYTES_HIGH: usize = 8 * 1024 * 1024;
 /// How long one write to a client may take before the client counts as not reading.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a closing socket may take to answer the close frame.
-pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a socket that is to be closed may take for what waits and for the close frame.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Requests of one socket that may be under way at once; further ones wait unread.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
 
@@ -56,12 +56,22 @@ pub const LOGIN_WINDOW_MS: i64 = 60_000;
 pub const LOGIN_WAIT_MS: i64 = 10_000;
 /// The longest wait.
 pub const LOGIN_WAIT_MS_MAX: i64 = 15 * 60_000;
+/// Logins of one user from one address that may be checked at the same time, beyond those that may fail.
+pub const LOGIN_TRIES_AT_ONCE: u32 = 8;
+/// Longest user name, in bytes.
+pub const USERNAME_BYTES_MAX: usize = 32;
+/// Longest login token, in bytes.
+pub const TOKEN_BYTES_MAX: usize = 256;
+/// Largest message of a socket that has not logged in.
+pub const PENDING_FRAME_BYTES_MAX: usize = 1024 * 1024;
 /// User and address pairs that are remembered.
 pub const LOGIN_RECORDS_MAX: usize = 16_384;
 /// Password hashes computed at the same time; each needs 19 MiB.
 pub const PASSWORD_HASHES_MAX: usize = 2;
 /// Logins that may wait for a password hash; further ones get 429.
 pub const PASSWORD_QUEUE_MAX: usize = 64;
+/// Of those, from one address.
+pub const PASSWORD_QUEUE_PER_ADDRESS_MAX: usize = 24;
 
 /// Longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
@@ -136,6 +146,8 @@ pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
 pub const RECONNECT_RESET: Duration = Duration::from_secs(30);
 /// Driver: how often it pings the gateway.
 pub const KEEPALIVE: Duration = Duration::from_secs(60);
+/// Driver: how long a ping may wait for room in the queue; the next one comes soon enough.
+pub const PING_WAIT: Duration = Duration::from_secs(1);
 /// Driver: replies kept for a gateway that was not reachable.
 pub const REPLIES_KEPT_MAX: usize = 256;
 /// Driver: bytes of such replies.
@@ -169,6 +181,11 @@ pub const SHELL_STDIN_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub const SHELL_STDIN_WRITES_MAX: usize = 256;
 /// Driver shell: bytes kept per stream; the tail wins.
 pub const SHELL_OUTPUT_BYTES_MAX: usize = 200_000;
+/// Driver shell: a command whose unread output is full waits this long for somebody to ask for it; then the
+/// oldest is dropped.
+pub const SHELL_UNREAD_WAIT: Duration = Duration::from_secs(10);
+/// Driver shell: bytes read from a command at once.
+pub const SHELL_READ_BYTES: usize = 16 * 1024;
 /// Driver shell: size of `tail`.
 pub const SHELL_TAIL_BYTES: usize = 4_000;
 /// Driver shell: a finished session nobody polled is kept this long.
@@ -184,11 +201,60 @@ pub const READ_IMAGE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 pub const READ_HEAD_BYTES: usize = 8 * 1024;
 /// Driver files: how long a new upload waits for a broken one of the same file to let go.
 pub const UPLOAD_LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Driver files: how often it looks whether it has let go.
+pub const UPLOAD_LOCK_RETRY: Duration = Duration::from_millis(10);
+/// Driver files: an unfinished upload that nobody went on with for this long is removed.
+pub const UPLOAD_PARTIAL_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+/// Driver files: how often one directory is looked through for such uploads.
+pub const UPLOAD_SWEEP_MS: i64 = 60 * 60 * 1_000;
 /// Driver files: entries of one directory listing.
 pub const READ_ENTRIES_MAX: usize = 100_000;
 /// Driver files: matches of one search.
 pub const SEARCH_MATCHES_MAX: usize = 100;
 /// Driver files: characters kept of one matching line.
 pub const SEARCH_LINE_CHARS_MAX: usize = 200;
+/// Driver files: an ignore file larger than this is not honoured.
+pub const SEARCH_IGNORE_BYTES_MAX: u64 = 1024 * 1024;
 /// Driver files: a search is ended after this long and says so.
 pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(25);
+
+// Command line.
+
+/// Command line: how long the first call of a command waits: short, so that the session's id is known soon.
+pub const CLI_FIRST_WAIT_MS: u64 = SHELL_WAIT_MS_MIN;
+/// Command line: how long a poll of a running command waits for output; also how long Ctrl-C may have to wait.
+pub const CLI_POLL_WAIT_MS: u64 = 500;
+/// Command line: the least time between polls that bring nothing, for targets that answer at once.
+pub const CLI_IDLE_PAUSE: Duration = Duration::from_millis(100);
+/// Command line: first pause before going on with a command after a loss; doubles up to the next.
+pub const CLI_LOSS_PAUSE_FIRST: Duration = Duration::from_millis(250);
+/// Command line: longest pause between attempts to go on.
+pub const CLI_LOSS_PAUSE_MAX: Duration = Duration::from_secs(4);
+/// Command line: after this long without the gateway or the device a followed command is left alone.
+pub const CLI_LOSS_MAX: Duration = RECONNECT_MAX;
+/// Command line: how long ending the command on a target may take when this program is told to end.
+pub const CLI_END_TIMEOUT: Duration = Duration::from_secs(5);
+/// Command line: presses of Ctrl-C that may wait to be looked at; more say nothing new.
+pub const CLI_PRESSES_MAX: usize = 4;
+/// Command line: how much of stdin goes into one call.
+pub const CLI_STDIN_CHUNK_BYTES_MAX: usize = 1024 * 1024;
+/// Command line: chunks of stdin that may wait for their call; the reader waits when there are more.
+pub const CLI_STDIN_CHUNKS_MAX: usize = 2;
+/// Command line: how often one file is tried by `gsv cp`.
+pub const CLI_COPY_ATTEMPTS_MAX: u32 = 6;
+/// Command line: pause before the second attempt; it doubles.
+pub const CLI_COPY_PAUSE_FIRST: Duration = Duration::from_millis(500);
+/// Command line: how deep directories may be nested for `gsv cp -r`.
+pub const CLI_COPY_DEPTH_MAX: usize = 128;
+/// Command line: bytes of a file's name that go into the name of its unfinished copy.
+pub const CLI_PARTIAL_NAME_BYTES_MAX: usize = 200;
+/// Command line: lines of history that `gsv shell` keeps.
+pub const CLI_HISTORY_LINES_MAX: usize = 5_000;
+/// Command line: lines of a script that `gsv shell` reads ahead.
+pub const CLI_LINES_AHEAD_MAX: usize = 16;
+/// Command line: how often a person may mistype a password.
+pub const CLI_PASSWORD_ATTEMPTS_MAX: u32 = 3;
+/// Command line: how long the settings file is waited for while another command changes it.
+pub const CLI_CONFIG_LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Command line: pause between attempts to have the settings file for oneself.
+pub const CLI_CONFIG_LOCK_PAUSE: Duration = Duration::from_millis(10);

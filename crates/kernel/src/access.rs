@@ -63,14 +63,15 @@ pub(crate) fn capabilities_for(kernel: &Kernel, role: Role, gids: &[Gid]) -> Arc
 
 /// The caller behind a logged-in socket, with its capabilities as they are now.
 pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Login) -> Caller {
-    let identity = login.identity();
-    let generation = kernel.grants.generation();
-    let capabilities = {
+    let (identity, capabilities) = {
+        // The account is read under the lock: capabilities of older groups must not be kept as the newest.
         let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let generation = kernel.grants.generation();
+        let identity = login.identity();
         if cached.0 != generation {
             *cached = (generation, capabilities_for(kernel, login.role, &identity.gids));
         }
-        cached.1.clone()
+        (identity, cached.1.clone())
     };
     Caller { identity, role: login.role, capabilities, origin: Origin::Connection(connection.clone()) }
 }

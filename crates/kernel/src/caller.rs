@@ -1,7 +1,6 @@
 //! Who makes a call, and where the answer goes.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Gid, Pid, Uid};
 use tokio::sync::oneshot;
 
-use crate::connections::Connection;
+use crate::connections::{Connection, Slot};
 use crate::grants::Capabilities;
 use crate::metrics::Metrics;
 use crate::outbox::Outgoing;
@@ -90,8 +89,9 @@ pub struct Ticket {
 }
 
 enum Reply {
-    Connection(Arc<Connection>),
-    Inside(Mutex<Option<oneshot::Sender<Result<String, Error>>>>),
+    Connection(Slot),
+    Inside(oneshot::Sender<Result<String, Error>>),
+    Given,
 }
 
 impl Ticket {
@@ -102,13 +102,12 @@ impl Ticket {
         id: &str,
         call: &'static str,
     ) -> Ticket {
-        connection.begin_request();
         Ticket {
             id: id.to_string(),
             call,
             started: Instant::now(),
             metrics: metrics.clone(),
-            reply: Reply::Connection(connection.clone()),
+            reply: Reply::Connection(Slot::take(connection)),
         }
     }
 
@@ -124,7 +123,7 @@ impl Ticket {
             call,
             started: Instant::now(),
             metrics: metrics.clone(),
-            reply: Reply::Inside(Mutex::new(Some(sender))),
+            reply: Reply::Inside(sender),
         };
         (ticket, receiver)
     }
@@ -133,65 +132,88 @@ impl Ticket {
     pub(crate) fn head(&self) -> String {
         match self.reply {
             Reply::Connection(_) => frame::response_head(&self.id, 320),
-            Reply::Inside(_) => String::new(),
+            Reply::Inside(_) | Reply::Given => String::new(),
         }
     }
 
     /// Answers with a text that began with `head`, or with an error.
-    pub(crate) fn answer(self, result: Result<String, Error>) {
+    pub(crate) fn answer(mut self, result: Result<String, Error>) {
         match result {
-            Ok(mut text) => {
-                self.metrics.answered(self.call, None, self.started.elapsed());
-                match &self.reply {
-                    Reply::Connection(connection) => {
-                        text.push('}');
-                        connection.send(text);
-                    }
-                    Reply::Inside(_) => self.hand_over(Ok(text)),
+            Ok(mut text) => match self.take_reply(None) {
+                Reply::Connection(slot) => {
+                    text.push('}');
+                    send(&slot, Outgoing::Text(text));
                 }
-            }
+                inside => hand_over(inside, Ok(text)),
+            },
             Err(error) => self.fail(error),
         }
     }
 
     /// Answers with raw data from a device.
-    pub(crate) fn relay(self, data: Relayed<'_>) {
-        self.metrics.answered(self.call, None, self.started.elapsed());
-        match &self.reply {
-            Reply::Connection(connection) => match data.whole.filter(|_| data.len() >= RELAY_BYTES_MIN) {
-                Some(whole) => {
-                    let value = whole.slice_ref(data.text.unwrap_or_default().as_bytes());
-                    connection.outbox.send(Outgoing::Relay(frame::response_head(&self.id, 0), value));
-                }
-                None => connection.send(frame::response(&self.id, data.text)),
-            },
-            Reply::Inside(_) => self.hand_over(Ok(data.text.unwrap_or("null").to_string())),
+    pub(crate) fn relay(mut self, data: Relayed<'_>) {
+        match self.take_reply(None) {
+            Reply::Connection(slot) => {
+                let message = match data.whole.filter(|_| data.len() >= RELAY_BYTES_MIN) {
+                    Some(whole) => {
+                        let value = whole.slice_ref(data.text.unwrap_or_default().as_bytes());
+                        Outgoing::Relay(frame::response_head(&self.id, 0), value)
+                    }
+                    None => Outgoing::Text(frame::response(&self.id, data.text)),
+                };
+                send(&slot, message);
+            }
+            inside => hand_over(inside, Ok(data.text.unwrap_or("null").to_string())),
         }
     }
 
     /// Answers with an error.
-    pub(crate) fn fail(self, error: Error) {
-        self.metrics.answered(self.call, Some(error.code), self.started.elapsed());
-        match &self.reply {
-            Reply::Connection(connection) => connection.send(frame::failure(&self.id, &error)),
-            Reply::Inside(_) => self.hand_over(Err(error)),
+    pub(crate) fn fail(mut self, error: Error) {
+        self.give_error(error);
+    }
+
+    fn give_error(&mut self, error: Error) {
+        match self.take_reply(Some(error.code)) {
+            Reply::Connection(slot) => send(&slot, Outgoing::Text(frame::failure(&self.id, &error))),
+            inside => hand_over(inside, Err(error)),
         }
     }
 
-    fn hand_over(&self, result: Result<String, Error>) {
-        let Reply::Inside(slot) = &self.reply else { return };
-        let sender = slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        // The caller may have stopped waiting; then nobody needs the answer.
-        if let Some(Err(unwanted)) = sender.map(|sender| sender.send(result)) {
-            drop(unwanted);
+    fn take_reply(&mut self, code: Option<i32>) -> Reply {
+        self.metrics.answered(self.call, code, self.started.elapsed());
+        std::mem::replace(&mut self.reply, Reply::Given)
+    }
+
+    /// Whether nobody can receive the answer any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        match &self.reply {
+            Reply::Connection(slot) => slot.connection().outbox.is_sealed(),
+            Reply::Inside(sender) => sender.is_closed(),
+            Reply::Given => true,
         }
     }
 }
 
+fn send(slot: &Slot, message: Outgoing) {
+    let connection = slot.connection();
+    connection.outbox.send(message);
+    if let Some(close) = connection.parting.get() {
+        connection.close(*close);
+    }
+}
+
+fn hand_over(reply: Reply, result: Result<String, Error>) {
+    if let Reply::Inside(sender) = reply {
+        // The caller may have stopped waiting; then nobody needs the answer.
+        drop(sender.send(result));
+    }
+}
+
 impl Drop for Ticket {
+    /// A ticket that is dropped unanswered, by a panic for instance, is answered all the same.
     fn drop(&mut self) {
-        if let Reply::Connection(connection) = &self.reply {
-            connection.end_request();
+        if !matches!(self.reply, Reply::Given) && !self.is_abandoned() {
+            self.give_error(Error::internal("the call was given up; see the log"));
         }
     }
 }

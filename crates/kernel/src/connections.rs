@@ -26,6 +26,8 @@ pub struct Connection {
     pub(crate) login: OnceLock<Login>,
     pub(crate) routes: Mutex<RouteTable>,
     pub(crate) transfers: AtomicU32,
+    /// Set by a call that ends its own connection: it closes once the call is answered.
+    pub(crate) parting: OnceLock<Close>,
     phase: AtomicU8,
     in_flight: AtomicUsize,
     heard_ms: AtomicU64,
@@ -71,6 +73,7 @@ impl Connection {
             login: OnceLock::new(),
             routes: Mutex::default(),
             transfers: AtomicU32::new(0),
+            parting: OnceLock::new(),
             phase: AtomicU8::new(PENDING),
             in_flight: AtomicUsize::new(0),
             heard_ms: AtomicU64::new(0),
@@ -97,9 +100,11 @@ impl Connection {
         if self.phase.load(Ordering::Acquire) == LOGGED_IN { self.login.get() } else { None }
     }
 
-    /// Whether the socket may be read further: not while its requests or their answers pile up.
+    /// Whether the socket may be read further: not while its requests or their answers pile up. What a driver
+    /// sends are answers, which add nothing to what waits for it.
     pub fn may_read(&self) -> bool {
-        self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX && !self.outbox.is_high()
+        self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX
+            && (!self.outbox.is_high() || self.login().is_some_and(|login| login.role == Role::Driver))
     }
 
     /// Notes a sign of life; only drivers are watched for one.
@@ -134,17 +139,30 @@ impl Connection {
         // A second login is impossible while this one holds the claim.
         if self.login.set(login).is_ok() {
             self.phase.store(LOGGED_IN, Ordering::Release);
+            self.heard();
         }
     }
+}
 
-    pub(crate) fn begin_request(&self) {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+/// One piece of work that a socket has under way. Too many of them, and it is not read further.
+pub(crate) struct Slot(Arc<Connection>);
+
+impl Slot {
+    pub(crate) fn take(connection: &Arc<Connection>) -> Slot {
+        connection.in_flight.fetch_add(1, Ordering::Relaxed);
+        Slot(connection.clone())
     }
 
-    pub(crate) fn end_request(&self) {
-        let before = self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if before == limits::REQUESTS_IN_FLIGHT_MAX {
-            self.outbox.wake();
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.0
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let before = self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if before >= limits::REQUESTS_IN_FLIGHT_MAX {
+            self.0.outbox.wake();
         }
     }
 }
@@ -189,18 +207,24 @@ impl Connections {
         connection
     }
 
-    /// Makes a socket a logged-in one. Returns the older socket of the same user, role and client id.
-    pub(crate) fn log_in(&self, connection: &Arc<Connection>, login: Login) -> Option<Arc<Connection>> {
+    /// Makes a socket a logged-in one, unless it is gone already. The older socket of the same user, role and
+    /// client id is closed.
+    pub(crate) fn log_in(&self, connection: &Arc<Connection>, login: Login) -> bool {
         let key = (login.identity().uid, login.role, login.client_id.clone());
         let mut index = self.write();
         index.pending.remove(&connection.number);
+        if connection.outbox.is_closing() {
+            return false;
+        }
         connection.finish_login(login);
         index.live.insert(connection.number, connection.clone());
-        if key.2.is_empty() {
-            return None;
+        if !key.2.is_empty()
+            && let Some(older) = index.by_client.insert(key, connection.number)
+            && let Some(older) = index.live.remove(&older)
+        {
+            older.close(Close::REPLACED);
         }
-        let older = index.by_client.insert(key, connection.number)?;
-        index.live.remove(&older)
+        true
     }
 
     /// Forgets a socket.
@@ -233,9 +257,10 @@ impl Connections {
     pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
         for connection in self.select(|login| login.identity().uid == identity.uid) {
             if let Some(login) = connection.login() {
+                let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 *login.account.write().unwrap_or_else(|poisoned| poisoned.into_inner()) =
                     Arc::new(identity.clone());
-                login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0 = 0;
+                cached.0 = 0;
             }
         }
     }

@@ -22,6 +22,12 @@ struct Entry {
     driver: Option<Arc<Connection>>,
 }
 
+/// The socket that was to speak for a device is gone already.
+pub(crate) struct Gone {
+    /// Whether another socket speaks for the device.
+    pub(crate) spoken_for: bool,
+}
+
 /// Whether somebody may use a device: root, its owner, and members of its groups.
 pub(crate) fn may_use(device: &Device, who: &ProcessIdentity) -> bool {
     who.uid.is_root() || device.owner_uid == who.uid || device.gids.iter().any(|gid| who.gids.contains(gid))
@@ -49,13 +55,6 @@ impl Devices {
         self.read().get(id).map(|entry| entry.device.clone())
     }
 
-    /// Adds a device or replaces what is known of it.
-    pub(crate) fn put(&self, device: Device) {
-        let mut map = self.write();
-        let driver = map.get_mut(&device.device_id).and_then(|entry| entry.driver.take());
-        map.insert(device.device_id.clone(), Entry { device: Arc::new(device), driver });
-    }
-
     /// Changes what is known of a device.
     pub(crate) fn change(&self, id: &DeviceId, change: impl FnOnce(&mut Device)) -> Option<Arc<Device>> {
         let mut map = self.write();
@@ -64,15 +63,30 @@ impl Devices {
         Some(entry.device.clone())
     }
 
-    /// Makes a socket the one that speaks for a device, and returns the one that did before.
-    /// A socket that is already being closed does not become it.
-    pub(crate) fn attach(&self, id: &DeviceId, driver: &Arc<Connection>) -> Option<Arc<Connection>> {
+    /// Makes a socket the one that speaks for a device that has just been registered, and returns the one that
+    /// did before. `Err` when the socket is gone already. What others may have changed of a known device since it
+    /// was read, such as its groups, is left alone.
+    pub(crate) fn attach(
+        &self,
+        registered: &Device,
+        driver: &Arc<Connection>,
+    ) -> Result<Option<Arc<Connection>>, Gone> {
         let mut map = self.write();
-        let entry = map.get_mut(id)?;
-        if driver.outbox.closing().is_some() {
-            return None;
+        if driver.outbox.is_closing() {
+            let spoken_for = map.get(&registered.device_id).is_some_and(|entry| entry.driver.is_some());
+            return Err(Gone { spoken_for });
         }
-        entry.driver.replace(driver.clone()).filter(|old| old.number != driver.number)
+        let fresh = || Entry { device: Arc::new(registered.clone()), driver: None };
+        let entry = map.entry(registered.device_id.clone()).or_insert_with(fresh);
+        let device = Arc::make_mut(&mut entry.device);
+        device.implements = registered.implements.clone();
+        device.platform = registered.platform.clone();
+        device.version = registered.version.clone();
+        device.online = true;
+        device.last_seen_at = registered.last_seen_at;
+        device.connected_at = registered.connected_at;
+        device.disconnected_at = None;
+        Ok(entry.driver.replace(driver.clone()).filter(|old| old.number != driver.number))
     }
 
     /// The socket is gone. Marks the device offline and returns it, but only if no newer socket speaks for it.

@@ -13,7 +13,7 @@ use protocol::spec::{Route, Spec};
 use crate::Kernel;
 use crate::calls::Cx;
 use crate::caller::{Caller, Origin, Ticket};
-use crate::routes::{self, Departure, Leg};
+use crate::routes::{self, Departure, Leg, Letter};
 use crate::sessions::{self, ShellLeg};
 use crate::tasks;
 
@@ -73,20 +73,19 @@ fn device(
         Ok(driver) => driver,
         Err(error) => return ticket.fail(error),
     };
-    let (args, leg) = match (spec.name, &caller.origin) {
+    let letter = |drop: &[&str], set: &[(&str, &str)]| Letter::new(kernel, spec.name, members, drop, set);
+    let (letter, leg) = match (spec.name, &caller.origin) {
         ("shell.exec", _) => {
-            let leg = Leg::Shell(ShellLeg { uid: caller.uid(), session_id: None });
-            (members.rewrite(&["target", "sessionId"], &[]), leg)
+            let leg = Leg::Shell(ShellLeg { uid: caller.uid(), session_id: None, is_stale: false });
+            (letter(&["target", "sessionId"], &[]), leg)
         }
         ("fs.pull" | "fs.push", Origin::Connection(connection)) => {
             match kernel.transfers.reserve(connection, &driver, spec.name == "fs.pull") {
                 Err(error) => return ticket.fail(error),
-                Ok(id) => {
-                    (members.rewrite(&["target"], &[("transferId", &id.to_string())]), Leg::Transfer(id))
-                }
+                Ok(id) => (letter(&["target"], &[("transferId", &id.to_string())]), Leg::Transfer(id)),
             }
         }
-        _ => (members.rewrite(&["target"], &[]), Leg::Plain),
+        _ => (letter(&["target"], &[]), Leg::Plain),
     };
-    routes::open(kernel, &driver, Departure { ticket, origin: caller.origin, device_id, args, leg });
+    routes::open(kernel, &driver, Departure { ticket, origin: caller.origin, device_id, letter, leg });
 }

@@ -68,6 +68,9 @@ impl Kernel {
         store.grant_defaults(&grants::defaults()).await?;
         store.devices_offline(now_ms).await?;
         store.sessions_prune(now_ms).await?;
+        for row in store.routes().await?.into_iter().filter(|row| row.expires_at <= now_ms) {
+            store.route_close(&row.route_id).await?;
+        }
         let settings = settings::Settings::new();
         let timeout = store.config_value(settings::ROUTE_TIMEOUT).await?;
         settings.apply(settings::ROUTE_TIMEOUT, timeout.as_deref());
@@ -103,6 +106,8 @@ impl Kernel {
 
     /// A socket is gone.
     pub fn closed(self: &Arc<Self>, connection: &Arc<Connection>) {
+        // First of all nothing may arrive there any more: a login that is just finishing must notice.
+        connection.outbox.gone();
         self.connections.remove(connection);
         transfers::closed(self, connection);
         let Some(device_id) = connection.login().and_then(Login::device_id) else { return };
@@ -139,19 +144,27 @@ impl Kernel {
             for driver in self.devices.drivers() {
                 routes::expire(&self, &driver, now);
             }
-            if ticks % per(Duration::from_secs(1)) == 0 {
+            if ticks.is_multiple_of(per(Duration::from_secs(1))) {
                 transfers::expire(&self, now);
                 self.connections.overdue().iter().for_each(|pending| pending.close(Close::IDLE));
             }
-            if ticks % per(limits::DRIVER_PING) == 0 {
+            if ticks.is_multiple_of(per(limits::DRIVER_PING)) {
                 self.ping_drivers();
             }
-            if ticks % per(Duration::from_secs(3_600)) == 0
-                && let Err(error) = self.store.sessions_prune(self.clock.now_ms()).await
-            {
-                tracing::warn!(%error, "old shell sessions could not be removed");
+            if ticks.is_multiple_of(per(Duration::from_secs(3_600))) {
+                self.prune();
             }
         }
+    }
+
+    /// Forgets old shell sessions, beside the rest: a slow disk must not hold up deadlines.
+    fn prune(self: &Arc<Self>) {
+        let kernel = self.clone();
+        tasks::run(async move {
+            if let Err(error) = kernel.store.sessions_prune(kernel.clock.now_ms()).await {
+                tracing::warn!(%error, "old shell sessions could not be removed");
+            }
+        });
     }
 
     fn ping_drivers(&self) {
@@ -224,7 +237,8 @@ pub(crate) fn store_error(error: store::Error) -> Error {
         store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
         store::Error::Failed(why) => {
             tracing::error!(why, "the store failed");
-            Error::store_failed(&why)
+            let full = why.contains("full");
+            Error::store_failed(if full { "the disk is full" } else { "see the gateway's log" })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Failed logins by user and address, and how long the next attempt must wait.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 
 use base::limits;
@@ -9,58 +9,117 @@ use base::limits;
 /// The books.
 #[derive(Default)]
 pub(crate) struct Logins {
-    records: Mutex<HashMap<(String, IpAddr), Record>>,
+    records: Mutex<HashMap<Key, Record>>,
 }
 
+/// A user's name, cut to what a name can be, and an address, cut to what one customer gets.
+type Key = (String, IpAddr);
+
+#[derive(Default)]
 struct Record {
+    /// Failures that count.
     failures: u32,
+    /// Attempts that are being checked right now.
+    trying: u32,
     window_start_ms: i64,
     blocked_until_ms: i64,
 }
 
+/// One attempt with a password, under way. Dropped without success it counts as failed.
+pub(crate) struct Attempt<'a> {
+    logins: &'a Logins,
+    key: Key,
+    now_ms: i64,
+    succeeded: bool,
+}
+
 impl Logins {
-    /// Seconds to wait before the next attempt, if any.
-    pub(crate) fn wait_seconds(&self, username: &str, peer: IpAddr, now_ms: i64) -> Option<i64> {
-        let records = self.lock();
-        let record = records.get(&(username.to_string(), peer))?;
-        let left_ms = record.blocked_until_ms - now_ms;
-        (left_ms > 0).then(|| (left_ms + 999) / 1_000)
-    }
-
-    /// Notes a failed attempt.
-    pub(crate) fn failed(&self, username: &str, peer: IpAddr, now_ms: i64) {
+    /// Begins an attempt, or says how many seconds to wait.
+    pub(crate) fn begin(&self, username: &str, peer: IpAddr, now_ms: i64) -> Result<Attempt<'_>, i64> {
+        let key = key(username, peer);
         let mut records = self.lock();
-        if records.len() >= limits::LOGIN_RECORDS_MAX {
-            records.retain(|_, record| !record.is_stale(now_ms));
+        if !records.contains_key(&key) && records.len() >= limits::LOGIN_RECORDS_MAX {
+            make_room(&mut records, now_ms);
         }
-        if records.len() >= limits::LOGIN_RECORDS_MAX {
-            // An attacker with that many names or addresses is not slowed by one more record.
-            return;
+        let record = records.entry(key.clone()).or_default();
+        let left_ms = record.blocked_until_ms - now_ms;
+        if left_ms > 0 {
+            return Err((left_ms + 999) / 1_000);
         }
-        let fresh = Record { failures: 0, window_start_ms: now_ms, blocked_until_ms: 0 };
-        let record = records.entry((username.to_string(), peer)).or_insert(fresh);
-        if record.is_stale(now_ms) {
-            record.failures = 0;
-            record.window_start_ms = now_ms;
+        // After too many failures one at a time; before, not many more at once than may fail.
+        let at_once = match limits::LOGIN_FAILURES_MAX.saturating_sub(record.failures) {
+            0 => 1,
+            left => left + limits::LOGIN_TRIES_AT_ONCE,
+        };
+        if record.trying >= at_once {
+            return Err(1);
         }
-        record.failures += 1;
-        if let Some(over) = record.failures.checked_sub(limits::LOGIN_FAILURES_MAX) {
-            let wait_ms = limits::LOGIN_WAIT_MS.checked_shl(over.min(16)).unwrap_or(i64::MAX);
-            record.blocked_until_ms = now_ms + wait_ms.min(limits::LOGIN_WAIT_MS_MAX);
-        }
+        record.trying += 1;
+        Ok(Attempt { logins: self, key, now_ms, succeeded: false })
     }
 
-    /// A login worked: the slate is clean.
-    pub(crate) fn succeeded(&self, username: &str, peer: IpAddr) {
-        self.lock().remove(&(username.to_string(), peer));
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, IpAddr), Record>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Record>> {
         self.records.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
+impl Attempt<'_> {
+    /// The login worked: the slate is clean.
+    pub(crate) fn succeeded(mut self) {
+        self.succeeded = true;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let mut records = self.logins.lock();
+        let Some(record) = records.get_mut(&self.key) else { return };
+        record.trying = record.trying.saturating_sub(1);
+        if self.succeeded {
+            record.failures = 0;
+            record.blocked_until_ms = 0;
+        } else {
+            record.fail(self.now_ms);
+        }
+    }
+}
+
+fn key(username: &str, peer: IpAddr) -> Key {
+    // No user has a longer name; all such attempts share one record.
+    let username = if username.len() <= limits::USERNAME_BYTES_MAX { username } else { "" };
+    let network = match peer {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
+        v4 => v4,
+    };
+    (username.to_string(), network)
+}
+
+/// Forgets what no longer counts; if everything does, the oldest that blocks nobody.
+fn make_room(records: &mut HashMap<Key, Record>, now_ms: i64) {
+    records.retain(|_, record| record.trying > 0 || !record.is_stale(now_ms));
+    if records.len() < limits::LOGIN_RECORDS_MAX {
+        return;
+    }
+    let harmless = records.iter().filter(|(_, record)| record.trying == 0 && record.blocked_until_ms <= now_ms);
+    let oldest = harmless.min_by_key(|(_, record)| record.window_start_ms).map(|(key, _)| key.clone());
+    if let Some(oldest) = oldest {
+        records.remove(&oldest);
+    }
+}
+
 impl Record {
+    fn fail(&mut self, now_ms: i64) {
+        if self.failures == 0 || self.is_stale(now_ms) {
+            self.failures = 0;
+            self.window_start_ms = now_ms;
+        }
+        self.failures += 1;
+        if let Some(over) = self.failures.checked_sub(limits::LOGIN_FAILURES_MAX) {
+            let wait_ms = limits::LOGIN_WAIT_MS.checked_shl(over.min(16)).unwrap_or(i64::MAX);
+            self.blocked_until_ms = now_ms + wait_ms.min(limits::LOGIN_WAIT_MS_MAX);
+        }
+    }
+
     /// Failures long past no longer count. While blocked, and for as long again, they do.
     fn is_stale(&self, now_ms: i64) -> bool {
         let block_ms = (self.blocked_until_ms - self.window_start_ms).max(limits::LOGIN_WINDOW_MS);
@@ -74,29 +133,46 @@ mod tests {
 
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
+    fn fail(logins: &Logins, name: &str, now_ms: i64) {
+        drop(logins.begin(name, PEER, now_ms).ok());
+    }
+
+    fn wait(logins: &Logins, name: &str, now_ms: i64) -> Option<i64> {
+        match logins.begin(name, PEER, now_ms) {
+            Ok(attempt) => {
+                // Looking is not trying.
+                logins.lock().get_mut(&attempt.key).unwrap().trying -= 1;
+                std::mem::forget(attempt);
+                None
+            }
+            Err(seconds) => Some(seconds),
+        }
+    }
+
     #[test]
     fn ten_failures_in_a_minute_block_and_the_wait_doubles() {
         let logins = Logins::default();
         let mut now = 1_000_000;
         for _ in 0..limits::LOGIN_FAILURES_MAX {
-            assert_eq!(logins.wait_seconds("ann", PEER, now), None);
-            logins.failed("ann", PEER, now);
+            assert_eq!(wait(&logins, "ann", now), None);
+            fail(&logins, "ann", now);
             now += 100;
         }
-        let first = logins.wait_seconds("ann", PEER, now).unwrap();
-        assert_eq!(logins.wait_seconds("bob", PEER, now), None);
+        let first = wait(&logins, "ann", now).unwrap();
+        assert_eq!(wait(&logins, "bob", now), None);
         now += first * 1_000;
-        assert_eq!(logins.wait_seconds("ann", PEER, now), None);
-        logins.failed("ann", PEER, now);
-        let second = logins.wait_seconds("ann", PEER, now).unwrap();
+        assert_eq!(wait(&logins, "ann", now), None);
+        fail(&logins, "ann", now);
+        let second = wait(&logins, "ann", now).unwrap();
         assert!(second >= 2 * first - 1, "{first} {second}");
         for _ in 0..20 {
-            now += logins.wait_seconds("ann", PEER, now).unwrap_or(0) * 1_000;
-            logins.failed("ann", PEER, now);
+            now += wait(&logins, "ann", now).unwrap_or(0) * 1_000;
+            fail(&logins, "ann", now);
         }
-        assert_eq!(logins.wait_seconds("ann", PEER, now), Some(limits::LOGIN_WAIT_MS_MAX / 1_000));
-        logins.succeeded("ann", PEER);
-        assert_eq!(logins.wait_seconds("ann", PEER, now), None);
+        assert_eq!(wait(&logins, "ann", now), Some(limits::LOGIN_WAIT_MS_MAX / 1_000));
+        now += limits::LOGIN_WAIT_MS_MAX;
+        logins.begin("ann", PEER, now).ok().unwrap().succeeded();
+        assert_eq!(wait(&logins, "ann", now), None);
     }
 
     #[test]
@@ -104,8 +180,44 @@ mod tests {
         let logins = Logins::default();
         for attempt in 0..100 {
             let now = attempt * 130_000;
-            logins.failed("ann", PEER, now);
-            assert_eq!(logins.wait_seconds("ann", PEER, now), None);
+            fail(&logins, "ann", now);
+            assert_eq!(wait(&logins, "ann", now), None);
         }
+    }
+
+    #[test]
+    fn attempts_at_the_same_time_are_bounded() {
+        let logins = Logins::default();
+        let running: Vec<_> = (0..100).filter_map(|_| logins.begin("ann", PEER, 5).ok()).collect();
+        assert_eq!(running.len() as u32, limits::LOGIN_FAILURES_MAX + limits::LOGIN_TRIES_AT_ONCE);
+    }
+
+    #[test]
+    fn junk_names_neither_fill_the_memory_nor_lift_a_block() {
+        let logins = Logins::default();
+        for _ in 0..limits::LOGIN_FAILURES_MAX {
+            fail(&logins, "root", 1_000);
+        }
+        for n in 0..limits::LOGIN_RECORDS_MAX + 100 {
+            fail(&logins, &format!("junk-{n}"), 1_001);
+        }
+        fail(&logins, &"x".repeat(10_000_000), 1_002);
+        assert!(logins.lock().len() <= limits::LOGIN_RECORDS_MAX);
+        assert!(wait(&logins, "root", 1_003).is_some());
+        for _ in 0..limits::LOGIN_FAILURES_MAX {
+            fail(&logins, "ann", 1_004);
+        }
+        assert!(wait(&logins, "ann", 1_005).is_some(), "also with a full book failures count");
+        assert!(logins.lock().keys().all(|(name, _)| name.len() <= limits::USERNAME_BYTES_MAX));
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_address() {
+        let logins = Logins::default();
+        for n in 0..20u128 {
+            let peer = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
+            drop(logins.begin("ann", peer, 7).ok());
+        }
+        assert_eq!(logins.lock().len(), 1);
     }
 }

@@ -7,9 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base::quick_hash::QuickHash;
+use protocol::error::ERRORS;
 
 /// Upper bounds of the latency histogram, in microseconds.
 const BOUNDS_US: [u64; 10] = [50, 100, 250, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000, 60_000_000];
+
+/// Counts every code that is not in the error table.
+const OTHER_CODE: i32 = -1;
 
 /// The name under which calls are counted that do not exist.
 pub const UNKNOWN_CALL: &str = "unknown";
@@ -60,6 +64,8 @@ impl Metrics {
                 stats.ok.fetch_add(1, Ordering::Relaxed);
             }
             Some(code) => {
+                // Devices choose codes freely; only those of the table get a line of their own.
+                let code = if ERRORS.iter().any(|row| row.code == code) { code } else { OTHER_CODE };
                 let mut failed = self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 *failed.entry((call, code)).or_default() += 1;
             }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 
 use base::limits;
@@ -54,6 +54,10 @@ impl Close {
     pub const SILENT: Close = Close { code: 1001, reason: "No sign of life" };
     /// The account or token is no longer good.
     pub const REVOKED: Close = Close { code: 1008, reason: "Login revoked" };
+    /// The message was longer than the gateway takes, and came in pieces.
+    pub const TOO_LARGE: Close = Close { code: 1009, reason: "Message too large" };
+    /// The socket is gone already; nobody reads this.
+    pub const GONE: Close = Close { code: 1006, reason: "Gone" };
     /// The gateway stops.
     pub const STOPPING: Close = Close { code: 1001, reason: "Gateway shutting down" };
 }
@@ -64,6 +68,8 @@ pub struct Outbox {
     queue: Mutex<Queue>,
     /// Bytes that wait, readable without the lock.
     bytes: AtomicUsize,
+    /// Whether the socket is to be closed, readable without the lock.
+    is_closing: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -71,6 +77,8 @@ pub struct Outbox {
 struct Queue {
     frames: VecDeque<Outgoing>,
     closing: Option<Close>,
+    /// Nothing more is taken in: the client does not read, or is gone.
+    sealed: bool,
 }
 
 impl Outbox {
@@ -78,14 +86,12 @@ impl Outbox {
     pub fn send(&self, message: Outgoing) {
         {
             let mut queue = self.lock();
-            if queue.closing.is_some() {
+            if queue.sealed {
                 return;
             }
             let bytes = self.bytes.load(Ordering::Relaxed) + message.size();
             if queue.frames.len() >= limits::OUTBOX_FRAMES_MAX || bytes > limits::OUTBOX_BYTES_MAX {
-                queue.frames.clear();
-                self.bytes.store(0, Ordering::Relaxed);
-                queue.closing = Some(Close::SLOW);
+                self.seal(&mut queue, Close::SLOW);
             } else {
                 self.bytes.store(bytes, Ordering::Relaxed);
                 queue.frames.push_back(message);
@@ -97,7 +103,32 @@ impl Outbox {
     /// Asks the socket's task to send what waits, then to close.
     pub fn close(&self, close: Close) {
         self.lock().closing.get_or_insert(close);
+        self.is_closing.store(true, Ordering::Release);
         self.waker.wake();
+    }
+
+    /// The socket is gone: what waits is dropped, and what comes is too.
+    pub(crate) fn gone(&self) {
+        let mut queue = self.lock();
+        self.seal(&mut queue, Close::GONE);
+    }
+
+    fn seal(&self, queue: &mut Queue, close: Close) {
+        queue.frames = VecDeque::new();
+        queue.sealed = true;
+        queue.closing.get_or_insert(close);
+        self.bytes.store(0, Ordering::Relaxed);
+        self.is_closing.store(true, Ordering::Release);
+    }
+
+    /// Whether nothing sent here arrives any more.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.lock().sealed
+    }
+
+    /// Whether the socket is to be closed; then what arrives on it no longer counts.
+    pub fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Acquire)
     }
 
     /// The next message, for the socket's task.
@@ -127,6 +158,12 @@ impl Outbox {
     /// Whether so much waits that no further requests should be read.
     pub fn is_high(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) > limits::OUTBOX_BYTES_HIGH
+    }
+
+    /// Whether so much waits that nobody should add to it unasked.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let (frames, bytes) = self.waiting();
+        frames > limits::OUTBOX_FRAMES_MAX / 2 || bytes > limits::OUTBOX_BYTES_MAX / 2
     }
 
     /// Frames and bytes that wait.
@@ -179,9 +216,12 @@ mod tests {
         let waiting = Arc::new(AtomicUsize::new(3));
         outbox.send(Outgoing::Binary(Bytes::from_static(b"abc"), waiting.clone()));
         outbox.close(Close::REPLACED);
-        outbox.send(Outgoing::Text("too late".into()));
+        outbox.send(Outgoing::Text("still in time".into()));
         assert!(matches!(outbox.take(), Some(Outgoing::Binary(..))));
-        assert_eq!((waiting.load(Ordering::Relaxed), outbox.waiting()), (0, (0, 0)));
-        assert!(outbox.take().is_none());
+        assert_eq!(waiting.load(Ordering::Relaxed), 0);
+        outbox.gone();
+        outbox.send(Outgoing::Text("too late".into()));
+        assert_eq!(outbox.waiting(), (0, 0));
+        assert!(outbox.take().is_none() && outbox.is_closing());
     }
 }

@@ -1,6 +1,8 @@
 //! Password and token hashes. New passwords get argon2id; hashes in the older pbkdf2 format still verify.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
@@ -20,39 +22,68 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSn
 #[derive(Clone)]
 pub(crate) struct Passwords {
     running: Arc<Semaphore>,
-    waiting: Arc<Semaphore>,
+    waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
+}
+
+/// A place in the queue, given back when dropped.
+struct Place {
+    waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
+    peer: Option<IpAddr>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(count) = waiting.get_mut(&self.peer) {
+            *count -= 1;
+            if *count == 0 {
+                waiting.remove(&self.peer);
+            }
+        }
+    }
 }
 
 impl Passwords {
     pub(crate) fn new() -> Passwords {
         Passwords {
             running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)),
-            waiting: Arc::new(Semaphore::new(limits::PASSWORD_QUEUE_MAX)),
+            waiting: Arc::default(),
         }
     }
 
     /// The hash to keep for a new password.
     pub(crate) async fn hash(&self, password: &str) -> Result<String, Error> {
         let password = password.to_string();
-        self.off_thread(move || {
+        self.off_thread(None, move || {
             let hash: PasswordHash = Argon2::default().hash_password(password.as_bytes()).map_err(failed)?;
             Ok(hash.to_string())
         })
         .await
     }
 
-    /// Whether a password fits a hash. Takes as long when there is none.
-    pub(crate) async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool, Error> {
+    /// Whether a password fits a hash. Takes as long when there is none. No address may fill the queue alone.
+    pub(crate) async fn verify(&self, password: &str, hash: Option<&str>, peer: IpAddr) -> Result<bool, Error> {
         let (password, hash) = (password.to_string(), hash.unwrap_or(NOBODY).to_string());
-        self.off_thread(move || Ok(verify(&password, &hash))).await
+        self.off_thread(Some(peer), move || Ok(verify(&password, &hash))).await
+    }
+
+    fn queue(&self, peer: Option<IpAddr>) -> Option<Place> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let total: usize = waiting.values().sum();
+        let own = waiting.get(&peer).copied().unwrap_or(0);
+        if total >= limits::PASSWORD_QUEUE_MAX || own >= limits::PASSWORD_QUEUE_PER_ADDRESS_MAX {
+            return None;
+        }
+        *waiting.entry(peer).or_default() += 1;
+        Some(Place { waiting: self.waiting.clone(), peer })
     }
 
     async fn off_thread<T: Send + 'static>(
         &self,
+        peer: Option<IpAddr>,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let busy = |_| Error::too_busy("too many logins at once");
-        let _waiting = self.waiting.try_acquire().map_err(busy)?;
+        let _place = self.queue(peer).ok_or_else(|| Error::too_busy("too many logins at once"))?;
         let _running = self.running.acquire().await.map_err(failed)?;
         tokio::task::spawn_blocking(work).await.map_err(failed)?
     }
@@ -116,9 +147,10 @@ mod tests {
         let passwords = Passwords::new();
         let hash = passwords.hash("correct horse").await.unwrap();
         assert!(hash.starts_with("$argon2id$"));
-        assert!(passwords.verify("correct horse", Some(&hash)).await.unwrap());
-        assert!(!passwords.verify("wrong horse", Some(&hash)).await.unwrap());
-        assert!(!passwords.verify("anything", None).await.unwrap());
+        let peer = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+        assert!(passwords.verify("correct horse", Some(&hash), peer).await.unwrap());
+        assert!(!passwords.verify("wrong horse", Some(&hash), peer).await.unwrap());
+        assert!(!passwords.verify("anything", None, peer).await.unwrap());
     }
 
     #[test]

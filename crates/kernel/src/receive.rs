@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use base::limits;
 use bytes::Bytes;
 use protocol::error::Error;
 use protocol::frame::{self, Frame, Request, UNKNOWN_ID};
@@ -37,9 +36,9 @@ impl Kernel {
     }
 
     /// A message that was too large to be read.
-    pub fn receive_too_large(self: &Arc<Self>, connection: &Arc<Connection>) {
+    pub fn receive_too_large(self: &Arc<Self>, connection: &Arc<Connection>, limit_bytes: usize) {
         self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
-        connection.send(frame::failure(UNKNOWN_ID, &Error::too_large(limits::FRAME_BYTES_MAX)));
+        connection.send(frame::failure(UNKNOWN_ID, &Error::too_large(limit_bytes)));
     }
 
     /// The gate, in the documented order: already connected, setup, not connected, then access.
@@ -75,7 +74,7 @@ impl Kernel {
         if signal.signal == "exec.status"
             && let Ok(event) = serde_json::from_str::<ExecStatus>(signal.payload)
         {
-            sessions::told(self, device_id, event);
+            sessions::told(self, connection, device_id, event);
         }
     }
 }

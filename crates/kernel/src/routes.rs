@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use base::limits;
 use base::quick_hash::QuickHash;
 use bytes::Bytes;
+use protocol::args::Members;
 use protocol::error::Error;
 use protocol::frame::{self, Response};
 use protocol::ids::{DeviceId, Pid};
@@ -51,8 +52,37 @@ pub(crate) struct Departure {
     pub(crate) ticket: Ticket,
     pub(crate) origin: Origin,
     pub(crate) device_id: DeviceId,
-    pub(crate) args: String,
+    pub(crate) letter: Letter,
     pub(crate) leg: Leg,
+}
+
+/// A request for a device, written out under an id of the gateway's own.
+pub(crate) struct Letter {
+    number: u64,
+    text: String,
+}
+
+impl Letter {
+    /// The caller's arguments without some members and with others set, otherwise as they came.
+    pub(crate) fn new(
+        kernel: &Kernel,
+        call: &str,
+        args: &Members<'_>,
+        drop: &[&str],
+        set: &[(&str, &str)],
+    ) -> Letter {
+        let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
+        let mut text = frame::request_head(&hex(number), call, args.size() + 48);
+        args.rewrite_into(&mut text, drop, set);
+        text.push('}');
+        Letter { number, text }
+    }
+}
+
+/// The id a device sees: sixteen digits without the detour over the formatter.
+fn hex(number: u64) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    (0..16).rev().map(|place| DIGITS[(number >> (4 * place)) as usize & 15] as char).collect()
 }
 
 /// Sends a call to a device. The row of a process's call is written first.
@@ -85,16 +115,14 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure:
 }
 
 fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<String>) {
-    let Departure { ticket, device_id, args, leg, .. } = departure;
-    let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
-    let text = frame::request(&format!("{number:x}"), ticket.call, &args);
+    let Departure { ticket, device_id, letter: Letter { number, text }, leg, .. } = departure;
     let deadline = Instant::now() + kernel.settings.route_timeout();
     let route = Route { ticket, device_id, deadline, leg, row };
     let refused = {
         let mut table = lock(driver);
         if table.closed {
             Some((Error::device_disconnected(&route.device_id.0), route))
-        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX {
+        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX || driver.outbox.is_crowded() {
             Some((Error::too_busy("the device has too many calls open"), route))
         } else {
             table.open.insert(number, route);
@@ -170,7 +198,7 @@ pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<
     crate::tasks::run(async move {
         match kernel.store.route_close(&row).await {
             Ok(true) => settle(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
-            Ok(false) => tracing::debug!(row, "a route was closed twice"),
+            Ok(false) => ticket.fail(Error::internal("the call was answered elsewhere")),
             Err(error) => ticket.fail(crate::store_error(error)),
         }
     });
@@ -197,17 +225,31 @@ pub(crate) fn fail_all(kernel: &Arc<Kernel>, driver: &Connection) {
 }
 
 /// The same driver program came back on a new socket: it may still answer what it was asked on the old one.
-pub(crate) fn move_all(old: &Connection, new: &Connection) {
+pub(crate) fn move_all(kernel: &Arc<Kernel>, old: &Connection, new: &Connection) {
     let routes = {
         let mut table = lock(old);
         table.closed = true;
         std::mem::take(&mut table.open)
     };
-    lock(new).open.extend(routes);
+    let gone = {
+        let mut table = lock(new);
+        table.open.extend(routes);
+        table.closed
+    };
+    if gone {
+        fail_all(kernel, new);
+    }
 }
 
-/// Ends the routes of a driver that took too long.
+/// Ends the routes of a driver that took too long, and drops those whose callers are gone.
 pub(crate) fn expire(kernel: &Arc<Kernel>, driver: &Connection, now: Instant) {
+    let unwanted = |route: &Route| route.row.is_none() && route.ticket.is_abandoned();
+    let dropped: Vec<_> = lock(driver).open.extract_if(|_, route| unwanted(route)).collect();
+    for (_, route) in dropped {
+        if let Leg::Transfer(id) = route.leg {
+            transfers::forget(kernel, id);
+        }
+    }
     let late: Vec<Route> =
         lock(driver).open.extract_if(|_, route| route.deadline <= now).map(|(_, route)| route).collect();
     for route in late {

@@ -1,18 +1,20 @@
 //! Shell sessions: the gateway's ids for them, and which device runs which of whom.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::limits;
 use protocol::args::{Members, push_string};
 use protocol::error::Error;
 use protocol::ids::{DeviceId, SessionId, Uid};
-use protocol::shell::{ExecResult, Status};
+use protocol::shell::Status;
 use protocol::signal::ExecStatus;
 use store::sessions::ShellSession;
 
 use crate::Kernel;
 use crate::caller::{Caller, Relayed, Ticket};
-use crate::routes::{self, Departure, Leg, Route};
+use crate::connections::{Connection, Slot};
+use crate::routes::{self, Departure, Leg, Letter, Route};
 
 /// What the kernel must know to treat the answer to a `shell.exec`.
 pub(crate) struct ShellLeg {
@@ -20,6 +22,8 @@ pub(crate) struct ShellLeg {
     pub(crate) uid: Uid,
     /// The session it goes on with.
     pub(crate) session_id: Option<SessionId>,
+    /// Whether the session's row is old enough to be written again for the sake of its expiry.
+    pub(crate) is_stale: bool,
 }
 
 impl ShellLeg {
@@ -42,16 +46,15 @@ pub(crate) async fn resume(
 ) {
     match find(&kernel, &caller, &session_id, &args).await {
         Err(error) => ticket.fail(error),
-        Ok(Found::Ended(result)) => {
-            let text = ticket.head() + &protocol::frame::to_json(&result);
-            ticket.answer(Ok(text));
-        }
-        Ok(Found::Device(device_id, args)) => {
+        Ok((session, letter)) => {
+            let device_id = session.device_id;
+            let is_stale = kernel.clock.now_ms() - session.updated_at > RENEW_MS;
             match kernel.devices.driver_for(&device_id, ticket.call, &caller.identity) {
                 Err(error) => ticket.fail(error),
                 Ok(driver) => {
-                    let leg = Leg::Shell(ShellLeg { uid: caller.uid(), session_id: Some(session_id) });
-                    let departure = Departure { ticket, origin: caller.origin, device_id, args, leg };
+                    let leg = ShellLeg { uid: caller.uid(), session_id: Some(session_id), is_stale };
+                    let leg = Leg::Shell(leg);
+                    let departure = Departure { ticket, origin: caller.origin, device_id, letter, leg };
                     routes::open(&kernel, &driver, departure);
                 }
             }
@@ -59,54 +62,30 @@ pub(crate) async fn resume(
     }
 }
 
-enum Found {
-    /// It failed before, and why is known.
-    Ended(ExecResult),
-    /// Ask this device, with these arguments.
-    Device(DeviceId, String),
-}
+/// A session's row is renewed when it has not been for so long.
+const RENEW_MS: i64 = limits::SHELL_SESSION_MS / 24;
+/// Longest id that a device may give a session.
+const DEVICE_SESSION_BYTES_MAX: usize = 512;
 
-async fn find(kernel: &Kernel, caller: &Caller, session_id: &SessionId, args: &str) -> Result<Found, Error> {
+async fn find(
+    kernel: &Kernel,
+    caller: &Caller,
+    session_id: &SessionId,
+    args: &str,
+) -> Result<(ShellSession, Letter), Error> {
     let unknown = || Error::unknown_session(&session_id.0);
+    let bad = || Error::bad_argument("shell.exec", "args", "could not be decoded");
     let row = kernel.store.session(session_id, kernel.clock.now_ms()).await.map_err(crate::store_error)?;
     let session = row.filter(|session| session.uid == caller.uid()).ok_or_else(unknown)?;
-    let bad = || Error::bad_argument("shell.exec", "args", "could not be decoded");
     let members = Members::parse(args).ok_or_else(bad)?;
-    if members.text("target").is_some_and(|target| target != session.device_id.0) {
+    let target = members.text("target").filter(|target| !target.is_empty());
+    if target.is_some_and(|target| target != session.device_id.0) {
         return Err(Error::session_target_mismatch());
     }
-    if session.status == Status::Failed
-        && let Some(error) = session.error.clone()
-    {
-        let device = kernel.devices.visible(&session.device_id, &caller.identity);
-        device.ok_or_else(|| Error::device_access_denied(&session.device_id.0))?;
-        return Ok(Found::Ended(ended(&session, error)));
-    }
     let device_session = quoted(&session.device_session_id);
-    let args = members.rewrite(&["target"], &[("sessionId", &device_session)]);
-    Ok(Found::Device(session.device_id, args))
-}
-
-fn ended(session: &ShellSession, error: String) -> ExecResult {
-    ExecResult {
-        ok: true,
-        status: Status::Failed,
-        output: String::new(),
-        error: Some(error),
-        exit_code: session.exit_code,
-        session_id: Some(session.session_id.0.clone()),
-        truncated: None,
-        stdout: None,
-        stderr: None,
-        tail: None,
-        cwd: None,
-        pid: None,
-        started_at: None,
-        ended_at: None,
-        duration_ms: None,
-        signal: None,
-        timed_out: None,
-    }
+    let letter =
+        Letter::new(kernel, "shell.exec", &members, &["target"], &[("sessionId", &device_session)]);
+    Ok((session, letter))
 }
 
 /// A device answered a `shell.exec`.
@@ -115,7 +94,8 @@ pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: Relayed<'_>) {
     let Some(members) = data.text.and_then(Members::parse) else {
         return routes::finish(kernel, route, Ok(data));
     };
-    let Some(device_session) = members.text("sessionId").filter(|id| !id.is_empty()) else {
+    let usable = |id: &Cow<'_, str>| !id.is_empty() && id.len() <= DEVICE_SESSION_BYTES_MAX;
+    let Some(device_session) = members.text("sessionId").filter(usable) else {
         return routes::finish(kernel, route, Ok(data));
     };
     let status = match members.text("status").as_deref() {
@@ -125,8 +105,11 @@ pub(crate) fn answered(kernel: &Arc<Kernel>, route: Route, data: Relayed<'_>) {
     };
     match (&leg.session_id, status) {
         (Some(session_id), _) => {
-            let exit_code = members.get("exitCode").and_then(|raw| raw.parse().ok());
-            note(kernel, route.device_id().clone(), device_session.into_owned(), status, exit_code, None);
+            if status != Status::Running || leg.is_stale {
+                let exit_code = members.get("exitCode").and_then(|raw| raw.parse().ok());
+                let event = Event { device_session: device_session.into_owned(), status, exit_code };
+                note(kernel, route.device_id().clone(), event, None);
+            }
             let renamed = members.rewrite(&[], &[("sessionId", &quoted(&session_id.0))]);
             routes::finish(kernel, route, Ok(Relayed::rewritten(&renamed)));
         }
@@ -173,37 +156,39 @@ fn begin(
     }
 }
 
-/// A driver tells how a command stands.
-pub(crate) fn told(kernel: &Arc<Kernel>, device_id: &DeviceId, event: ExecStatus) {
-    let (status, error) = match event.event.as_str() {
-        "finished" => (Status::Completed, None),
-        // The device still has the last output, so the next poll must reach it: no error is noted here.
-        "failed" | "timed_out" => (Status::Failed, None),
-        _ => (Status::Running, None),
+/// A driver tells how a command stands. The device still has the last output, so the next poll goes there.
+pub(crate) fn told(kernel: &Arc<Kernel>, driver: &Arc<Connection>, device_id: &DeviceId, told: ExecStatus) {
+    let status = match told.event.as_str() {
+        "finished" => Status::Completed,
+        "failed" | "timed_out" => Status::Failed,
+        _ => return,
     };
-    note(kernel, device_id.clone(), event.session_id, status, event.exit_code, error);
+    let event = Event { device_session: told.session_id, status, exit_code: told.exit_code };
+    note(kernel, device_id.clone(), event, Some(Slot::take(driver)));
 }
 
-fn note(
-    kernel: &Arc<Kernel>,
-    device_id: DeviceId,
-    device_session_id: String,
+/// How a session stands now.
+struct Event {
+    device_session: String,
     status: Status,
     exit_code: Option<i32>,
-    error: Option<String>,
-) {
+}
+
+/// Writes it down. A driver that tells more than can be written holds slots, and is not read further.
+fn note(kernel: &Arc<Kernel>, device_id: DeviceId, event: Event, slot: Option<Slot>) {
     let kernel = kernel.clone();
     crate::tasks::run(async move {
         let now_ms = kernel.clock.now_ms();
         let expires_at = now_ms + limits::SHELL_SESSION_MS;
-        let error = error.as_deref();
+        let Event { device_session, status, exit_code } = event;
         let noted = kernel
             .store
-            .session_update(&device_id, &device_session_id, status, exit_code, error, now_ms, expires_at)
+            .session_update(&device_id, &device_session, status, exit_code, None, now_ms, expires_at)
             .await;
         if let Err(error) = noted {
             tracing::warn!(%device_id, %error, "a shell session could not be updated");
         }
+        drop(slot);
     });
 }
 

@@ -121,6 +121,7 @@ pub(crate) fn pass(kernel: &Kernel, from: &Arc<Connection>, message: Bytes) {
         };
         transfer.last = Instant::now();
         if payload.len() > limits::TRANSFER_CHUNK_BYTES_MAX
+            || to.outbox.is_crowded()
             || waiting.load(Ordering::Relaxed) + message.len() > WAITING_BYTES_MAX
         {
             flooded = true;

@@ -53,26 +53,35 @@ impl<'a> Members<'a> {
 
     /// The object's text again, without some members and with others set to the given raw JSON.
     pub fn rewrite(&self, drop: &[&str], set: &[(&str, &str)]) -> String {
-        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
-        let extra: usize = set.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
-        let mut out = String::with_capacity(size + extra + 2);
+        let mut out = String::with_capacity(self.size() + 2);
+        self.rewrite_into(&mut out, drop, set);
+        out
+    }
+
+    /// About how long the object's text is.
+    pub fn size(&self) -> usize {
+        self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum()
+    }
+
+    /// The same, appended to a text.
+    pub fn rewrite_into(&self, out: &mut String, drop: &[&str], set: &[(&str, &str)]) {
         out.push('{');
+        let start = out.len();
         for (key, value) in &self.members {
             let dropped = drop.contains(&key.as_ref()) || set.iter().any(|(name, _)| name == key);
             if !dropped {
-                push_member(&mut out, key, value);
+                push_member(out, start, key, value);
             }
         }
         for (key, value) in set {
-            push_member(&mut out, key, value);
+            push_member(out, start, key, value);
         }
         out.push('}');
-        out
     }
 }
 
-fn push_member(out: &mut String, key: &str, raw: &str) {
-    if out.len() > 1 {
+fn push_member(out: &mut String, start: usize, key: &str, raw: &str) {
+    if out.len() > start {
         out.push(',');
     }
     push_string(out, key);

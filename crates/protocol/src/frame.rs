@@ -117,14 +117,20 @@ pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
 
 /// A request's text, around raw arguments.
 pub fn request(id: &str, call: &str, raw_args: &str) -> String {
-    let mut out = String::with_capacity(48 + id.len() + call.len() + raw_args.len());
+    let mut out = request_head(id, call, raw_args.len() + 1);
+    out.push_str(raw_args);
+    out.push('}');
+    out
+}
+
+/// The start of a request: append the arguments' JSON, then `}`.
+pub fn request_head(id: &str, call: &str, room: usize) -> String {
+    let mut out = String::with_capacity(48 + id.len() + call.len() + room);
     out.push_str(r#"{"type":"req","id":"#);
     push_string(&mut out, id);
     out.push_str(r#","call":"#);
     push_string(&mut out, call);
     out.push_str(r#","args":"#);
-    out.push_str(raw_args);
-    out.push('}');
     out
 }
 

@@ -5,6 +5,12 @@
 
 use std::borrow::Cow;
 
+/// Strings are crossed in pieces of this size.
+const PIECE_BYTES: usize = 8 * 1024;
+
+/// So many bytes of a string are crossed one by one.
+const SHORT_BYTES: usize = 24;
+
 /// One member of an object: its key, decoded, and its value's text.
 pub(crate) type Member<'a> = (Cow<'a, str>, &'a str);
 
@@ -110,10 +116,26 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
 
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = expect(bytes, at, b'"')?;
+    // Most strings are short: the vectorised search pays only behind a plain start.
+    for byte in &bytes[at..bytes.len().min(at + SHORT_BYTES)] {
+        match byte {
+            b'"' => return Some(at + 1),
+            b'\\' | 0..=0x1f => break,
+            _ => at += 1,
+        }
+    }
     loop {
-        let found = at + memchr::memchr2(b'"', b'\\', &bytes[at..])?;
-        if bytes[at..found].iter().fold(false, |bad, byte| bad | (*byte < 0x20)) {
+        // Piece by piece, so that the second look at it finds it in the nearest cache.
+        let piece = &bytes[at..bytes.len().min(at + PIECE_BYTES)];
+        let end = memchr::memchr2(b'"', b'\\', piece);
+        let plain = &piece[..end.unwrap_or(piece.len())];
+        if plain.is_empty() && end.is_none() || plain.iter().fold(false, |bad, byte| bad | (*byte < 0x20)) {
             return None;
+        }
+        let found = at + plain.len();
+        if end.is_none() {
+            at = found;
+            continue;
         }
         if bytes[found] == b'"' {
             return Some(found + 1);

@@ -112,9 +112,9 @@ async fn home(State(kernel): State<Arc<Kernel>>) -> Html<String> {
 /// token.
 async fn metrics(State(kernel): State<Arc<Kernel>>, request: Request<Body>) -> Response {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"];
-    let proxied = forwarded.iter().any(|name| request.headers().contains_key(*name));
-    let local = peer.is_some_and(|ip| ip.to_canonical().is_loopback()) && !proxied;
+    let local = peer.is_some_and(|ip| ip.to_canonical().is_loopback())
+        && !ws::is_proxied(request.headers())
+        && ws::names_this_machine(request.headers());
     let allowed = local
         || match bearer(request.headers()) {
             Some(token) => kernel.is_root_token(token).await,

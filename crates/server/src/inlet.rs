@@ -32,6 +32,16 @@ impl<S> Inlet<S> {
         Inlet { inner, filter, ready, served: 0, outlet: Outlet::default() }
     }
 
+    /// Changes how large a message may be.
+    pub(crate) fn set_limit(&mut self, limit_bytes: usize) {
+        self.filter.limit = limit_bytes as u64;
+    }
+
+    /// Whether a message came in pieces and grew too large. Nothing is read any more.
+    pub(crate) fn is_flooded(&self) -> bool {
+        self.filter.state.flooded
+    }
+
     /// What goes out.
     pub(crate) fn outlet(&mut self) -> &mut Outlet {
         &mut self.outlet
@@ -58,6 +68,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
         loop {
             if this.serve_ready(buf) || buf.remaining() == 0 {
                 return Poll::Ready(Ok(()));
+            }
+            if this.is_flooded() {
+                return Poll::Pending;
             }
             if this.filter.state.is_plain() {
                 let start = buf.filled().len();
@@ -116,12 +129,26 @@ struct State {
     left: u64,
     /// Whether that payload is swallowed.
     skip: bool,
+    /// Payload bytes so far of a message that comes in pieces.
+    pieces: u64,
+    /// Those have become too many.
+    flooded: bool,
 }
 
 impl State {
     /// Nothing is held back and nothing is being swallowed.
     fn is_plain(&self) -> bool {
         self.head.is_empty() && !self.skip
+    }
+
+    /// Counts the pieces of a message. False when they have become too many.
+    fn count(&mut self, head: &Head, limit: u64) -> bool {
+        match head.piece {
+            Piece::None => return true,
+            Piece::First => self.pieces = head.payload,
+            Piece::More => self.pieces = self.pieces.saturating_add(head.payload),
+        }
+        self.pieces <= limit
     }
 }
 
@@ -137,7 +164,7 @@ impl Filter {
                 continue;
             }
             let Some(head) = Head::parse(&input[at..]) else { return false };
-            if head.is_oversized(self.limit) {
+            if head.is_oversized(self.limit) || !self.state.count(&head, self.limit) {
                 return false;
             }
             self.state.left = head.payload;
@@ -163,6 +190,10 @@ impl Filter {
             input = &input[1..];
             if let Some(head) = Head::parse(&self.state.head) {
                 self.state.left = head.payload;
+                if !self.state.count(&head, self.limit) {
+                    self.state.flooded = true;
+                    return;
+                }
                 if head.is_oversized(self.limit) {
                     self.state.skip = true;
                     put_marker(&self.marker, out);
@@ -187,6 +218,17 @@ struct Head {
     length: usize,
     payload: u64,
     whole_message: bool,
+    piece: Piece,
+}
+
+/// Where a frame stands in a message that comes in pieces.
+enum Piece {
+    /// It is a message of its own, or a control frame.
+    None,
+    /// It begins one.
+    First,
+    /// It goes on with one.
+    More,
 }
 
 impl Head {
@@ -200,8 +242,12 @@ impl Head {
         };
         let length = size + if second & 0x80 != 0 { 4 } else { 0 };
         bytes.get(..length)?;
-        // A final text or binary frame is a message of its own; pieces of a message are left to the library.
-        Some(Head { length, payload, whole_message: matches!(first, 0x81 | 0x82) })
+        let piece = match first {
+            0x01 | 0x02 => Piece::First,
+            0x00 | 0x80 => Piece::More,
+            _ => Piece::None,
+        };
+        Some(Head { length, payload, whole_message: matches!(first, 0x81 | 0x82), piece })
     }
 
     fn is_oversized(&self, limit: u64) -> bool {
@@ -243,17 +289,52 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_message_in_pieces_that_grows_too_large_stops_everything() {
+        for cut in [1, 3, 64, 4_096] {
+            let mut input = frame(0x01, &[b'a'; 200]);
+            input.extend(frame(0x00, &[b'b'; 90]));
+            let passed = input.len();
+            input.extend(frame(0x80, &[b'c'; 11]));
+            input.extend(frame(0x81, b"after"));
+            let (mut sender, receiver) = tokio::io::duplex(cut);
+            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+            let writing = tokio::spawn(async move {
+                use tokio::io::AsyncWriteExt;
+                // The other side stops reading; what can not be written any more does not matter.
+                drop(sender.write_all(&input).await);
+            });
+            let mut out = vec![0; passed];
+            inlet.read_exact(&mut out).await.unwrap();
+            let mut more = [0; 1];
+            let pending = std::future::poll_fn(|cx| {
+                let mut buf = ReadBuf::new(&mut more);
+                loop {
+                    match Pin::new(&mut inlet).poll_read(cx, &mut buf) {
+                        Poll::Pending if inlet.is_flooded() => return Poll::Ready(true),
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(_) => return Poll::Ready(false),
+                    }
+                }
+            });
+            assert!(pending.await, "cut at {cut}");
+            writing.abort();
+        }
+    }
+
+    #[tokio::test]
     async fn oversized_messages_become_the_marker_however_the_bytes_are_cut() {
         let mut input = frame(0x81, b"one");
         input.extend(frame(0x81, &[b'x'; 400]));
         input.extend(frame(0x82, &[b'y'; 300]));
-        input.extend(frame(0x01, &[b'z'; 350]));
+        input.extend(frame(0x01, &[b'z'; 250]));
+        input.extend(frame(0x80, &[b'z'; 40]));
         input.extend(frame(0x82, &[b'w'; 301]));
         input.extend(frame(0x89, b""));
         let mut wanted = frame(0x81, b"one");
         wanted.extend(frame(0x81, b"MARK"));
         wanted.extend(frame(0x82, &[b'y'; 300]));
-        wanted.extend(frame(0x01, &[b'z'; 350]));
+        wanted.extend(frame(0x01, &[b'z'; 250]));
+        wanted.extend(frame(0x80, &[b'z'; 40]));
         wanted.extend(frame(0x81, b"MARK"));
         wanted.extend(frame(0x89, b""));
         for cut in [1, 2, 3, 5, 7, 64, 300, 4_096] {

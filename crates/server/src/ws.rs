@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -36,11 +36,11 @@ const OUTLET_BYTES_HIGH: usize = 2 * 1024 * 1024;
 pub(crate) async fn upgrade(State(kernel): State<Arc<Kernel>>, mut request: Request<Body>) -> Response {
     let headers = request.headers();
     let Some(accept) = accept_key(request.method(), headers) else { return not_found().await };
-    if !is_same_origin(headers) {
-        return (StatusCode::FORBIDDEN, "This origin may not connect").into_response();
-    }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    if !is_same_origin(headers, peer) {
+        return (StatusCode::FORBIDDEN, "This origin may not connect").into_response();
+    }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else { return not_found().await };
     tokio::spawn(run(kernel, upgrade, peer));
     let headers = [
@@ -65,24 +65,43 @@ fn accept_key(method: &Method, headers: &HeaderMap) -> Option<String> {
     Some(base64::engine::general_purpose::STANDARD.encode(digest.digest().bytes()))
 }
 
-fn is_same_origin(headers: &HeaderMap) -> bool {
+fn is_same_origin(headers: &HeaderMap, peer: IpAddr) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     origin.zip(host).is_some_and(|((_, origin), host)| origin.eq_ignore_ascii_case(host))
+        && (!peer.is_loopback() || is_proxied(headers) || names_this_machine(headers))
+}
+
+/// Whether a proxy passed the request on.
+pub(crate) fn is_proxied(headers: &HeaderMap) -> bool {
+    ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
+}
+
+/// Whether the request was made for this machine under its own name: a page elsewhere whose name was made to
+/// point here comes under its own name instead.
+pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
     let Ok(upgraded) = upgrade.await else { return };
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
     let marker = base::random::tagged("oversized_");
-    let inlet =
-        Inlet::new(parts.io.into_inner(), limits::FRAME_BYTES_MAX, marker.clone(), &parts.read_buf);
+    let limit = limits::PENDING_FRAME_BYTES_MAX;
+    let inlet = Inlet::new(parts.io.into_inner(), limit, marker.clone(), &parts.read_buf);
+    // The inlet has let nothing larger through.
     let sizes = Limits::default().max_payload_len(Some(limits::FRAME_BYTES_MAX));
     let stream = ServerBuilder::new().limits(sizes).serve(inlet);
     let connection = kernel.opened(peer);
     let mut socket =
-        Socket { stream, kernel, connection, marker, stall: None, farewell: None };
+        Socket { stream, kernel, connection, marker, limit, stall: None, closing: None, close_sent: false };
     poll_fn(|cx| socket.poll(cx)).await;
 }
 
@@ -91,10 +110,13 @@ struct Socket {
     kernel: Arc<Kernel>,
     connection: Arc<Connection>,
     marker: String,
+    /// Largest message for now.
+    limit: usize,
     /// Runs while the other side takes nothing: when it began, measured in bytes written, and when it ends.
     stall: Option<(u64, Pin<Box<Sleep>>)>,
-    /// Runs once the close frame was sent.
-    farewell: Option<Pin<Box<Sleep>>>,
+    /// Runs once the socket is to be closed; then it is over, whatever still waits.
+    closing: Option<Pin<Box<Sleep>>>,
+    close_sent: bool,
 }
 
 /// Whatever ends the task, the kernel hears of it.
@@ -127,17 +149,17 @@ impl Socket {
         loop {
             let Ok(()) = self.write(cx) else { return Poll::Ready(()) };
             let stalled = self.stall.is_some();
-            if !self.connection.outbox.rest(cx.waker()) || stalled || self.farewell.is_some() {
+            if !self.connection.outbox.rest(cx.waker()) || stalled || self.close_sent {
                 break;
             }
         }
-        if let Some(farewell) = &mut self.farewell {
-            ready!(farewell.as_mut().poll(cx));
-            return Poll::Ready(());
+        if self.connection.outbox.is_closing() {
+            let deadline = || Box::pin(tokio::time::sleep(limits::CLOSE_TIMEOUT));
+            return self.closing.get_or_insert_with(deadline).as_mut().poll(cx);
         }
         let go_on = match reading {
             Reading::More => true,
-            Reading::Blocked => self.connection.may_read(),
+            Reading::Blocked => !self.is_blocked(),
             Reading::Waiting | Reading::Ended => false,
         };
         if go_on {
@@ -146,16 +168,28 @@ impl Socket {
         Poll::Pending
     }
 
+    /// Whether the kernel, or the other side, must catch up before more is read.
+    fn is_blocked(&mut self) -> bool {
+        self.stream.get_mut().outlet().pending() > OUTLET_BYTES_HIGH || !self.connection.may_read()
+    }
+
     fn read(&mut self, cx: &mut Context<'_>) -> Reading {
         for _ in 0..READS_AT_ONCE {
-            let crowded = self.stream.get_mut().outlet().pending() > OUTLET_BYTES_HIGH;
-            if self.farewell.is_none() && (crowded || !self.connection.may_read()) {
+            let closing = self.connection.outbox.is_closing();
+            if !closing && self.is_blocked() {
                 return Reading::Blocked;
             }
+            self.raise_limit();
             match Pin::new(&mut self.stream).poll_next(cx) {
-                Poll::Pending => return Reading::Waiting,
+                Poll::Pending => {
+                    if self.stream.get_ref().is_flooded() {
+                        self.connection.close(Close::TOO_LARGE);
+                    }
+                    return Reading::Waiting;
+                }
                 Poll::Ready(None) => return Reading::Ended,
-                Poll::Ready(Some(Ok(message))) if self.farewell.is_none() => self.take(message),
+                // What arrives on a socket that is being closed no longer counts.
+                Poll::Ready(Some(Ok(message))) if !closing => self.take(message),
                 Poll::Ready(Some(Ok(_))) => {}
                 // The library answers with a close frame where it can, and says `None` next.
                 Poll::Ready(Some(Err(error))) => tracing::debug!(%error, "a socket failed"),
@@ -164,16 +198,23 @@ impl Socket {
         Reading::More
     }
 
+    /// Who has logged in may send larger messages.
+    fn raise_limit(&mut self) {
+        if self.limit < limits::FRAME_BYTES_MAX && self.connection.login().is_some() {
+            self.limit = limits::FRAME_BYTES_MAX;
+            self.stream.get_mut().set_limit(self.limit);
+        }
+    }
+
     fn take(&mut self, message: Message) {
         self.connection.heard();
-        let (is_text, is_binary) = (message.is_text(), message.is_binary());
-        let whole: Bytes = message.into_payload().into();
-        if is_binary {
-            self.kernel.receive_binary(&self.connection, whole);
-        } else if is_text && let Ok(text) = std::str::from_utf8(&whole) {
+        if message.is_binary() {
+            self.kernel.receive_binary(&self.connection, message.into_payload().into());
+        } else if let Some(text) = message.as_text() {
             if text == self.marker {
-                self.kernel.receive_too_large(&self.connection);
+                self.kernel.receive_too_large(&self.connection, self.limit);
             } else {
+                let whole: Bytes = message.as_payload().clone().into();
                 self.kernel.receive_text(&self.connection, text, &whole);
             }
         }
@@ -204,8 +245,8 @@ impl Socket {
                 Some(Outgoing::Binary(bytes, _)) => outlet.message(Opcode::Binary, [bytes]),
                 Some(Outgoing::Ping) => outlet.message(Opcode::Ping, [Bytes::from_static(b"gsv")]),
                 None => {
-                    if let (Some(close), None) = (self.connection.outbox.closing(), &self.farewell) {
-                        self.farewell = Some(Box::pin(tokio::time::sleep(limits::CLOSE_TIMEOUT)));
+                    if let Some(close) = self.connection.outbox.closing().filter(|_| !self.close_sent) {
+                        self.close_sent = true;
                         Pin::new(&mut self.stream).start_send(close_message(close))?;
                     }
                     return Ok(());

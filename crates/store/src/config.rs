@@ -3,19 +3,29 @@
 use protocol::config::is_sensitive;
 
 use crate::secrets::Secrets;
-use crate::sql::{Row, Statement};
+use crate::sql::Statement;
 use crate::{Result, Store};
 
 impl Store {
     /// One value.
     pub async fn config_value(&self, key: &str) -> Result<Option<String>> {
         let statement = Statement::new("SELECT key, value, sealed FROM config WHERE key = $1").bind(key);
-        let row = self.read(statement).await?.pop();
-        Ok(row.map(|row| self.config_from(row)).transpose()?.map(|(_, value)| value))
+        let Some(mut row) = self.read(statement).await?.pop() else { return Ok(None) };
+        let (key, value, sealed) = (row.text()?, row.text()?, row.flag()?);
+        Ok(Some(self.unseal(&key, value, sealed)?))
     }
 
     /// All below `<prefix>/` (all of them when empty), by key.
     pub async fn config_below(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.config_where(prefix, |_| true).await
+    }
+
+    /// Those below `<prefix>/` whose key fits; the others are not even decrypted.
+    pub async fn config_where(
+        &self,
+        prefix: &str,
+        fits: impl Fn(&str) -> bool,
+    ) -> Result<Vec<(String, String)>> {
         let statement = if prefix.is_empty() {
             Statement::new("SELECT key, value, sealed FROM config ORDER BY key")
         } else {
@@ -24,7 +34,15 @@ impl Store {
                 .bind(format!("{prefix}/"))
                 .bind(format!("{prefix}0"))
         };
-        self.read(statement).await?.into_iter().map(|row| self.config_from(row)).collect()
+        let mut entries = Vec::new();
+        for mut row in self.read(statement).await? {
+            let (key, value, sealed) = (row.text()?, row.text()?, row.flag()?);
+            if fits(&key) {
+                let value = self.unseal(&key, value, sealed)?;
+                entries.push((key, value));
+            }
+        }
+        Ok(entries)
     }
 
     /// Sets a value.
@@ -39,10 +57,8 @@ impl Store {
         Ok(!self.change(statement).await?.is_empty())
     }
 
-    fn config_from(&self, mut row: Row) -> Result<(String, String)> {
-        let (key, value) = (row.text()?, row.text()?);
-        let value = if row.flag()? { self.secrets().open(&record(&key), &value)? } else { value };
-        Ok((key, value))
+    fn unseal(&self, key: &str, value: String, sealed: bool) -> Result<String> {
+        if sealed { self.secrets().open(&record(key), &value) } else { Ok(value) }
     }
 }
 

@@ -5,3 +5,14 @@ pub mod peer;
 
 pub use gateway::Gateway;
 pub use peer::Peer;
+
+/// What `GET path` answers, head and body.
+pub async fn http_get(address: std::net::SocketAddr, path: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = tokio::net::TcpStream::connect(address).await.expect("the gateway listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("the gateway reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("the gateway answers");
+    answer
+}

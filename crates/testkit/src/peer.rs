@@ -47,6 +47,15 @@ impl Peer {
         Peer { socket, aside: VecDeque::new(), next_id: 0 }
     }
 
+    /// Opens a socket with the limits of shipped clients: frames above 1 MiB, and messages above 64 MiB, end it.
+    pub async fn open_strict(url: &str) -> Peer {
+        let config =
+            WebSocketConfig::default().max_message_size(Some(64 << 20)).max_frame_size(Some(1 << 20));
+        let opened = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await;
+        let (socket, _) = opened.expect("the gateway accepts sockets");
+        Peer { socket, aside: VecDeque::new(), next_id: 0 }
+    }
+
     /// Sends `sys.connect` for a role with further members such as `auth`.
     pub async fn connect(&mut self, role: &str, id: &str, more: Value) -> Result<Value, Refused> {
         let mut args = json!({
@@ -63,6 +72,20 @@ impl Peer {
     pub async fn call(&mut self, call: &str, args: Value) -> Result<Value, Refused> {
         let id = self.send_call(call, args).await;
         self.answer(&id).await
+    }
+
+    /// The same for a gateway that may be gone: `None` when no answer will ever come.
+    pub async fn try_call(&mut self, call: &str, args: Value) -> Option<Result<Value, Refused>> {
+        self.next_id += 1;
+        let id = format!("req-{}", self.next_id);
+        let frame = json!({ "type": "req", "id": id, "call": call, "args": args });
+        self.socket.send(Message::text(frame.to_string())).await.ok()?;
+        loop {
+            let frame = self.receive().await?;
+            if frame["id"] == id.as_str() {
+                return Some(outcome(frame));
+            }
+        }
     }
 
     /// Sends a request and returns its id.
@@ -87,6 +110,21 @@ impl Peer {
     /// Sends any text.
     pub async fn send_text(&mut self, text: impl Into<String>) {
         self.socket.send(Message::text(text.into())).await.expect("the socket takes it");
+    }
+
+    /// Sends one text message in pieces.
+    pub async fn send_pieces(&mut self, pieces: &[&[u8]]) {
+        use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+        use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+        for (at, piece) in pieces.iter().enumerate() {
+            let code = if at == 0 { Data::Text } else { Data::Continue };
+            let last = at + 1 == pieces.len();
+            let frame = Frame::message(piece.to_vec(), OpCode::Data(code), last);
+            // The other side may have had enough before the end.
+            if self.socket.send(Message::Frame(frame)).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Sends any bytes.

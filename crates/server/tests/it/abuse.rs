@@ -101,3 +101,113 @@ async fn requests_of_one_socket_run_at_the_same_time() {
     driver.reply(&request, json!("done")).await;
     assert_eq!(user.answer(&slow).await.unwrap(), json!("done"));
 }
+
+#[tokio::test]
+async fn a_message_in_pieces_above_the_limit_closes_the_socket() {
+    let gateway = Gateway::set_up().await;
+    let mut user = gateway.user().await;
+    let piece = vec![b' '; limits::FRAME_BYTES_MAX / 2];
+    user.send_pieces(&[&piece, &piece, b"{}"]).await;
+    assert_eq!(user.ended().await, Some((1009, "Message too large".into())));
+    let mut user = gateway.user().await;
+    user.send_pieces(&[b"{\"type\":\"req\",\"id\":\"p\",", b"\"call\":\"sys.device.list\"", b"}"]).await;
+    assert_eq!(user.next().await["id"], "p", "pieces below the limit are one message");
+}
+
+#[tokio::test]
+async fn before_login_messages_are_small() {
+    let gateway = Gateway::set_up().await;
+    let mut peer = gateway.peer().await;
+    peer.send_text("x".repeat(limits::PENDING_FRAME_BYTES_MAX + 1)).await;
+    assert_eq!(peer.next().await["error"]["code"], 413);
+    let auth = json!({ "username": "u".repeat(500_000), "password": "p".repeat(300_000) });
+    assert_eq!(peer.connect("user", "x", json!({ "auth": auth })).await.unwrap_err().code, 401);
+    let auth = json!({ "auth": { "username": "alice", "password": testkit::gateway::PASSWORD } });
+    assert_eq!(peer.connect("user", &"i".repeat(5_000), auth).await.unwrap_err().code, 103);
+}
+
+#[tokio::test]
+async fn a_good_token_is_let_in_while_others_guess() {
+    let gateway = Gateway::set_up().await;
+    let mut user = gateway.user().await;
+    let token = user.call("sys.token.create", json!({ "kind": "user" })).await.unwrap()["token"]["token"].clone();
+    let mut guesser = gateway.peer().await;
+    let wrong = json!({ "auth": { "username": "alice", "token": "gsv_user_guess" } });
+    while guesser.connect("user", "g", wrong.clone()).await.unwrap_err().code != 429 {}
+    gateway.login_token("user", "alice", token.as_str().unwrap()).await;
+}
+
+#[tokio::test]
+async fn whoever_revokes_its_own_token_still_gets_the_answer() {
+    let gateway = Gateway::set_up().await;
+    let made = gateway.user().await.call("sys.token.create", json!({ "kind": "user" })).await.unwrap();
+    let mut own = gateway.login_token("user", "alice", made["token"]["token"].as_str().unwrap()).await;
+    let revoked = own.call("sys.token.revoke", json!({ "tokenId": made["token"]["tokenId"] })).await.unwrap();
+    assert_eq!(revoked, json!({ "revoked": true }));
+    assert_eq!(own.ended().await, Some((1008, "Login revoked".into())));
+}
+
+#[tokio::test]
+async fn a_driver_that_floods_with_status_holds_only_itself_up() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
+    for n in 0..20_000 {
+        let payload = json!({ "sessionId": format!("s{n}"), "event": "finished" });
+        driver.send(json!({ "type": "sig", "signal": "exec.status", "payload": payload })).await;
+    }
+    let set = json!({ "key": "users/1000/ai/x", "value": "1" });
+    assert_eq!(user.call("sys.config.set", set).await.unwrap(), json!({ "ok": true }));
+}
+
+#[tokio::test]
+async fn sockets_that_die_while_logging_in_leave_nothing_behind() {
+    let gateway = Gateway::set_up().await;
+    for _ in 0..8 {
+        let mut driver = gateway.peer().await;
+        let client = json!({ "id": DEVICE, "version": "1", "platform": "linux", "role": "driver" });
+        let mut args = gateway.driver_args("x");
+        args["protocol"] = json!(1);
+        args["client"] = client;
+        driver.send_call("sys.connect", args).await;
+        drop(driver);
+        let mut user = gateway.peer().await;
+        let auth = json!({ "username": "alice", "password": testkit::gateway::PASSWORD });
+        let client = json!({ "id": "gone", "version": "1", "platform": "linux", "role": "user" });
+        user.send_call("sys.connect", json!({ "protocol": 1, "client": client, "auth": auth })).await;
+        drop(user);
+    }
+    let mut user = gateway.user().await;
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let devices = user.call("sys.device.list", json!({})).await.unwrap();
+        let page = testkit::http_get(gateway.address, "/metrics").await;
+        if devices == json!({ "devices": [] })
+            && page.contains("gsv_connections{role=\"user\"} 1\n")
+            && page.contains("gsv_connections{role=\"driver\"} 0\n")
+        {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{devices} {page}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn calls_of_callers_that_left_do_not_pile_up() {
+    let gateway = Gateway::set_up().await;
+    let mut driver = gateway.driver().await;
+    let mut user = gateway.user().await;
+    for _ in 0..50 {
+        user.send_call("fs.read", json!({ "target": DEVICE, "path": "x" })).await;
+    }
+    for _ in 0..50 {
+        driver.request().await;
+    }
+    assert!(testkit::http_get(gateway.address, "/metrics").await.contains("gsv_routes 50\n"));
+    drop(user);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !testkit::http_get(gateway.address, "/metrics").await.contains("gsv_routes 0\n") {
+        assert!(tokio::time::Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

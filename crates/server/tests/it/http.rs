@@ -25,7 +25,7 @@ async fn get(gateway: &Gateway, path: &str, headers: &str) -> String {
 
 fn upgrade(headers: &str) -> String {
     format!(
-        "GET /ws HTTP/1.1\r\nHost: gsv.test:8787\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        "GET /ws HTTP/1.1\r\nX-Forwarded-For: 10.0.0.9\r\nHost: gsv.test:8787\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{headers}\r\n"
     )
 }
@@ -59,6 +59,18 @@ async fn sockets_are_opened_by_programs_and_by_pages_of_this_host_only() {
     }
 }
 
+#[tokio::test]
+async fn a_page_whose_name_was_made_to_point_here_is_refused() {
+    let gateway = Gateway::fresh().await;
+    for (host, status) in [("evil.test:8787", "403"), ("localhost:8787", "101"), ("127.0.0.1:8787", "101"), ("[::1]:1", "101")] {
+        let request = upgrade(&format!("Origin: http://{host}\r\n"))
+            .replace("gsv.test:8787", host)
+            .replace("X-Forwarded-For: 10.0.0.9\r\n", "");
+        let answer = raw_once(&gateway, &request).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {answer}");
+    }
+}
+
 async fn raw_once(gateway: &Gateway, request: &str) -> String {
     let mut stream = TcpStream::connect(gateway.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -73,7 +85,9 @@ async fn metrics_are_for_this_machine_or_for_root() {
     let mut user = gateway.user().await;
     user.call("sys.device.list", serde_json::json!({})).await.unwrap();
     user.call("sys.no.such", serde_json::json!({})).await.unwrap_err();
-    let page = get(&gateway, "/metrics", "").await;
+    assert!(get(&gateway, "/metrics", "").await.starts_with("HTTP/1.1 403"), "under a foreign name");
+    let own = "GET /metrics HTTP/1.1\r\nHost: localhost:8787\r\nConnection: close\r\n\r\n";
+    let page = raw(&gateway, own).await;
     for line in [
         "gsv_connections{role=\"user\"} 1",
         "gsv_calls_total{call=\"sys.device.list\",outcome=\"ok\"} 1",

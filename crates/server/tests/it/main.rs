@@ -10,5 +10,6 @@ mod matrix;
 mod routing;
 mod sessions;
 mod setup;
+mod shipped_clients;
 mod tokens;
 mod transfers;

@@ -22,10 +22,11 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
         }
         return Ok(ConfigEntries { entries: vec![ConfigEntry { key: key.to_string(), value }] });
     }
-    let mut entries: std::collections::BTreeMap<String, String> = defaults(&cx, key).collect();
-    entries.extend(cx.kernel.store.config_below(key).await.map_err(store_error)?);
-    let readable = entries.into_iter().filter(|(key, _)| may_read(&cx.caller, key));
-    Ok(ConfigEntries { entries: readable.map(|(key, value)| ConfigEntry { key, value }).collect() })
+    let readable = |key: &str| may_read(&cx.caller, key);
+    let mut entries: std::collections::BTreeMap<String, String> =
+        defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
+    entries.extend(cx.kernel.store.config_where(key, readable).await.map_err(store_error)?);
+    Ok(ConfigEntries { entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect() })
 }
 
 async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {

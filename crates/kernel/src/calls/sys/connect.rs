@@ -1,5 +1,6 @@
 //! `sys.connect`: logging in.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
@@ -8,12 +9,13 @@ use protocol::args::{self, Members};
 use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity, Role};
-use protocol::ids::{DeviceId, TokenId};
 use protocol::signal::{self, DeviceEvent};
 use protocol::sys::{Auth, Connect, Connected, Server};
 use store::accounts::Account;
 use store::devices::{Device, Registration};
+use store::tokens::Token;
 
+use super::device;
 use crate::caller::Ticket;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
@@ -25,26 +27,38 @@ pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: 
         return ticket.fail(Error::already_connected());
     }
     let request = precheck(kernel, raw);
-    let (kernel, connection) = (kernel.clone(), connection.clone());
+    let (kernel, claim) = (kernel.clone(), Claim(connection.clone()));
     tasks::run(async move {
+        let connection = &claim.0;
         let result = match request {
-            Ok((request, role)) => log_in(&kernel, &connection, &request, role).await,
+            Ok((request, role)) => log_in(&kernel, connection, &request, role).await,
             Err(error) => Err(error),
         };
         match result {
             Err(error) => {
-                connection.abandon_login();
+                drop(claim);
                 ticket.fail(error);
             }
             Ok(arrival) => {
                 let text = ticket.head() + &protocol::frame::to_json(&arrival.connected);
                 ticket.answer(Ok(text));
-                if let Some(device) = arrival.device {
-                    attach(&kernel, &connection, &device);
+                if let Some(device) = &arrival.device {
+                    signals::device_status(&kernel, DeviceEvent::Connected, device);
                 }
             }
         }
     });
+}
+
+/// The claim on a socket's one login attempt; given back unless the login worked.
+struct Claim(Arc<Connection>);
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.0.login().is_none() {
+            self.0.abandon_login();
+        }
+    }
 }
 
 /// Checks 1 to 4 of the documented order, before anything else is looked at.
@@ -75,7 +89,7 @@ async fn log_in(
     role: Role,
 ) -> Result<Arrival, Error> {
     let auth = request.auth.as_ref().ok_or_else(Error::authentication_required)?;
-    let (account, token_id) = authenticate(kernel, connection, request, auth, role).await?;
+    let (account, token) = authenticate(kernel, connection, request, auth, role).await?;
     let driver = check_role(request, role)?;
     let identity = identity_of(&account);
     let device = match &driver {
@@ -94,17 +108,51 @@ async fn log_in(
     let login = Login {
         role,
         client_id: request.client.id.trim().to_string(),
-        token_id,
+        token_id: token.as_ref().map(|token| token.token_id.clone()),
         driver,
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
         since: Instant::now(),
     };
-    let replaced = kernel.connections.log_in(connection, login);
-    if let Some(older) = replaced {
-        older.close(Close::REPLACED);
+    let live = kernel.connections.log_in(connection, login);
+    if let Some(device) = &device {
+        attach(kernel, connection, device).await;
     }
+    if !live {
+        return Err(Error::stopping());
+    }
+    recheck(kernel, connection, &account, token.as_ref()).await?;
     Ok(Arrival { connected, device })
+}
+
+/// Root may have locked, removed or regrouped the user, or the token may have been revoked, while the login was
+/// under way. From here on such changes reach the socket, so looking once more is enough.
+async fn recheck(
+    kernel: &Kernel,
+    connection: &Connection,
+    before: &Account,
+    token: Option<&Token>,
+) -> Result<(), Error> {
+    let now = kernel.store.account_by_uid(before.uid).await.map_err(store_error)?;
+    let revoked = match token {
+        None => false,
+        Some(token) => {
+            let found = kernel.store.token_by_hash(before.uid, &token.hash).await.map_err(store_error)?;
+            found.is_none_or(|found| found.revoked_at.is_some())
+        }
+    };
+    match now.filter(|account| !account.locked && !revoked) {
+        None => {
+            connection.close(Close::REVOKED);
+            Err(Error::authentication_failed())
+        }
+        Some(account) => {
+            if account.gids != before.gids {
+                kernel.connections.refresh_account(&identity_of(&account));
+            }
+            Ok(())
+        }
+    }
 }
 
 async fn authenticate(
@@ -113,7 +161,7 @@ async fn authenticate(
     request: &Connect,
     auth: &Auth,
     role: Role,
-) -> Result<(Account, Option<TokenId>), Error> {
+) -> Result<(Account, Option<Token>), Error> {
     let password = auth.password.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let token = auth.token.as_deref().filter(|text| !text.is_empty());
     if auth.username.is_empty() {
@@ -128,26 +176,26 @@ async fn authenticate(
         (Some(password), None) => Credential::Password(password),
         (None, Some(token)) => Credential::Token(token),
     };
-    if let Some(seconds) = kernel.logins.wait_seconds(&auth.username, peer, now_ms) {
-        return Err(Error::too_many_logins(seconds));
-    }
     let account = kernel.store.account(&auth.username).await.map_err(store_error)?;
-    let verified = match credential {
-        Credential::Password(password) => verify_password(kernel, account.as_ref(), password).await?.then_some(None),
-        Credential::Token(token) => {
-            let account = account.as_ref().filter(|account| !account.locked);
-            verify_token(kernel, account, token, role, &request.client.id).await?.map(Some)
-        }
+    let open = account.as_ref().filter(|account| !account.locked);
+    if let Credential::Token(token) = credential
+        && let Some(token) = verify_token(kernel, open, token, role, &request.client.id).await?
+        && let Some(account) = account.as_ref()
+    {
+        // A good token is let in whoever else fails from the same address.
+        return Ok((account.clone(), Some(token)));
+    }
+    let attempt = kernel.logins.begin(&auth.username, peer, now_ms).map_err(Error::too_many_logins)?;
+    let fits = match credential {
+        Credential::Password(password) => verify_password(kernel, account.as_ref(), password, peer).await?,
+        Credential::Token(_) => false,
     };
-    match (account, verified) {
-        (Some(account), Some(token_id)) => {
-            kernel.logins.succeeded(&auth.username, peer);
-            Ok((account, token_id))
+    match account.filter(|_| fits) {
+        Some(account) => {
+            attempt.succeeded();
+            Ok((account, None))
         }
-        _ => {
-            kernel.logins.failed(&auth.username, peer, now_ms);
-            Err(Error::authentication_failed())
-        }
+        None => Err(Error::authentication_failed()),
     }
 }
 
@@ -156,25 +204,34 @@ enum Credential<'a> {
     Token(&'a str),
 }
 
-async fn verify_password(kernel: &Kernel, account: Option<&Account>, password: &str) -> Result<bool, Error> {
+async fn verify_password(
+    kernel: &Kernel,
+    account: Option<&Account>,
+    password: &str,
+    peer: IpAddr,
+) -> Result<bool, Error> {
     if password.len() > limits::PASSWORD_BYTES_MAX {
         return Ok(false);
     }
     let usable = account.filter(|account| !account.locked && !passwords::is_unset(&account.hash));
-    let fits = kernel.passwords.verify(password, usable.map(|account| account.hash.as_str())).await?;
+    let fits = kernel.passwords.verify(password, usable.map(|account| account.hash.as_str()), peer).await?;
     Ok(fits && usable.is_some())
 }
 
-/// The token's id when it is the user's, alive, for this role and, if bound, for this device.
+/// The token when it is the user's, alive, for this role and, if bound, for this device.
 async fn verify_token(
     kernel: &Kernel,
     account: Option<&Account>,
     raw: &str,
     role: Role,
     client_id: &str,
-) -> Result<Option<TokenId>, Error> {
-    let Some(account) = account else { return Ok(None) };
+) -> Result<Option<Token>, Error> {
+    if raw.len() > limits::TOKEN_BYTES_MAX {
+        return Ok(None);
+    }
+    // Hashed before the account is looked at: it takes as long when there is none.
     let hash = passwords::token_hash(raw);
+    let Some(account) = account else { return Ok(None) };
     let found = kernel.store.token_by_hash(account.uid, &hash).await.map_err(store_error)?;
     let now_ms = kernel.clock.now_ms();
     let good = found.filter(|token| {
@@ -193,11 +250,15 @@ async fn verify_token(
             }
         });
     }
-    Ok(Some(token.token_id))
+    Ok(Some(token))
 }
 
 /// Checks 12 to 14: what a role needs besides credentials.
 fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Error> {
+    let lengthy = |text: &str| text.len() > limits::CLIENT_ID_BYTES_MAX;
+    if lengthy(&request.client.id) || request.client.channel.as_deref().is_some_and(lengthy) {
+        return Err(Error::invalid_client_id());
+    }
     match role {
         Role::User => Ok(None),
         Role::Service => {
@@ -213,13 +274,11 @@ fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Erro
             if driver.implements.len() > limits::IMPLEMENTS_MAX {
                 return Err(Error::invalid_implements("too many patterns"));
             }
-            let id = request.client.id.trim();
-            let valid = !id.is_empty() && id.len() <= limits::CLIENT_ID_BYTES_MAX && !id.contains(char::is_control);
-            // The gateway itself is the target `gsv`; a device of that name could never be reached.
-            if !valid || id == "gsv" {
+            let device_id = device::check_id(&request.client.id).ok_or_else(Error::invalid_client_id)?;
+            if driver.instance.as_ref().is_some_and(|name| name.len() > limits::CLIENT_ID_BYTES_MAX) {
                 return Err(Error::invalid_client_id());
             }
-            Ok(Some(DriverLogin { device_id: DeviceId(id.to_string()), instance: driver.instance.clone() }))
+            Ok(Some(DriverLogin { device_id, instance: driver.instance.clone() }))
         }
     }
 }
@@ -248,21 +307,30 @@ fn short(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(limits::LABEL_CHARS_MAX).collect()
 }
 
-/// From here on calls reach the device over this socket. The answer to `sys.connect` is on its way already.
-fn attach(kernel: &Arc<Kernel>, connection: &Arc<Connection>, device: &Device) {
-    kernel.devices.put(device.clone());
-    if let Some(old) = kernel.devices.attach(&device.device_id, connection) {
-        let instance = |one: &Connection| {
-            one.login().and_then(|login| login.driver.as_ref()).and_then(|driver| driver.instance.clone())
-        };
-        if instance(&old).is_some() && instance(&old) == instance(connection) {
-            routes::move_all(&old, connection);
-        } else {
-            routes::fail_all(kernel, &old);
+/// From here on calls reach the device over this socket.
+async fn attach(kernel: &Arc<Kernel>, connection: &Arc<Connection>, device: &Device) {
+    match kernel.devices.attach(device, connection) {
+        Ok(None) => {}
+        Ok(Some(old)) => {
+            let instance = |one: &Connection| {
+                one.login().and_then(|login| login.driver.as_ref()).and_then(|driver| driver.instance.clone())
+            };
+            if instance(&old).is_some() && instance(&old) == instance(connection) {
+                routes::move_all(kernel, &old, connection);
+            } else {
+                routes::fail_all(kernel, &old);
+            }
+            old.close(Close::REPLACED);
         }
-        old.close(Close::REPLACED);
+        // The socket died while it logged in; the store thinks the device is there.
+        Err(gone) if !gone.spoken_for => {
+            let offline = kernel.store.device_offline(&device.device_id, kernel.clock.now_ms()).await;
+            if let Err(error) = offline {
+                tracing::warn!(device = %device.device_id, %error, "the device could not be marked offline");
+            }
+        }
+        Err(_) => {}
     }
-    signals::device_status(kernel, DeviceEvent::Connected, device);
 }
 
 fn describe(

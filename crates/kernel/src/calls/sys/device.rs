@@ -77,6 +77,13 @@ fn required(call: &str, id: String) -> Result<DeviceId, Error> {
     if id.is_empty() { Err(Error::missing_argument(call, "deviceId")) } else { Ok(DeviceId(id.to_string())) }
 }
 
+/// What a device may be called. `gsv` is the gateway itself: a device of that name could never be reached.
+pub(crate) fn check_id(id: &str) -> Option<DeviceId> {
+    let id = id.trim();
+    let fits = !id.is_empty() && id.len() <= limits::CLIENT_ID_BYTES_MAX && !id.contains(char::is_control);
+    (fits && id != "gsv").then(|| DeviceId(id.to_string()))
+}
+
 fn summary(device: &Device) -> Summary {
     Summary {
         device_id: device.device_id.clone(),

@@ -12,7 +12,7 @@ use protocol::sys::{Setup, SetupDone};
 use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
-use super::{connect, token};
+use super::{connect, device, token};
 use crate::caller::Ticket;
 use crate::{Kernel, passwords, settings, store_error, tasks};
 
@@ -96,12 +96,12 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     if device_id.is_empty() {
         return Err(Error::bad("node.deviceId is required"));
     }
-    if device_id.contains(char::is_control) || device_id.len() > limits::CLIENT_ID_BYTES_MAX {
+    if device::check_id(device_id).is_none() {
         return Err(Error::bad("node.deviceId is not a device id"));
     }
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
-    let label = token::check_label(label)?.unwrap_or_else(|| format!("node:{device_id}"));
+    let label = token::check_label("node.label", label)?.unwrap_or_else(|| format!("node:{device_id}"));
     let raw = passwords::new_token(Kind::Node);
     let new = NewToken {
         token_id: TokenId(base::random::uuid()),

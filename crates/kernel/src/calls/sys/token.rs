@@ -7,7 +7,9 @@ use protocol::ids::{TokenId, Uid};
 use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record, Revoke, Revoked};
 use store::tokens::{NewToken as Row, Token};
 
+use super::device::check_id;
 use crate::calls::Cx;
+use crate::caller::Origin;
 use crate::outbox::Close;
 use crate::{passwords, store_error};
 
@@ -26,7 +28,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     if device.is_some() && kind != Kind::Node {
         return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
     }
-    if device.is_some_and(|id| id.contains(char::is_control) || id.len() > limits::CLIENT_ID_BYTES_MAX) {
+    if device.is_some_and(|id| check_id(id).is_none()) {
         return Err(Error::bad("allowedDeviceId is not a device id"));
     }
     let now_ms = cx.kernel.clock.now_ms();
@@ -38,7 +40,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         token_id: TokenId(base::random::uuid()),
         uid,
         kind,
-        label: check_label(args.label.as_deref())?,
+        label: check_label("label", args.label.as_deref())?,
         hash: passwords::token_hash(&raw),
         prefix: passwords::token_prefix(&raw),
         allowed_device_id: device.map(str::to_string),
@@ -63,12 +65,20 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
         return Err(Error::missing_argument("sys.token.revoke", "tokenId"));
     }
     let id = TokenId(args.token_id.trim().to_string());
-    let reason = check_label(args.reason.as_deref())?;
+    let reason = check_label("reason", args.reason.as_deref())?;
     let now_ms = cx.kernel.clock.now_ms();
     let revoked =
         cx.kernel.store.token_revoke(&id, uid, reason.as_deref(), now_ms).await.map_err(store_error)?;
     if revoked {
-        cx.kernel.connections.close_where(Close::REVOKED, |login| login.token_id.as_ref() == Some(&id));
+        for connection in cx.kernel.connections.select(|login| login.token_id.as_ref() == Some(&id)) {
+            match &cx.caller.origin {
+                // Whoever revokes the token it logged in with still gets its answer.
+                Origin::Connection(own) if own.number == connection.number => {
+                    own.parting.get_or_init(|| Close::REVOKED);
+                }
+                _ => connection.close(Close::REVOKED),
+            }
+        }
     }
     Ok(Revoked { revoked })
 }
@@ -94,13 +104,13 @@ pub(crate) fn check_expiry(field: &str, at: Option<f64>, now_ms: i64) -> Result<
 }
 
 /// A short text for people; blank counts as none.
-pub(crate) fn check_label(label: Option<&str>) -> Result<Option<String>, Error> {
+pub(crate) fn check_label(field: &str, label: Option<&str>) -> Result<Option<String>, Error> {
     let label = label.map(str::trim).filter(|label| !label.is_empty());
     if label.is_some_and(|label| label.chars().count() > limits::LABEL_CHARS_MAX) {
-        return Err(Error::bad(format!("label must be at most {} characters", limits::LABEL_CHARS_MAX)));
+        return Err(Error::bad(format!("{field} must be at most {} characters", limits::LABEL_CHARS_MAX)));
     }
     if label.is_some_and(|label| label.contains(char::is_control)) {
-        return Err(Error::bad("label must not contain control characters"));
+        return Err(Error::bad(format!("{field} must not contain control characters")));
     }
     Ok(label.map(str::to_string))
 }

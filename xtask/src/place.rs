@@ -1,7 +1,9 @@
 //! Where things are: the repository, the target directory, programs; and how children are run.
 
 use std::path::{Path, PathBuf};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -52,11 +54,36 @@ pub fn cargo(args: &[&str]) -> Command {
 pub fn run(command: &mut Command) -> Result<()> {
     let text = describe(command);
     println!("$ {text}");
-    let status = command.status().with_context(|| format!("could not start: {text}"))?;
+    // A group of its own, so that a step that hangs is ended with everything it started.
+    let mut child = command.process_group(0).spawn().with_context(|| format!("could not start: {text}"))?;
+    let deadline = Instant::now() + STEP_TIME_MAX;
+    let status = loop {
+        if let Some(status) = child.try_wait().with_context(|| format!("lost: {text}"))? {
+            break status;
+        }
+        if Instant::now() > deadline {
+            end_group(child.id());
+            child.wait().with_context(|| format!("lost: {text}"))?;
+            bail!("ended after {} minutes: {text}", STEP_TIME_MAX.as_secs() / 60);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
     if !status.success() {
         bail!("failed ({status}): {text}");
     }
     Ok(())
+}
+
+/// No step takes longer than this on the slowest machine that counts.
+const STEP_TIME_MAX: Duration = Duration::from_secs(40 * 60);
+
+fn end_group(leader: u32) {
+    // The shell's own `kill` is always there; the program is not.
+    let script = format!("kill -9 -- -{leader}");
+    let ended = Command::new("/bin/sh").args(["-c", &script]).status();
+    if !ended.is_ok_and(|status| status.success()) {
+        println!("the children of a step that hung could not be ended");
+    }
 }
 
 fn describe(command: &Command) -> String {

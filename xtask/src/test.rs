@@ -64,10 +64,8 @@ fn clippy() -> Result<()> {
     place::run(&mut place::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
 }
 
+/// Cargo's own runner: the tests of one program share its PostgreSQL, which a process per test could not.
 fn tests() -> Result<()> {
-    if place::program("cargo-nextest").is_some() {
-        return place::run(&mut place::cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]));
-    }
     place::run(&mut place::cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]))
 }
 

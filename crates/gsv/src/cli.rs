@@ -86,6 +86,9 @@ pub enum Command {
     /// A prompt whose commands run on a target.
     Shell(shell::Shell),
     /// Run one command on a target, to its end.
+    ///
+    /// Its input and output travel as text: output that is not UTF-8 is shown with replacement characters, input
+    /// that is not UTF-8 ends the command. `gsv cp` copies any bytes.
     Run(run::Run),
     /// Copy files between this machine and targets.
     Cp(cp::Cp),

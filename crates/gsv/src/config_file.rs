@@ -1,8 +1,11 @@
 //! The client's own settings: `<config dir>/gsv/config.toml`, for its owner's eyes only.
 
-use std::io::Write;
+use std::fs::TryLockError;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use base::limits;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use crate::failure::{Failure, Result};
@@ -18,6 +21,8 @@ pub const KEYS: &[(&str, &str)] = &[
     ("gateway.session_url", "the gateway that session belongs to"),
     ("node.id", "this machine's device id"),
     ("node.token", "the token of this machine as a device"),
+    ("node.username", "whose device this machine is; gateway.username when absent"),
+    ("node.url", "the gateway this machine is a device of; gateway.url when absent"),
     ("node.workspace", "where relative paths start on this device"),
     ("node.root", "the directory that fs calls may not leave on this device"),
     ("node.allow", "what this device offers, separated by commas; everything when absent"),
@@ -101,6 +106,20 @@ impl ConfigFile {
         }
     }
 
+    /// Keeps the device what it is when the login is about to change: it goes on as the same user's device of
+    /// the same gateway.
+    pub fn pin_device(&mut self) -> Result<()> {
+        if self.get("node.token").is_none() {
+            return Ok(());
+        }
+        for (own, shared) in [("node.username", "gateway.username"), ("node.url", "gateway.url")] {
+            if let (None, Some(value)) = (self.get(own), self.get(shared)) {
+                self.set(own, &value)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts the file in place in one step, readable by its owner only.
     pub fn save(&mut self) -> Result<()> {
         let failed = |path: &Path, error: std::io::Error| {
@@ -119,11 +138,45 @@ impl ConfigFile {
     }
 }
 
-/// Reads the file anew, changes it and writes it back.
+/// Reads the file anew, changes it and writes it back; nobody else changes it meanwhile.
 pub fn update(change: impl FnOnce(&mut ConfigFile) -> Result<()>) -> Result<()> {
-    let mut file = ConfigFile::load()?;
+    update_at(&path()?, change)
+}
+
+fn update_at(path: &Path, change: impl FnOnce(&mut ConfigFile) -> Result<()>) -> Result<()> {
+    let lock = lock(path)?;
+    let mut file = ConfigFile::load_from(path)?;
     change(&mut file)?;
-    file.save()
+    file.save()?;
+    drop(lock);
+    Ok(())
+}
+
+/// The file itself is replaced by every change, so what is locked is a file beside it.
+fn lock(path: &Path) -> Result<std::fs::File> {
+    let beside = path.with_extension("toml.lock");
+    let failed = |error: std::io::Error| Failure::new(format!("cannot lock {}: {error}", beside.display()));
+    create_private_directory(beside.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&beside).map_err(failed)?;
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // Where nothing can be locked, settings can still be kept.
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) if started.elapsed() < limits::CLI_CONFIG_LOCK_WAIT => {
+                std::thread::sleep(limits::CLI_CONFIG_LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::new(format!("another command holds {}", beside.display())));
+            }
+        }
+    }
 }
 
 fn known(key: &str) -> Result<(&str, &str)> {
@@ -229,6 +282,43 @@ mod tests {
         assert!(file.set("gateway.session_expires_at", "soon").is_err());
         std::fs::write(&file.path, "[gateway").unwrap();
         assert!(ConfigFile::load_from(&file.path).unwrap_err().message.contains("not valid TOML"));
+    }
+
+    #[test]
+    fn changes_at_the_same_time_are_all_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gsv/config.toml");
+        let count = |file: &ConfigFile| -> i64 {
+            file.get("gateway.session_expires_at").map_or(0, |text| text.parse().unwrap())
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        update_at(&path, |file| {
+                            let more = count(file) + 1;
+                            file.set("gateway.session_expires_at", &more.to_string())
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(count(&ConfigFile::load_from(&path).unwrap()), 40);
+    }
+
+    #[test]
+    fn a_device_stays_its_users_when_the_login_changes() {
+        let (_directory, mut first) = file("[gateway]\nusername = \"alice\"\nurl = \"ws://a/ws\"\n");
+        first.pin_device().unwrap();
+        assert_eq!((first.get("node.username"), first.get("node.url")), (None, None));
+        first.set("node.token", "t").unwrap();
+        first.pin_device().unwrap();
+        first.set("gateway.username", "root").unwrap();
+        first.set("gateway.url", "ws://b/ws").unwrap();
+        first.pin_device().unwrap();
+        assert_eq!(first.get("node.username").as_deref(), Some("alice"));
+        assert_eq!(first.get("node.url").as_deref(), Some("ws://a/ws"));
     }
 
     #[test]

@@ -71,6 +71,58 @@ pub fn resolve(globals: &Globals, file: &ConfigFile, url: &str, now_ms: i64) -> 
     }
 }
 
+/// Whether a login that was asked for in passing may become the saved one. A login as somebody else, or
+/// elsewhere, serves the one command it was given for.
+pub fn may_keep(globals: &Globals, file: &ConfigFile, username: &str, url: &str) -> bool {
+    let same_user = globals.user.is_none() || file.get("gateway.username").as_deref() == Some(username);
+    same_user && (file.get("gateway.url").is_none() || same_gateway(file, url))
+}
+
+/// Which gateway this machine is a device of: flag or environment, then the device's own, then the login's.
+pub fn device_url(globals: &Globals, file: &ConfigFile) -> String {
+    match file.get("node.url") {
+        Some(own) if globals.url.as_ref().is_none_or(|url| url.is_empty()) => socket_url(&own),
+        _ => url(globals, file),
+    }
+}
+
+/// Where a device's token comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Origin {
+    /// `--token`.
+    Flag,
+    /// The settings file.
+    Stored,
+    /// `GSV_TOKEN`, which is a person's more often than a device's.
+    Environment,
+}
+
+/// What the device at `url` logs in with: what was given with a flag, then what is stored for it, then what
+/// the environment has. If there is nothing, perhaps why.
+pub fn device_token(
+    globals: &Globals,
+    file: &ConfigFile,
+    environment: Option<String>,
+    url: &str,
+) -> Result<(String, Origin), Option<&'static str>> {
+    if let Some(token) = globals.token.clone() {
+        return Ok((token, Origin::Flag));
+    }
+    let own = file.get("node.url");
+    let belongs_here = own.map_or_else(|| same_gateway(file, url), |own| socket_url(&own) == url);
+    let mut why = None;
+    match file.get("node.token") {
+        Some(_) if !file.private => {
+            why =
+                Some("the stored device token is ignored: others can read the settings file (chmod 600 it)");
+        }
+        Some(_) if !belongs_here => why = Some("the stored device token belongs to another gateway"),
+        Some(token) => return Ok((token, Origin::Stored)),
+        None => {}
+    }
+    environment.map(|token| (token, Origin::Environment)).ok_or(why)
+}
+
 /// `http://…` as a socket URL, and a bare host with the path filled in, so that a printed address can be pasted.
 pub fn socket_url(url: &str) -> String {
     let url = url.trim();
@@ -124,7 +176,8 @@ pub fn same_gateway(file: &ConfigFile, url: &str) -> bool {
     socket_url(&file.get("gateway.url").unwrap_or_else(|| DEFAULT_URL.to_string())) == url
 }
 
-fn token_of_environment() -> Option<String> {
+/// `GSV_TOKEN`.
+pub fn token_of_environment() -> Option<String> {
     std::env::var("GSV_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
@@ -207,6 +260,63 @@ mod tests {
         let found = auth(resolved(&Globals::default(), text, DEFAULT_URL));
         assert_eq!(found, ("alice".into(), None, Some("long".into()), false));
         assert!(matches!(resolved(&Globals::default(), text, "ws://evil/ws"), Credentials::Missing { .. }));
+    }
+
+    #[test]
+    fn a_login_as_somebody_else_is_not_kept() {
+        let (_directory, file) = file(SESSION);
+        let user = |name: &str| Globals { user: Some(name.into()), ..Globals::default() };
+        let keeps = |globals: &Globals, username: &str| may_keep(globals, &file, username, "ws://any/ws");
+        assert!(keeps(&Globals::default(), "alice") && keeps(&user("alice"), "alice"));
+        assert!(!keeps(&user("root"), "root") && !keeps(&user("alice"), "root"));
+        let (_directory, file) = self::file("[gateway]\nurl = \"ws://home/ws\"\n");
+        assert!(may_keep(&Globals::default(), &file, "alice", "ws://home/ws"));
+        assert!(!may_keep(&Globals::default(), &file, "alice", "ws://away/ws"));
+    }
+
+    const DEVICE: &str = "[gateway]\nurl = \"ws://now/ws\"\n[node]\ntoken = \"dev\"\n";
+
+    fn token(globals: &Globals, text: &str, url: &str) -> Result<(String, Origin), Option<&'static str>> {
+        let (_directory, file) = file(text);
+        device_token(globals, &file, Some("env".into()), url)
+    }
+
+    #[test]
+    fn a_devices_token_stays_with_its_gateway() {
+        let none = Globals::default();
+        let (stored, environment) = (("dev".into(), Origin::Stored), ("env".into(), Origin::Environment));
+        assert_eq!(token(&none, DEVICE, "ws://now/ws"), Ok(stored.clone()));
+        assert_eq!(token(&none, DEVICE, "ws://evil/ws"), Ok(environment.clone()));
+        let own = format!("{DEVICE}url = \"http://own\"\n");
+        assert_eq!(token(&none, &own, "ws://own/ws"), Ok(stored));
+        assert_eq!(token(&none, &own, "ws://now/ws"), Ok(environment));
+        let flag = Globals { token: Some("flag".into()), ..Globals::default() };
+        assert_eq!(token(&flag, DEVICE, "ws://evil/ws"), Ok(("flag".into(), Origin::Flag)));
+        let (_directory, file) = file(DEVICE);
+        let refused = device_token(&none, &file, None, "ws://evil/ws").unwrap_err();
+        assert!(refused.unwrap().contains("another gateway"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_devices_token_that_others_can_read_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let (directory, _) = file(DEVICE);
+        let path = directory.path().join("config.toml");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let file = ConfigFile::load_from(&path).unwrap();
+        let refused = device_token(&Globals::default(), &file, None, "ws://now/ws").unwrap_err();
+        assert!(refused.unwrap().contains("others can read"));
+    }
+
+    #[test]
+    fn a_device_goes_where_it_belongs() {
+        let (_directory, own) = file("[gateway]\nurl = \"ws://a/ws\"\n[node]\nurl = \"ws://b/ws\"\n");
+        assert_eq!(device_url(&Globals::default(), &own), "ws://b/ws");
+        let flag = Globals { url: Some("ws://c/ws".into()), ..Globals::default() };
+        assert_eq!(device_url(&flag, &own), "ws://c/ws");
+        let (_directory, login) = file("[gateway]\nurl = \"ws://a/ws\"\n");
+        assert_eq!(device_url(&Globals::default(), &login), "ws://a/ws");
     }
 
     #[test]

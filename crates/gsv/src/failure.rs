@@ -23,12 +23,21 @@ pub struct Failure {
     pub exit: u8,
     /// True when there is nobody to tell.
     pub silent: bool,
+    /// True when the command on the target must not go on.
+    pub ends_command: bool,
 }
 
 impl Failure {
     /// A failure in our own words.
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), hint: None, code: None, exit: FAILED, silent: false }
+        Failure {
+            message: message.into(),
+            hint: None,
+            code: None,
+            exit: FAILED,
+            silent: false,
+            ends_command: false,
+        }
     }
 
     /// The command was called wrongly.

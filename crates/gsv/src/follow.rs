@@ -14,13 +14,11 @@ pub mod stdin;
 mod stream;
 
 pub use follower::ensure_connected;
-use follower::{Follower, Loss, Sink, interrupted};
+use follower::{Follower, Loss, Sink};
 use interrupts::Interrupts;
 use stdin::Stdin;
 use stream::Stream;
 
-/// How long the first call waits: short, so that the session's id is known soon.
-const FIRST_WAIT_MS: u64 = limits::SHELL_WAIT_MS_MIN;
 /// A command to run.
 pub struct Command {
     /// Where; the gateway itself when absent.
@@ -36,12 +34,21 @@ pub struct Command {
 /// How a command ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What the program exits with when it passes this on.
+    /// The command's own exit code.
     pub code: u8,
     /// Why, where the exit code does not say it all.
     pub why: Option<String>,
     /// Where it ran.
     pub cwd: Option<String>,
+    /// Whether output was dropped before it could be read.
+    pub truncated: bool,
+}
+
+impl Ended {
+    /// What the program exits with when it passes this on: lost output is a failure.
+    pub fn exit(&self) -> u8 {
+        if self.truncated { self.code.max(1) } else { self.code }
+    }
 }
 
 /// Starts a command and does not wait for it: the session's id, or how it ended already.
@@ -64,12 +71,12 @@ pub async fn follow(
     let call = Exec { close_stdin, ..first_call(command) };
     let first = session.connection.call_on(target, &call, limits::CALL_TIMEOUT);
     let Some(first) = patiently(first, interrupts).await else {
-        return Err(interrupted().with_hint("the command may have been started"));
+        return Err(interrupts.failure().with_hint("the command may have been started"));
     };
     let result = first.map_err(|error| {
-        let lost = is_loss(&error) && !matches!(error, client::Error::Gateway(_));
+        let started = may_have_started(&error);
         let failure = Failure::from(error);
-        if lost {
+        if started {
             failure.with_hint("the command may have been started: look before running it again")
         } else {
             failure
@@ -78,7 +85,10 @@ pub async fn follow(
     let mut stream = Stream::default();
     let shown = sink(stream.take(&result));
     if result.status != Status::Running {
-        return shown.map(|()| ended(&result));
+        if let Some(warning) = stream.warning() {
+            context.output.note(&warning);
+        }
+        return shown.map(|()| ended(&result, &stream));
     }
     let Some(id) = result.session_id.clone() else {
         return Err(Failure::new("the command runs on, but the target did not say how to follow it"));
@@ -89,20 +99,24 @@ pub async fn follow(
         Ok(()) => follower.follow(sink).await,
         Err(failure) => Err(failure),
     };
-    if outcome.as_ref().is_err_and(|failure| failure.silent) {
+    if outcome.as_ref().is_err_and(|failure| failure.silent || failure.ends_command) {
         follower.end_quietly().await;
     }
     outcome
 }
 
 /// Waits for an answer. A first Ctrl-C is for the command and waits its turn; with a second one the person has
-/// no patience left, and there is no answer.
+/// no patience left, and there is no answer. When the program is told to end, the answer is waited for a little:
+/// without it the command cannot be ended.
 async fn patiently<T>(call: impl Future<Output = T>, interrupts: &mut Interrupts) -> Option<T> {
     tokio::pin!(call);
     loop {
         tokio::select! {
             answer = &mut call => return Some(answer),
             () = interrupts.wait(), if interrupts.unsent() < 2 => {}
+        }
+        if interrupts.ending() {
+            return tokio::time::timeout(limits::CLI_END_TIMEOUT, call).await.ok();
         }
         if interrupts.unsent() >= 2 {
             return None;
@@ -114,7 +128,7 @@ fn first_call(command: &Command) -> Exec {
     Exec {
         input: command.text.clone(),
         cwd: command.cwd.clone(),
-        yield_ms: Some(FIRST_WAIT_MS),
+        yield_ms: Some(limits::CLI_FIRST_WAIT_MS),
         timeout: Some(command.timeout_ms.unwrap_or(limits::SHELL_TIMEOUT_MS_MAX)),
         ..Exec::default()
     }
@@ -129,7 +143,17 @@ fn is_loss(error: &client::Error) -> bool {
     }
 }
 
-fn ended(result: &ExecResult) -> Ended {
+/// Whether a failed call that starts a command may have started it all the same.
+fn may_have_started(error: &client::Error) -> bool {
+    match error {
+        client::Error::Gateway(error) if error.code == 503 => error.message.contains("disconnected"),
+        client::Error::Gateway(error) => error.code == 504,
+        client::Error::Decode { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
+        client::Error::Unreachable { .. } => false,
+    }
+}
+
+fn ended(result: &ExecResult, stream: &Stream) -> Ended {
     let by_signal =
         result.signal.as_deref().and_then(|signal| signal.trim_start_matches("SIG").parse::<u8>().ok());
     let code = match (result.exit_code, by_signal) {
@@ -145,28 +169,44 @@ fn ended(result: &ExecResult) -> Ended {
     } else {
         None
     };
-    Ended { code, why, cwd: result.cwd.clone() }
+    Ended { code, why, cwd: result.cwd.clone(), truncated: stream.dropped() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn result(json: &str) -> ExecResult {
-        serde_json::from_str(json).unwrap()
+    fn ended(json: &str) -> Ended {
+        super::ended(&serde_json::from_str(json).unwrap(), &Stream::default())
+    }
+
+    #[test]
+    fn lost_output_is_a_failure() {
+        let done = ended(r#"{"ok":true,"status":"completed","output":"","exitCode":0}"#);
+        assert_eq!((done.exit(), Ended { truncated: true, ..done }.exit()), (0, 1));
+        let failed = ended(r#"{"ok":true,"status":"failed","output":"","exitCode":7}"#);
+        assert_eq!(Ended { truncated: true, ..failed }.exit(), 7);
+    }
+
+    #[test]
+    fn it_is_known_when_a_command_may_have_started() {
+        use protocol::error::Error;
+        let gateway = |error: Error| may_have_started(&client::Error::Gateway(error));
+        assert!(gateway(Error::device_disconnected("desk")));
+        assert!(gateway(Error::route_timeout("shell.exec", "desk")));
+        assert!(!gateway(Error::device_offline("desk")) && !gateway(Error::no_connection("desk")));
+        assert!(!gateway(Error::stopping()));
     }
 
     #[test]
     fn exit_codes_and_signals_are_passed_on() {
-        let exit = ended(&result(r#"{"ok":true,"status":"failed","output":"","exitCode":7,"error":"x"}"#));
+        let exit = ended(r#"{"ok":true,"status":"failed","output":"","exitCode":7,"error":"x"}"#);
         assert_eq!((exit.code, exit.why), (7, None));
-        let signal =
-            ended(&result(r#"{"ok":true,"status":"failed","output":"","signal":"SIG15","error":"x"}"#));
+        let signal = ended(r#"{"ok":true,"status":"failed","output":"","signal":"SIG15","error":"x"}"#);
         assert_eq!((signal.code, signal.why.as_deref()), (143, Some("x")));
-        let done = ended(&result(r#"{"ok":true,"status":"completed","output":""}"#));
+        let done = ended(r#"{"ok":true,"status":"completed","output":""}"#);
         assert_eq!((done.code, done.why), (0, None));
-        let late =
-            ended(&result(r#"{"ok":true,"status":"failed","output":"","signal":"SIG9","timedOut":true}"#));
+        let late = ended(r#"{"ok":true,"status":"failed","output":"","signal":"SIG9","timedOut":true}"#);
         assert_eq!((late.code, late.why.is_some()), (137, true));
     }
 }

@@ -5,10 +5,11 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 use base::limits;
 
 use crate::failure::{Failure, Result};
+use crate::output::Output;
 
-/// Whether there is a person to ask.
-pub fn is_possible() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+/// Whether there is a person to ask; who wants JSON is a program.
+pub fn is_possible(output: &Output) -> bool {
+    !output.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Asks for one line; an empty answer is the default, where there is one.

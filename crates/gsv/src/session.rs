@@ -18,8 +18,6 @@ use crate::{prompt, times};
 
 /// How long a session lasts when it was not `auth login` that asked for it.
 pub const SESSION_HOURS: u32 = 8;
-/// How often a person may mistype a password.
-const ATTEMPTS_MAX: u32 = 3;
 
 /// A logged-in connection.
 pub struct Session {
@@ -106,6 +104,7 @@ pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<An
     let token = created.value.token;
     let expires_at = token.expires_at.unwrap_or(expires_at);
     config_file::update(|file| {
+        file.pin_device()?;
         if !credentials::same_gateway(file, &session.url) {
             file.set("gateway.url", &session.url)?;
         }
@@ -129,9 +128,10 @@ pub fn forget_session() -> Result<()> {
     })
 }
 
-/// Asks a person who they are, and keeps the session; where nobody can be asked, fails as told.
+/// Asks a person who they are, and keeps the session if that changes nothing for later commands; where nobody
+/// can be asked, fails as told.
 async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: Failure) -> Result<Session> {
-    if !prompt::is_possible() {
+    if !prompt::is_possible(&context.output) {
         return Err(otherwise);
     }
     let username = prompt::line("Username", username.as_deref())?;
@@ -139,10 +139,14 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
         let auth =
             Auth { username: username.clone(), password: Some(prompt::password("Password")?), token: None };
         match Session::log_in(url, auth).await {
-            Err(failure) if failure.has_code(401) && attempt < ATTEMPTS_MAX => {
+            Err(failure) if failure.has_code(401) && attempt < limits::CLI_PASSWORD_ATTEMPTS_MAX => {
                 context.output.note(&failure.message);
             }
             Err(failure) => return Err(failure),
+            Ok(session) if !credentials::may_keep(&context.globals, &ConfigFile::load()?, &username, url) => {
+                context.output.note(&format!("logged in as {username} for this command only"));
+                return Ok(session);
+            }
             Ok(session) => {
                 let kept = keep(context, &session, SESSION_HOURS).await?;
                 context.output.note(&format!("logged in as {username} until {}", times::show(kept.value)));
@@ -155,7 +159,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
 
 /// Offers to set up a gateway that asked for it; any other failure stays what it is.
 async fn set_up(context: &Context, url: &str, failure: Failure) -> Result<Session> {
-    if !failure.has_code(425) || !prompt::is_possible() {
+    if !failure.has_code(425) || !prompt::is_possible(&context.output) {
         return Err(failure);
     }
     context.output.note(&format!("The gateway at {url} is not set up yet."));

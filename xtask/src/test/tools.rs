@@ -13,7 +13,23 @@ const POSTGRESQL: &str = "/usr/lib/postgresql";
 
 /// Installs what the tests themselves need.
 pub fn install() -> Result<()> {
+    install_components()?;
     if has_postgresql() { Ok(()) } else { install_packages(&["postgresql"]) }
+}
+
+/// rustfmt and clippy, which a minimal toolchain lacks.
+fn install_components() -> Result<()> {
+    let missing = |name: &str| {
+        let mut cargo = place::cargo(&[name, "--version"]);
+        !cargo.output().is_ok_and(|output| output.status.success())
+    };
+    if !missing("fmt") && !missing("clippy") {
+        return Ok(());
+    }
+    if place::program("rustup").is_none() {
+        bail!("the tests need rustfmt and clippy: install them beside cargo and run this again");
+    }
+    place::run(place::command("rustup").args(["component", "add", "rustfmt", "clippy"]))
 }
 
 /// The TypeScript compiler's script, installed under the target directory when it is not there.

@@ -11,10 +11,11 @@ use super::serve::stop_signal;
 use super::version::VERSION;
 use crate::config_file::ConfigFile;
 use crate::context::Context;
+use crate::credentials::{self, Origin};
 use crate::failure::{Failure, Result};
 use crate::log::{self, Format};
+use crate::open_files;
 use crate::output::{Output, clean};
-use crate::{credentials, open_files};
 
 mod service;
 
@@ -81,7 +82,7 @@ pub fn default_id() -> String {
 async fn work(context: &Context, settings: Settings) -> Result<u8> {
     log::start(if context.output.json { Format::Json } else { Format::Text }, "warn")?;
     open_files::raise_limit();
-    let options = options(context, &ConfigFile::load()?, settings)?;
+    let (options, _) = options(context, &ConfigFile::load()?, settings)?;
     let (trigger, shutdown) = shutdown::channel();
     let signals = tokio::spawn(async move {
         stop_signal().await;
@@ -101,16 +102,20 @@ async fn work(context: &Context, settings: Settings) -> Result<u8> {
 }
 
 /// Flags over the settings file over what is usual.
-fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<Options> {
+fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(Options, Origin)> {
     let globals = &context.globals;
     let device_id = settings.id.or_else(|| file.get("node.id")).unwrap_or_else(default_id);
-    let environment = std::env::var("GSV_TOKEN").ok().filter(|token| !token.is_empty());
-    let token = globals.token.clone().or(environment).or_else(|| file.get("node.token"));
-    let make = format!(
-        "make one with `gsv auth token create --kind node --device {device_id}`, then give it with --token"
-    );
-    let token = token.ok_or_else(|| Failure::new("this device has no token").with_hint(make))?;
-    let username = credentials::username(globals, file)
+    let url = credentials::device_url(globals, file);
+    let environment = credentials::token_of_environment();
+    let (token, origin) = credentials::device_token(globals, file, environment, &url).map_err(|why| {
+        Failure::new(why.unwrap_or("this device has no token")).with_hint(format!(
+            "make one with `gsv auth token create --kind node --device {device_id}`, then give it with --token"
+        ))
+    })?;
+    let given = globals.user.clone().filter(|name| !name.is_empty());
+    let username = given
+        .or_else(|| file.get("node.username"))
+        .or_else(|| file.get("gateway.username"))
         .ok_or_else(|| Failure::new("whose device is this?").with_hint("give --user"))?;
     let directory = |given: Option<PathBuf>, key: &str| given.or_else(|| file.get(key).map(PathBuf::from));
     let workspace = match directory(settings.workspace, "node.workspace") {
@@ -122,8 +127,8 @@ fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<O
         true => stored.split(',').map(str::to_string).collect(),
         false => settings.allow,
     };
-    Ok(Options {
-        url: credentials::url(globals, file),
+    let options = Options {
+        url,
         username,
         token: Some(token),
         device_id,
@@ -131,7 +136,8 @@ fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<O
         root: directory(settings.root, "node.root").map(std::path::absolute).transpose()?,
         allow: allow.iter().map(|call| call.trim().to_string()).filter(|call| !call.is_empty()).collect(),
         version: VERSION.to_string(),
-    })
+    };
+    Ok((options, origin))
 }
 
 /// One line per event.
@@ -173,8 +179,11 @@ mod tests {
     fn with(text: &str, globals: Globals, settings: Settings) -> Result<Options> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("config.toml");
-        std::fs::write(&path, text).unwrap();
-        options(&Context::new(globals), &ConfigFile::load_from(&path).unwrap(), settings)
+        let mut file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        file.persist(&path).unwrap();
+        let file = ConfigFile::load_from(&path).unwrap();
+        options(&Context::new(globals), &file, settings).map(|(options, _)| options)
     }
 
     fn nothing() -> Settings {
@@ -190,6 +199,13 @@ mod tests {
         assert_eq!((options.username.as_str(), options.device_id.as_str()), ("alice", "desk"));
         assert_eq!((options.token.as_deref(), options.workspace), (Some("t"), PathBuf::from("/work")));
         assert_eq!(options.allow, ["fs.*", "shell.exec"]);
+    }
+
+    #[test]
+    fn a_device_does_not_change_with_the_login() {
+        let changed = STORED.replace("alice", "root") + "username = \"alice\"\nurl = \"ws://own/ws\"\n";
+        let options = with(&changed, Globals::default(), nothing()).unwrap();
+        assert_eq!((options.username.as_str(), options.url.as_str()), ("alice", "ws://own/ws"));
     }
 
     #[test]

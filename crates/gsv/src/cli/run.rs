@@ -53,7 +53,7 @@ pub async fn run(context: &Context, args: Run) -> Result<u8> {
         context.output.answer(&json!({ "sessionId": id }).to_string(), || id.clone())?;
         return Ok(0);
     }
-    let mut interrupts = Interrupts::listen();
+    let mut interrupts = Interrupts::listen_to_all();
     let mut stdin = if std::io::stdin().is_terminal() { Stdin::empty() } else { Stdin::own() };
     let mut gathered = String::new();
     let output = &context.output;
@@ -67,13 +67,15 @@ pub async fn run(context: &Context, args: Run) -> Result<u8> {
     let ended =
         follow::follow(context, &mut session, &command, &mut stdin, &mut interrupts, &mut sink).await?;
     session.connection.close().await;
+    let exit = ended.exit();
     if context.output.json {
-        let raw = json!({ "exitCode": ended.code, "output": gathered, "error": ended.why, "cwd": ended.cwd });
+        let raw = json!({ "exitCode": ended.code, "output": gathered, "error": ended.why, "cwd": ended.cwd,
+            "truncated": ended.truncated });
         context.output.raw_json(&raw.to_string())?;
     } else if let Some(why) = ended.why.filter(|_| !interrupts.happened()) {
-        return Err(Failure { exit: ended.code.max(1), ..Failure::new(why) });
+        return Err(Failure { exit: exit.max(1), ..Failure::new(why) });
     }
-    Ok(ended.code)
+    Ok(exit)
 }
 
 /// Keeps the end of the output, within what one message may hold.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
+use base::limits;
 use clap::Args;
 use protocol::sys::device::Get;
 use reedline::{
@@ -22,12 +23,6 @@ use crate::session::{self, Session};
 mod directory;
 
 use directory::{Filter, Marker};
-
-/// Lines of history that are kept.
-const HISTORY_LINES_MAX: usize = 5_000;
-
-/// Lines of a script that are read ahead.
-const LINES_AHEAD_MAX: usize = 16;
 
 /// Arguments of `gsv shell`.
 #[derive(Args, Debug)]
@@ -77,7 +72,7 @@ impl Prompted<'_> {
     async fn converse(mut self) -> Result<u8> {
         let mut editor = Reedline::create().with_ansi_colors(self.context.output.colour);
         if let Some(path) = history_path() {
-            match FileBackedHistory::with_file(HISTORY_LINES_MAX, path) {
+            match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {
                 Ok(history) => editor = editor.with_history(Box::new(history)),
                 Err(error) => self.context.output.note(&format!("warning: no history: {error}")),
             }
@@ -157,17 +152,18 @@ impl Prompted<'_> {
             output.text("\n")?;
         }
         let ended = ended?;
+        let exit = ended.exit();
         self.cwd = directory.or_else(|| self.cwd.take()).or(ended.cwd);
         if let Some(why) = ended.why.filter(|_| !self.interrupts.happened()) {
             self.context.output.note(&why);
         }
-        Ok(ended.code)
+        Ok(exit)
     }
 }
 
 /// The lines of stdin, read by a thread of their own: a read cannot be given up for Ctrl-C.
 fn lines_of_stdin() -> mpsc::Receiver<std::io::Result<String>> {
-    let (sender, lines) = mpsc::channel(LINES_AHEAD_MAX);
+    let (sender, lines) = mpsc::channel(limits::CLI_LINES_AHEAD_MAX);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let last = line.is_err();

@@ -75,11 +75,11 @@ impl std::fmt::Debug for NewPassword {
 }
 
 impl NewPassword {
-    fn obtain(self) -> Result<String> {
+    fn obtain(self, context: &Context) -> Result<String> {
         match self.new_password {
             Some(password) => Ok(password),
             None if self.password_stdin => prompt::password_from_stdin(),
-            None if prompt::is_possible() => prompt::new_password("New password"),
+            None if prompt::is_possible(&context.output) => prompt::new_password("New password"),
             None => Err(Failure::usage("there is nobody to ask: give --new-password or --password-stdin")),
         }
     }
@@ -94,7 +94,7 @@ pub async fn run(context: &Context, users: Users) -> Result<u8> {
             Ok(0)
         }
         Users::Add { name, password, groups } => {
-            let password = password.obtain()?;
+            let password = password.obtain(context)?;
             let groups = (!groups.is_empty()).then_some(groups);
             let answer = session::open(context)
                 .await?
@@ -111,7 +111,7 @@ pub async fn run(context: &Context, users: Users) -> Result<u8> {
             update(context, UserUpdate { locked: Some(false), ..unchanged(name) }, "unlocked").await
         }
         Users::Passwd { name, password } => {
-            let password = Some(password.obtain()?);
+            let password = Some(password.obtain(context)?);
             update(context, UserUpdate { password, ..unchanged(name) }, "changed the password of").await
         }
         Users::Groups { name, groups } => {
@@ -129,8 +129,11 @@ async fn update(context: &Context, call: UserUpdate, did: &str) -> Result<u8> {
 }
 
 async fn remove(context: &Context, name: String, yes: bool) -> Result<u8> {
+    if !yes && !prompt::is_possible(&context.output) {
+        return Err(Failure::usage("there is nobody to ask: give --yes"));
+    }
     let session = session::open(context).await?;
-    if !yes && prompt::is_possible() && !prompt::confirm(&format!("Remove {name} and its tokens?"), false)? {
+    if !yes && !prompt::confirm(&format!("Remove {name} and its tokens?"), false)? {
         return Err(Failure::new("nothing was removed"));
     }
     let answer = session.call(&UserRemove { username: name.clone() }).await?;

@@ -9,21 +9,10 @@ use tokio::time::{Instant, sleep};
 use super::interrupts::Interrupts;
 use super::stdin::{Chunk, Stdin};
 use super::stream::Stream;
-use super::{Ended, FIRST_WAIT_MS, ended, is_loss, patiently};
+use super::{Ended, ended, is_loss, patiently};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
-
-/// How long a poll waits for output; also how long Ctrl-C may have to wait.
-const POLL_WAIT_MS: u64 = 500;
-/// The least time between polls that bring nothing, for targets that answer at once.
-const IDLE_PAUSE: Duration = Duration::from_millis(100);
-/// First pause before going on after a loss; doubles up to `PAUSE_MAX`.
-const PAUSE_FIRST: Duration = Duration::from_millis(250);
-/// Longest pause between attempts to go on.
-const PAUSE_MAX: Duration = Duration::from_secs(4);
-/// After this long without the gateway or the device the command is left alone.
-const LOSS_MAX: Duration = limits::RECONNECT_MAX;
 
 /// Where output goes.
 pub type Sink<'a> = dyn FnMut(&str) -> Result<()> + Send + 'a;
@@ -68,9 +57,9 @@ impl Loss {
     /// Notes a failed attempt and gives the pause before the next; `None` when it has been too long.
     fn next_pause(&mut self) -> Option<Duration> {
         match self.since {
-            None => (self.since, self.pause) = (Some(Instant::now()), PAUSE_FIRST),
-            Some(since) if since.elapsed() > LOSS_MAX => return None,
-            Some(_) => self.pause = (self.pause * 2).min(PAUSE_MAX),
+            None => (self.since, self.pause) = (Some(Instant::now()), limits::CLI_LOSS_PAUSE_FIRST),
+            Some(since) if since.elapsed() > limits::CLI_LOSS_MAX => return None,
+            Some(_) => self.pause = (self.pause * 2).min(limits::CLI_LOSS_PAUSE_MAX),
         }
         Some(self.pause)
     }
@@ -93,35 +82,33 @@ pub async fn ensure_connected(
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = interrupts.wait() => return Err(interrupted()),
+            () = interrupts.wait() => return Err(interrupts.failure()),
         }
     }
     Ok(())
-}
-
-/// Ctrl-C, and nothing to send it to.
-pub fn interrupted() -> Failure {
-    Failure { exit: 130, ..Failure::new("interrupted") }
 }
 
 impl Follower<'_> {
     /// Goes on until the command ends.
     pub async fn follow(&mut self, sink: &mut Sink<'_>) -> Result<Ended> {
         loop {
-            let (exec, purpose) = self.next_call();
+            if self.interrupts.ending() {
+                return Err(self.interrupts.failure());
+            }
+            let (exec, purpose) = self.next_call()?;
             let asked = Instant::now();
             let call = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT);
             let Some(answer) = patiently(call, self.interrupts).await else {
-                return Err(interrupted().with_hint(self.goes_on()));
+                return Err(self.interrupts.failure().with_hint(self.goes_on()));
             };
             match answer {
                 Ok(result) => {
                     let quiet = self.show(&result, sink)?;
                     if result.status != Status::Running {
-                        return Ok(ended(&result));
+                        return Ok(ended(&result, &self.stream));
                     }
                     if quiet && purpose == Purpose::Poll {
-                        sleep(IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
+                        sleep(limits::CLI_IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
                     }
                 }
                 Err(error) => self.handle(error, exec, purpose).await?,
@@ -150,7 +137,7 @@ impl Follower<'_> {
             (client::Error::Gateway(answer), Purpose::Input) if answer.code == 429 => {
                 self.stdin.put_back(exec.input);
                 self.full = true;
-                sleep(IDLE_PAUSE).await;
+                sleep(limits::CLI_IDLE_PAUSE).await;
                 Ok(())
             }
             (_, Purpose::Input) if is_loss(&error) => {
@@ -176,24 +163,29 @@ impl Follower<'_> {
         }
     }
 
-    fn next_call(&mut self) -> (Exec, Purpose) {
-        let soon = Some(FIRST_WAIT_MS);
+    fn next_call(&mut self) -> Result<(Exec, Purpose)> {
+        let soon = Some(limits::CLI_FIRST_WAIT_MS);
         let exec = Exec { session_id: Some(self.id.clone()), yield_ms: soon, ..Exec::default() };
         if let Some(signal) = self.interrupts.next_signal() {
-            return (Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal);
+            return Ok((Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal));
         }
         if std::mem::take(&mut self.full) {
-            return (exec, Purpose::Poll);
+            return Ok((exec, Purpose::Poll));
         }
-        match self.stdin.next() {
+        Ok(match self.stdin.next() {
             Chunk::Text(input) => (Exec { input, background: Some(true), ..exec }, Purpose::Input),
             Chunk::End => (Exec { close_stdin: Some(true), ..exec }, Purpose::Close),
             Chunk::Later => (exec, Purpose::Poll),
-            Chunk::Never => (Exec { yield_ms: Some(POLL_WAIT_MS), ..exec }, Purpose::Poll),
-        }
+            Chunk::Never => (Exec { yield_ms: Some(limits::CLI_POLL_WAIT_MS), ..exec }, Purpose::Poll),
+            Chunk::Broken(why) => {
+                let failure = Failure::new(format!("stdin: {why}; the command was ended"));
+                return Err(Failure { ends_command: true, ..failure }
+                    .with_hint("calls carry text; `gsv cp` copies any bytes"));
+            }
+        })
     }
 
-    /// Waits a little and connects again where that is needed; gives up after `LOSS_MAX`.
+    /// Waits a little and connects again where that is needed; gives up after `CLI_LOSS_MAX`.
     async fn lost(&mut self, error: client::Error) -> Result<()> {
         self.stream.answer_lost();
         let first = self.loss.since.is_none();
@@ -207,7 +199,9 @@ impl Follower<'_> {
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = self.interrupts.wait() => return Err(interrupted().with_hint(self.goes_on())),
+            () = self.interrupts.wait() => {
+                return Err(self.interrupts.failure().with_hint(self.goes_on()));
+            }
         }
         match if gone { self.session.reconnect().await } else { Ok(()) } {
             Err(error) if !is_loss(&error) => Err(Failure::from(error).while_doing("connecting again")),
@@ -222,16 +216,17 @@ impl Follower<'_> {
         )
     }
 
-    /// Ends the command because nobody reads its output; a local one would get SIGPIPE.
+    /// Ends the command because nobody reads its output any more, or because its input cannot be sent; a local
+    /// one would be ended in the same way.
     pub async fn end_quietly(&mut self) {
         let signal = Some("TERM".to_string());
         let exec = Exec {
             session_id: Some(self.id.clone()),
             signal,
-            yield_ms: Some(FIRST_WAIT_MS),
+            yield_ms: Some(limits::CLI_FIRST_WAIT_MS),
             ..Exec::default()
         };
-        let sent = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT).await;
+        let sent = self.session.connection.call_on(None, &exec, limits::CLI_END_TIMEOUT).await;
         if let Err(error) = sent {
             tracing::debug!("the command was not ended: {error}");
         }

@@ -1,28 +1,33 @@
-//! Ctrl-C while a command is followed: the first asks the command to stop, the second ends it.
+//! Ctrl-C while a command is followed: the first asks the command to stop, the second ends it. And being told
+//! to end: SIGTERM and SIGHUP, which end the command too.
 
-use tokio::sync::mpsc;
+use base::limits;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
-/// Presses that may wait to be looked at; more say nothing new.
-const PRESSES_MAX: usize = 4;
+use crate::failure::Failure;
 
 /// Presses of Ctrl-C, from the moment this is made.
 pub struct Interrupts {
     presses: mpsc::Receiver<()>,
     pressed: u32,
     sent: u32,
-    listener: tokio::task::JoinHandle<()>,
+    /// The exit code, once the program was told to end.
+    end: watch::Sender<Option<u8>>,
+    ending: watch::Receiver<Option<u8>>,
+    listeners: Vec<JoinHandle<()>>,
 }
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        self.listener.abort();
+        self.listeners.iter().for_each(JoinHandle::abort);
     }
 }
 
 impl Interrupts {
     /// Listens from now on; the program no longer ends by itself on Ctrl-C.
     pub fn listen() -> Interrupts {
-        let (press, presses) = mpsc::channel(PRESSES_MAX);
+        let (press, presses) = mpsc::channel(limits::CLI_PRESSES_MAX);
         let listener = tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // A full queue means that nobody looked yet; one press more changes nothing.
@@ -31,7 +36,18 @@ impl Interrupts {
                 }
             }
         });
-        Interrupts { presses, pressed: 0, sent: 0, listener }
+        let (end, ending) = watch::channel(None);
+        Interrupts { presses, pressed: 0, sent: 0, end, ending, listeners: vec![listener] }
+    }
+
+    /// Listens also to SIGTERM and SIGHUP; the program no longer ends by itself on these either.
+    pub fn listen_to_all() -> Interrupts {
+        let mut interrupts = Interrupts::listen();
+        #[cfg(unix)]
+        for number in [libc::SIGTERM, libc::SIGHUP] {
+            interrupts.listeners.extend(signals::listener(number, interrupts.end.clone()));
+        }
+        interrupts
     }
 
     /// Forgets earlier presses: a new command begins.
@@ -67,11 +83,67 @@ impl Interrupts {
         self.pressed > 0
     }
 
-    /// Waits for a press.
-    pub async fn wait(&mut self) {
-        if self.presses.recv().await.is_none() {
-            std::future::pending::<()>().await;
+    /// Whether the program was told to end.
+    pub fn ending(&self) -> bool {
+        self.ending.borrow().is_some()
+    }
+
+    /// How the program ends after a press that there is nothing to send to, or after it was told to end.
+    pub fn failure(&self) -> Failure {
+        match *self.ending.borrow() {
+            Some(exit) => Failure { exit, silent: true, ..Failure::new("told to end") },
+            None => Failure { exit: 130, ..Failure::new("interrupted") },
         }
-        self.pressed += 1;
+    }
+
+    /// Waits for a press, or for being told to end.
+    pub async fn wait(&mut self) {
+        tokio::select! {
+            press = self.presses.recv() => match press {
+                Some(()) => self.pressed += 1,
+                None => std::future::pending().await,
+            },
+            _ = self.ending.wait_for(Option::is_some) => {}
+        }
+    }
+}
+
+/// Signals that end a program.
+#[cfg(unix)]
+mod signals {
+    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::sync::watch;
+    use tokio::task::JoinHandle;
+
+    /// Notes the exit code of a program that this signal ended; a signal that is ignored stays so.
+    pub fn listener(number: i32, end: watch::Sender<Option<u8>>) -> Option<JoinHandle<()>> {
+        if is_ignored(number) {
+            return None;
+        }
+        let mut signal = match signal(SignalKind::from_raw(number)) {
+            Ok(signal) => signal,
+            Err(error) => {
+                tracing::debug!("signal {number} cannot be listened to: {error}");
+                return None;
+            }
+        };
+        let exit = u8::try_from(128 + number).unwrap_or(u8::MAX);
+        Some(tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                end.send_replace(Some(exit));
+            }
+        }))
+    }
+
+    /// Whether whoever started this program wants it to ignore a signal, as `nohup` does.
+    #[allow(unsafe_code)] // What a signal does has no safe interface in the standard library.
+    fn is_ignored(number: i32) -> bool {
+        // SAFETY: with a null action the call only fills in the struct, which lives for the whole call and for
+        // which all zeros is a valid value.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(number, std::ptr::null(), &mut action) == 0
+                && action.sa_sigaction == libc::SIG_IGN
+        }
     }
 }

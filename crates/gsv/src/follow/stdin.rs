@@ -3,10 +3,7 @@
 use std::io::Read;
 use std::sync::mpsc;
 
-/// How much goes into one call.
-const CHUNK_BYTES_MAX: usize = 1024 * 1024;
-/// Chunks that may wait for their call; the reader waits when there are more.
-const CHUNKS_MAX: usize = 2;
+use base::limits;
 
 /// What comes next.
 #[derive(Debug, PartialEq)]
@@ -15,6 +12,8 @@ pub enum Chunk {
     Text(String),
     /// There is no more; said once.
     End,
+    /// The rest cannot be sent, and why; said once. What the command has got is not all there is.
+    Broken(String),
     /// Nothing yet.
     Later,
     /// All has been said.
@@ -45,7 +44,7 @@ impl Stdin {
     }
 
     fn from_reader(mut reader: impl Read + Send + 'static) -> Stdin {
-        let (sender, chunks) = mpsc::sync_channel(CHUNKS_MAX);
+        let (sender, chunks) = mpsc::sync_channel(limits::CLI_STDIN_CHUNKS_MAX);
         std::thread::spawn(move || {
             let mut carry = Vec::new();
             loop {
@@ -90,7 +89,10 @@ impl Stdin {
         };
         match next {
             Ok(Ok(text)) if !text.is_empty() => return Chunk::Text(text),
-            Ok(Err(error)) => eprintln!("warning: stdin: {error}; the command's input ends here"),
+            Ok(Err(error)) => {
+                self.stop();
+                return Chunk::Broken(error.to_string());
+            }
             Err(mpsc::TryRecvError::Empty) => return Chunk::Later,
             Ok(Ok(_)) | Err(mpsc::TryRecvError::Disconnected) => {}
         }
@@ -101,7 +103,7 @@ impl Stdin {
 
 /// The next whole characters; empty at the end. Part of a character stays in `carry`.
 fn read_chunk(reader: &mut impl Read, carry: &mut Vec<u8>) -> std::io::Result<String> {
-    let mut buffer = vec![0; CHUNK_BYTES_MAX];
+    let mut buffer = vec![0; limits::CLI_STDIN_CHUNK_BYTES_MAX];
     loop {
         let kept = carry.len();
         buffer[..kept].copy_from_slice(carry);
@@ -117,10 +119,7 @@ fn read_chunk(reader: &mut impl Read, carry: &mut Vec<u8>) -> std::io::Result<St
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(_) => {
-                return Err(std::io::Error::new(
-                    std::io::ErrorKind::InvalidData,
-                    "it is not UTF-8 text; `gsv cp` copies any bytes",
-                ));
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8 text"));
             }
         };
         let text = valid.to_string();
@@ -169,9 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_end_the_input() {
-        assert_eq!(all(vec![b"a", b"\xff\xfe"]), [Chunk::Text("a".into()), Chunk::End]);
-        assert_eq!(all(vec![b"\xc3"]), [Chunk::End]);
+    fn bytes_that_are_no_text_are_no_end_of_the_input() {
+        let broken = || Chunk::Broken("not UTF-8 text".into());
+        assert_eq!(all(vec![b"a", b"\xff\xfe"]), [Chunk::Text("a".into()), broken()]);
+        assert_eq!(all(vec![b"\xc3"]), [broken()]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! by what else the answers tell.
 
 use base::limits;
-use protocol::shell::ExecResult;
+use protocol::shell::{ExecResult, Status};
 
 /// What has been shown so far.
 #[derive(Default)]
@@ -21,11 +21,15 @@ pub struct Stream {
     repeats: bool,
     warning: Option<String>,
     text: String,
+    /// Bytes of output in all answers.
+    received: usize,
+    dropped: bool,
 }
 
 impl Stream {
     /// The text to show for an answer.
     pub fn take(&mut self, result: &ExecResult) -> &str {
+        self.notice_dropped(result);
         let mut text = result.output.as_str();
         if self.repeats && !text.is_empty() {
             self.repeats = false;
@@ -49,6 +53,28 @@ impl Stream {
     /// What to tell about output that could not be found again.
     pub fn warning(&mut self) -> Option<String> {
         self.warning.take()
+    }
+
+    /// Whether the target dropped output before it could be read.
+    pub fn dropped(&self) -> bool {
+        self.dropped
+    }
+
+    /// At the end `truncated` also speaks of `stdout` and `stderr`, which keep less than was shown.
+    fn notice_dropped(&mut self, result: &ExecResult) {
+        self.received += result.output.len();
+        if self.dropped || result.truncated != Some(true) {
+            return;
+        }
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let told = result.output.starts_with("[… ") && result.output.contains(" bytes dropped …]");
+        let short = self.received <= length(&result.stdout) + length(&result.stderr);
+        if result.status == Status::Running || told || short {
+            self.dropped = true;
+            let warning = "warning: output was dropped: the command wrote faster than it could be read; \
+                use `gsv cp` for files";
+            self.warning = Some(warning.to_string());
+        }
     }
 
     fn remember(&mut self) {
@@ -98,7 +124,7 @@ impl Stream {
                 }
             }
         }
-        self.warning = Some("warning: some output may be missing".to_string());
+        self.warning.get_or_insert_with(|| "warning: some output may be missing".to_string());
         text.to_string()
     }
 }
@@ -115,7 +141,31 @@ mod tests {
     }
 
     fn running(output: &str, tail: &str) -> ExecResult {
-        ExecResult { stdout: None, stderr: None, tail: Some(tail.into()), ..answer(output, "", "") }
+        let status = Status::Running;
+        ExecResult { status, stdout: None, stderr: None, tail: Some(tail.into()), ..answer(output, "", "") }
+    }
+
+    #[test]
+    fn dropped_output_is_told_once() {
+        let cut = |result: ExecResult| ExecResult { truncated: Some(true), ..result };
+        let mut stream = Stream::default();
+        stream.take(&cut(running("[… 7 bytes dropped …]\nend\n", "end\n")));
+        assert!(stream.dropped() && stream.warning().unwrap().contains("gsv cp"));
+        stream.take(&cut(answer("more\n", "end\nmore\n", "")));
+        assert_eq!(stream.warning(), None);
+        for end in [answer("[… 7 bytes dropped …]\nend", "end", ""), answer("end", "end", "")] {
+            let mut stream = Stream::default();
+            stream.take(&cut(end));
+            assert!(stream.dropped());
+        }
+    }
+
+    #[test]
+    fn a_long_output_that_was_read_in_time_is_whole() {
+        let mut stream = Stream::default();
+        stream.take(&running("12345", "12345"));
+        stream.take(&ExecResult { truncated: Some(true), ..answer("6789", "56789", "") });
+        assert!(!stream.dropped() && stream.warning().is_none());
     }
 
     #[test]

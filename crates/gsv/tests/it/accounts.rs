@@ -17,9 +17,11 @@ fn users_come_and_go() {
     assert_eq!(world.run_with(&stdin, b"another-password\n").code, 0);
     world.fails(1, &as_bob);
     world.ok(&["devices", "-u", "bob", "-p", "another-password"]);
-    world.root(&["users", "remove", "bob"]);
+    let asked = world.fails(2, &["users", "remove", "bob", "-u", "root", "-p", "root-password"]);
+    assert!(asked.contains("--yes"), "{asked}");
+    world.root(&["users", "remove", "bob", "--yes"]);
     assert!(!world.root(&["users", "list"]).contains("bob"));
-    world.fails(1, &["users", "remove", "bob", "-u", "root", "-p", "root-password"]);
+    world.fails(1, &["users", "remove", "bob", "--yes", "-u", "root", "-p", "root-password"]);
     let refused = world.fails(1, &["users", "list"]);
     assert!(refused.contains("Permission denied"), "{refused}");
 }

@@ -1,6 +1,8 @@
 //! `cp` in every direction.
 
-use crate::world::{Running, World};
+use std::process::Stdio;
+
+use crate::world::{PART_OF_COPY, Running, World};
 
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
@@ -26,7 +28,74 @@ fn files_go_there_and_come_back_the_same() {
     assert_eq!(std::fs::read(world.home.path().join("back/there.bin")).unwrap(), content);
     let missing = world.fails(1, &["cp", "desk:missing", "x"]);
     assert!(missing.contains("desk:missing") && !world.home.path().join("x").exists(), "{missing}");
+    let missing = world.fails(1, &["cp", "desk:missing", "new/directory/x"]);
+    assert!(missing.contains("desk:missing") && !world.home.path().join("new").exists(), "{missing}");
     world.fails(1, &["cp", "missing", "desk:x"]);
+}
+
+#[test]
+fn a_target_that_refuses_takes_nothing_away() {
+    let world = World::with_device();
+    let part = world.home.path().join(PART_OF_COPY);
+    std::fs::write(&part, "the beginning").unwrap();
+    world.fails(1, &["cp", "desk:file", "copy"]);
+    assert_eq!(std::fs::read_to_string(&part).unwrap(), "the beginning");
+    let file = std::fs::File::open(&part).unwrap();
+    file.lock().unwrap();
+    std::fs::write(world.workspace().join("file"), "the beginning and the end").unwrap();
+    let busy = world.fails(1, &["cp", "desk:file", "copy"]);
+    assert!(busy.contains("another copy to copy is going on"), "{busy}");
+    drop(file);
+    world.ok(&["cp", "desk:file", "copy"]);
+    assert!(!part.exists());
+    let refused = world.fails(1, &["cp", "desk:file", "/dev/null"]);
+    assert!(refused.contains("/dev/null exists and is not a regular file"), "{refused}");
+}
+
+#[test]
+fn a_tree_is_given_up_when_the_gateway_is() {
+    let mut world = World::with_device();
+    let tree = world.workspace().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    (0..4).for_each(|i| std::fs::write(tree.join(format!("{i}")), bytes(60_000_000)).unwrap());
+    let mut copy = world.command(&["cp", "-r", "desk:tree", "."]);
+    let copy = copy.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !world.home.path().join("tree/0").exists() {
+        std::thread::yield_now();
+    }
+    world.gateway.signal(libc::SIGKILL);
+    world.gateway.wait();
+    let said = copy.wait_with_output().unwrap();
+    let err = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{err}");
+    assert_eq!(err.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{err}");
+    assert!(err.contains("the rest was not copied"), "{err}");
+}
+
+#[test]
+fn a_torn_upload_is_begun_anew() {
+    // The device is killed while it takes the file in, so that an unfinished one is left; then that is spoiled.
+    let mut world = World::with_device();
+    let content = bytes(150_000_000);
+    std::fs::write(world.home.path().join("file"), &content).unwrap();
+    let mut copy = Running::start(&mut world.command(&["cp", "file", "desk:file"]));
+    let partial = loop {
+        assert!(copy.child.try_wait().unwrap().is_none(), "the copy ended before it was disturbed");
+        let mut entries = std::fs::read_dir(world.workspace()).unwrap().map(|entry| entry.unwrap());
+        if let Some(found) = entries.find(|entry| entry.metadata().is_ok_and(|about| about.len() > 1_000_000))
+        {
+            break found.path();
+        }
+    };
+    let mut device = world.take_device();
+    device.signal(libc::SIGKILL);
+    device.wait();
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::OpenOptions::new().write(true).open(&partial).unwrap();
+    file.write_all_at(b"torn", 1_000).unwrap();
+    world.connect_device();
+    assert_eq!(copy.wait(), 0);
+    assert!(std::fs::read(world.workspace().join("file")).unwrap() == content);
 }
 
 #[test]
@@ -34,16 +103,16 @@ fn a_broken_download_goes_on_where_it_was() {
     let world = World::with_device();
     let content = bytes(3_000_000);
     std::fs::write(world.workspace().join("file"), &content).unwrap();
-    std::fs::write(world.home.path().join(".copy.gsv-part"), &content[..1_000_000]).unwrap();
+    std::fs::write(world.home.path().join(PART_OF_COPY), &content[..1_000_000]).unwrap();
     world.ok(&["cp", "desk:file", "copy"]);
     assert_eq!(std::fs::read(world.home.path().join("copy")).unwrap(), content);
     // What was left by another file does not spoil this one.
     for stale in [&b"something else"[..], &bytes(4_000_000)[1..]] {
-        std::fs::write(world.home.path().join(".copy.gsv-part"), stale).unwrap();
+        std::fs::write(world.home.path().join(PART_OF_COPY), stale).unwrap();
         world.ok(&["cp", "desk:file", "copy"]);
         assert_eq!(std::fs::read(world.home.path().join("copy")).unwrap(), content);
     }
-    assert!(!world.home.path().join(".copy.gsv-part").exists());
+    assert!(!world.home.path().join(PART_OF_COPY).exists());
 }
 
 #[test]

@@ -77,6 +77,47 @@ fn passwords_and_tokens_serve_one_command_each() {
 }
 
 #[test]
+fn a_device_is_the_same_whoever_logs_in() {
+    let mut world = World::set_up();
+    std::fs::create_dir(world.workspace()).unwrap();
+    let path = world.home.path().join("config/gsv/config.toml");
+    // A settings file from before the device had a name of its own.
+    let file = std::fs::read_to_string(&path).unwrap();
+    let old: Vec<&str> = file.lines().collect();
+    let node = old.iter().position(|line| *line == "[node]").unwrap();
+    let is_new = |line: &str| line.starts_with("username") || line.starts_with("url");
+    let old: Vec<&str> = old
+        .iter()
+        .enumerate()
+        .filter(|(i, line)| *i < node || !is_new(line))
+        .map(|(_, line)| *line)
+        .collect();
+    assert_eq!(old.len() + 2, file.lines().count(), "{file}");
+    std::fs::write(&path, old.join("\n")).unwrap();
+    world.ok(&["auth", "login", "--username", "root", "-p", "root-password"]);
+    assert_eq!(world.ok(&["config", "--local", "get", "gateway.username"]), "root\n");
+    assert_eq!(world.ok(&["config", "--local", "get", "node.username"]), "alice\n");
+    world.connect_device();
+    // A person's token in the environment is not the device's.
+    drop(world.take_device());
+    let mut command = world.command(&["device", "run"]);
+    let device = crate::world::Running::start(command.env("GSV_TOKEN", "nonsense"));
+    device.wait_for("connected as desk");
+}
+
+#[test]
+fn a_devices_token_is_not_sent_elsewhere() {
+    let world = World::set_up();
+    let refused = world.fails(1, &["device", "run", "--url", "ws://127.0.0.1:1/ws"]);
+    assert!(refused.contains("belongs to another gateway"), "{refused}");
+    let mut install = world.command(&["device", "install", "--url", "ws://127.0.0.1:1/ws"]);
+    let refused = crate::world::finish(install.env("GSV_TOKEN", "a-persons"), b"");
+    assert!(refused.code == 2 && refused.err.contains("give --token"), "{refused:?}");
+    let path = world.home.path().join("config/gsv/config.toml");
+    assert!(!std::fs::read_to_string(path).unwrap().contains("a-persons"));
+}
+
+#[test]
 fn the_gateways_configuration_is_read_and_set() {
     let world = World::set_up();
     world.root(&["config", "set", "config/server/name", "home"]);

@@ -6,7 +6,10 @@
 mod accounts;
 mod alone;
 mod copying;
+mod crash;
 mod login;
 mod restart;
 mod running;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod world;

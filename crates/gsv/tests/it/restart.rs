@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use crate::world::{Running, World};
+use crate::world::{PART_OF_COPY, Running, World};
 
 #[test]
 fn a_followed_command_survives_the_gateways_death() {
@@ -40,7 +40,7 @@ fn a_copy_survives_the_gateways_death() {
     let content = vec![7u8; 120_000_000];
     std::fs::write(world.workspace().join("file"), &content).unwrap();
     let mut copy = Running::start(&mut world.command(&["cp", "desk:file", "copy"]));
-    let part = world.home.path().join(".copy.gsv-part");
+    let part = world.home.path().join(PART_OF_COPY);
     while !std::fs::metadata(&part).is_ok_and(|part| part.len() > 0) {
         assert!(copy.child.try_wait().unwrap().is_none(), "the copy ended before it was disturbed");
         std::thread::yield_now();

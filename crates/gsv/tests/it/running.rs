@@ -47,6 +47,44 @@ fn stdin_is_forwarded_and_closed() {
 }
 
 #[test]
+fn input_that_is_no_text_is_a_failure() {
+    let world = World::with_device();
+    let command = ["run", "--target", "desk", "--", "cat; echo done > done"];
+    let said = world.run_with(&command, b"text\n\xff\xfe");
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("not UTF-8 text") && said.err.contains("gsv cp"), "{said:?}");
+    assert!(!world.workspace().join("done").exists(), "the command takes what it got for all");
+}
+
+#[test]
+fn lost_output_is_told_and_fails() {
+    let world = World::with_device();
+    let said = world.run(&["run", "--target", "desk", "--", "sleep 0.3; seq 1 200000"]);
+    let whole = said.out.lines().count() == 200_000;
+    assert_eq!(said.code, i32::from(!whole), "{}", said.err);
+    assert_eq!(said.err.matches("output was dropped").count(), usize::from(!whole), "{}", said.err);
+}
+
+#[test]
+fn a_run_that_is_told_to_end_ends_its_command() {
+    let world = World::with_device();
+    for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
+        let mark = world.workspace().join(format!("ended-{signal}"));
+        let command =
+            format!("trap 'echo > {}; exit' TERM; echo ready; while :; do sleep 0.05; done", mark.display());
+        let mut run = Running::start(&mut world.command(&["run", "--target", "desk", "--", &command]));
+        run.wait_for("ready");
+        run.signal(signal);
+        assert_eq!(run.wait(), code);
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while !mark.exists() {
+            assert!(std::time::Instant::now() < deadline, "the command goes on");
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
 fn ctrl_c_stops_the_command_and_a_second_one_ends_it() {
     let world = World::with_device();
     let mut run =
@@ -134,4 +172,21 @@ fn output_that_nobody_reads_ends_the_command_quietly() {
         assert!(std::time::Instant::now() < deadline, "the command goes on");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let world = World::with_device();
+    let go = world.workspace().join("go");
+    let command = format!("echo ready; until [ -e {} ]; do sleep 0.05; done; echo over", go.display());
+    let plain = world.command(&["run", "--target", "desk", "--", &command]);
+    let mut deaf = std::process::Command::new("sh");
+    deaf.args(["-c", r#"trap '' HUP; exec "$0" "$@""#]).arg(plain.get_program()).args(plain.get_args());
+    deaf.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut run = Running::start(&mut deaf);
+    run.wait_for("ready");
+    run.signal(libc::SIGHUP);
+    std::fs::write(go, "").unwrap();
+    assert_eq!(run.wait(), 0);
+    run.wait_for("over");
 }

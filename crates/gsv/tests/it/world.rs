@@ -9,6 +9,10 @@ use std::time::Duration;
 /// How long something may take before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The unfinished copy of `desk:file` to `copy`; between the dots stands the beginning of the digest of `desk`,
+/// a NUL and `file`.
+pub const PART_OF_COPY: &str = ".copy.c2a583f1.gsv-part";
+
 /// A home directory and what runs in it.
 pub struct World {
     pub home: tempfile::TempDir,
@@ -66,6 +70,11 @@ impl World {
         let device = Running::start(&mut command);
         device.wait_for("connected as desk");
         self.device = Some(device);
+    }
+
+    /// The device's process, no longer looked after.
+    pub fn take_device(&mut self) -> Running {
+        self.device.take().unwrap()
     }
 
     pub fn workspace(&self) -> PathBuf {
@@ -223,8 +232,7 @@ impl Running {
     }
 
     pub fn signal(&self, signal: i32) {
-        let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+        send_signal(i32::try_from(self.child.id()).unwrap(), signal);
     }
 
     /// The exit code, once it has one.
@@ -233,6 +241,12 @@ impl Running {
         let status = self.child.wait().unwrap();
         status.code().unwrap_or(-1)
     }
+}
+
+#[allow(unsafe_code)] // Signals have no safe interface in the standard library.
+fn send_signal(process: i32, signal: i32) {
+    // SAFETY: the call takes two numbers and touches no memory; the process is a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
 }
 
 impl Drop for Running {

@@ -79,7 +79,9 @@ fn ask(context: &Context, file: &ConfigFile, args: &Login) -> Result<Auth> {
     let given = args.username.clone().or_else(|| context.globals.user.clone());
     let username = match given {
         Some(username) => username,
-        None if prompt::is_possible() => prompt::line("Username", file.get("gateway.username").as_deref())?,
+        None if prompt::is_possible(&context.output) => {
+            prompt::line("Username", file.get("gateway.username").as_deref())?
+        }
         None => credentials::username(&context.globals, file)
             .ok_or_else(|| Failure::new("who logs in?").with_hint("give --username"))?,
     };
@@ -89,7 +91,7 @@ fn ask(context: &Context, file: &ConfigFile, args: &Login) -> Result<Auth> {
     let password = match context.globals.password.clone() {
         Some(password) => password,
         None if args.password_stdin => prompt::password_from_stdin()?,
-        None if prompt::is_possible() => prompt::password("Password")?,
+        None if prompt::is_possible(&context.output) => prompt::password("Password")?,
         None => {
             return Err(Failure::new("there is no password").with_hint("give --password or --password-stdin"));
         }

@@ -80,6 +80,7 @@ async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Au
     let done: SetupDone = serde_json::from_str(&raw)
         .map_err(|why| client::Error::Decode { call: Call::SPEC.name.to_string(), why: why.to_string() })?;
     config_file::update(|file| {
+        file.pin_device()?;
         if !credentials::same_gateway(file, &url) {
             file.set("gateway.url", &url)?;
         }
@@ -87,6 +88,8 @@ async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Au
         if let (Some(token), Some(node)) = (&done.node_token, &call.node) {
             file.set("node.id", &node.device_id)?;
             file.set("node.token", &token.token)?;
+            file.set("node.username", &call.username)?;
+            file.set("node.url", &url)?;
         }
         Ok(())
     })?;
@@ -95,7 +98,7 @@ async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Au
 
 /// The call, from flags and answers.
 fn ask(context: &Context, args: Setup) -> Result<Call> {
-    let wizard = prompt::is_possible();
+    let wizard = prompt::is_possible(&context.output);
     let asks_all = wizard && args.username.is_none() && args.new_password.is_none();
     let username = match args.username.or_else(|| context.globals.user.clone()) {
         Some(username) => username,

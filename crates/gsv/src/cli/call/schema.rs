@@ -1,7 +1,6 @@
 //! The arguments of a call as flags see them, read from the call's JSON Schema.
 
 use protocol::spec::Spec;
-use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 
 /// How deep references are followed.
@@ -75,9 +74,8 @@ impl Field {
 
 /// Reads the arguments of a call.
 pub fn of(spec: &Spec) -> Args {
-    let mut generator = SchemaGenerator::default();
-    let root = (spec.args)(&mut generator).to_value();
-    let definitions = generator.definitions().clone();
+    let root = protocol::schema::args_of(spec);
+    let definitions = root["$defs"].as_object().cloned().unwrap_or_default();
     from_schema(&root, &definitions)
 }
 

@@ -2,30 +2,26 @@
 //! off while that is promising.
 
 use std::path::Path;
-use std::time::Duration;
 
 use base::limits;
 use client::transfer::{self, Link};
 use protocol::fs::{Pull, PullOpened, Push, PushOpened};
 use tokio::time::sleep;
 
-use super::local::{Partial, Source};
+use super::local::{Earlier, Partial, Source};
 use super::progress;
 use super::side::Remote;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 
-/// How often one file is tried.
-const ATTEMPTS_MAX: u32 = 6;
-/// Pause before the second attempt; it doubles.
-const PAUSE_FIRST: Duration = Duration::from_millis(500);
-
 /// Copies files over one connection and counts.
 pub struct Copier<'a> {
     context: &'a Context,
     /// The connection.
     pub session: Session,
+    /// Whether the gateway or a device stayed away for too long: further files would fare no better.
+    pub gave_up: bool,
     done: Done,
 }
 
@@ -74,15 +70,22 @@ impl From<transfer::Error> for Broken {
             // The gateway says so when the other end's connection was lost.
             transfer::Error::Peer(words) if words.contains("disconnected") => Broken::Lost(failure),
             transfer::Error::Corrupt { .. } => Broken::Stale,
+            // What a target had from an earlier attempt was spoiled; it has thrown it away.
+            transfer::Error::Peer(words) if words.contains("digest does not match") => Broken::Stale,
             _ => Broken::Final(failure),
         }
     }
 }
 
+/// Whether a failure means that the gateway or the device is away, and not that it has no time for one file.
+fn is_absence(failure: &Failure) -> bool {
+    matches!(failure.code, None | Some(503))
+}
+
 impl<'a> Copier<'a> {
     /// Nothing is copied yet.
     pub fn new(context: &'a Context, session: Session) -> Copier<'a> {
-        Copier { context, session, done: Done::default() }
+        Copier { context, session, gave_up: false, done: Done::default() }
     }
 
     /// Closes the connection and tells what was done.
@@ -118,12 +121,24 @@ impl<'a> Copier<'a> {
         self.push(&file, to).await
     }
 
+    /// Connects again where that is needed, for a call that is not tried again by itself.
+    pub async fn ensure_connected(&mut self) -> Result<()> {
+        if self.session.connection.is_closed()
+            && let Err(error) = self.session.reconnect().await
+        {
+            self.gave_up = true;
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
     async fn retry(
         &mut self,
         what: &Remote,
         mut attempt: impl AsyncFnMut(&mut Self) -> std::result::Result<u64, Broken>,
     ) -> Result<()> {
-        let mut pause = PAUSE_FIRST;
+        let mut pause = limits::CLI_COPY_PAUSE_FIRST;
+        let mut was_stale = false;
         for tried in 1.. {
             let failure = match attempt(self).await {
                 Ok(bytes) => {
@@ -132,12 +147,19 @@ impl<'a> Copier<'a> {
                     return Ok(());
                 }
                 Err(Broken::Final(failure)) => return Err(failure.while_doing(what)),
-                Err(Broken::Stale) => Failure::new("what arrived is not what was sent"),
+                Err(Broken::Stale) => {
+                    let failure = Failure::new("what arrived is not what was sent");
+                    if std::mem::replace(&mut was_stale, true) {
+                        return Err(failure.while_doing(what).with_hint("does the file change?"));
+                    }
+                    failure
+                }
+                Err(Broken::Lost(failure)) if tried >= limits::CLI_COPY_ATTEMPTS_MAX => {
+                    self.gave_up = is_absence(&failure);
+                    return Err(failure.while_doing(what));
+                }
                 Err(Broken::Lost(failure)) => failure,
             };
-            if tried >= ATTEMPTS_MAX {
-                return Err(failure.while_doing(what));
-            }
             self.context.output.note(&format!("{what}: {}; trying again …", failure.message));
             sleep(pause).await;
             pause *= 2;
@@ -152,27 +174,56 @@ impl<'a> Copier<'a> {
     }
 
     async fn pull_once(&mut self, from: &Remote, to: &Path) -> std::result::Result<u64, Broken> {
-        let mut partial = Partial::open(to).await?;
-        let mut opened = self.open_pull(from, partial.offset).await?;
-        if opened.as_ref().map_or(true, |opened| opened.size < partial.offset) && partial.offset > 0 {
-            partial.restart().await?;
+        let earlier = Earlier::find(to, from).await?;
+        let mut opened = self.open_pull(from, earlier.offset).await?;
+        let goes_on = opened.as_ref().is_ok_and(|opened| opened.size >= earlier.offset);
+        let anew = earlier.offset > 0 && !goes_on;
+        if anew {
+            if let Ok(opened) = &opened {
+                let link = Link::open(&self.session.connection, opened.transfer_id);
+                link.fail("more than this is there already").await;
+            }
             opened = self.open_pull(from, 0).await?;
         }
+        // Only now that the other side has answered is anything created or thrown away.
         let opened = opened.map_err(Failure::new)?;
         let mut link = Link::open(&self.session.connection, opened.transfer_id);
+        let partial = match earlier.open(anew).await {
+            Ok(partial) => partial,
+            Err(failure) => {
+                link.fail(&failure.message).await;
+                return Err(failure.into());
+            }
+        };
+        self.receive(&mut link, partial, from, &opened).await?;
+        Ok(opened.size)
+    }
+
+    async fn receive(
+        &self,
+        link: &mut Link,
+        mut partial: Partial,
+        from: &Remote,
+        opened: &PullOpened,
+    ) -> std::result::Result<(), Broken> {
         let bar = progress::bar(&from.to_string(), opened.size, !self.context.output.json);
         let (offset, hash) = (partial.offset, partial.hash.clone());
         let progress = |position| bar.set_position(position);
-        let received =
-            transfer::receive(&mut link, &mut partial.file, offset, opened.size, hash, progress).await;
+        let received = transfer::receive(link, &mut partial.file, offset, opened.size, hash, progress).await;
         bar.finish_and_clear();
-        if let Err(transfer::Error::Corrupt { .. }) = &received {
-            partial.restart().await?;
-        }
-        let sha256 = received?;
+        let sha256 = match received {
+            Ok(sha256) => sha256,
+            Err(error) => {
+                if let transfer::Error::Corrupt { .. } = &error {
+                    partial.restart().await?;
+                }
+                partial.leave().await;
+                return Err(error.into());
+            }
+        };
         partial.finish(opened.mode).await?;
         link.stored(&sha256).await?;
-        Ok(opened.size)
+        Ok(())
     }
 
     /// The transfer, or the target's words why there is none.
@@ -209,5 +260,27 @@ impl<'a> Copier<'a> {
         bar.finish_and_clear();
         sent?;
         Ok(source.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_upload_is_begun_anew() {
+        let peer = |words: &str| Broken::from(transfer::Error::Peer(words.to_string()));
+        let words = "the digest does not match: aa was meant, bb arrived";
+        assert!(matches!(peer(words), Broken::Stale));
+        assert!(matches!(peer("Device disconnected: desk"), Broken::Lost(_)));
+        assert!(matches!(peer("Failed to write 'x'"), Broken::Final(_)));
+    }
+
+    #[test]
+    fn absence_is_told_from_a_failure_of_one_file() {
+        use protocol::error::Error;
+        assert!(is_absence(&Failure::from(Error::device_offline("desk"))));
+        assert!(is_absence(&Failure::new("the connection was lost")));
+        assert!(!is_absence(&Failure::from(Error::route_timeout("fs.pull", "desk"))));
     }
 }

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
+use base::limits;
+
 use super::local::cannot;
 use super::remote::{create_directory, list, safe_name};
 use super::side::{Remote, Side};
 use super::transfer::Copier;
 use crate::failure::{Failure, Result};
-
-/// How deep directories may be nested.
-const DEPTH_MAX: usize = 128;
 
 /// Copies a file, or with `recursive` a directory. Into an existing directory the source keeps its name.
 pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, recursive: bool) -> Result<()> {
@@ -24,18 +23,19 @@ pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, re
     copy_file(copier, source, &destination).await
 }
 
-/// Copies everything below a directory; what cannot be copied is told and left out.
+/// Copies everything below a directory; what cannot be copied is told and left out. When the gateway or a
+/// device stays away, the rest is not tried.
 async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Side) -> Result<()> {
     let mut waiting = vec![(source.clone(), destination.clone(), 0usize)];
     while let Some((source, destination, depth)) = waiting.pop() {
         let names = match names(copier, &source).await {
-            Ok(names) if depth < DEPTH_MAX => names,
+            Ok(names) if depth < limits::CLI_COPY_DEPTH_MAX => names,
             Ok(_) => {
                 copier.skip(&Failure::new(format!("{} is nested too deeply", show(&source))));
                 continue;
             }
             Err(failure) => {
-                copier.skip(&failure);
+                leave_out(copier, failure)?;
                 continue;
             }
         };
@@ -43,17 +43,26 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Si
             && names.directories.is_empty()
             && let Err(failure) = make_directory(copier, &destination).await
         {
-            copier.skip(&failure);
+            leave_out(copier, failure)?;
         }
         for name in &names.files {
             if let Err(failure) = copy_file(copier, &source.join(name), &destination.join(name)).await {
-                copier.skip(&failure);
+                leave_out(copier, failure)?;
             }
         }
         for name in names.directories.iter().rev() {
             waiting.push((source.join(name), destination.join(name), depth + 1));
         }
     }
+    Ok(())
+}
+
+/// Tells about something that could not be copied; fails when there is no use in going on.
+fn leave_out(copier: &mut Copier<'_>, failure: Failure) -> Result<()> {
+    if copier.gave_up {
+        return Err(failure.with_hint("the rest was not copied; the same command copies all of it again"));
+    }
+    copier.skip(&failure);
     Ok(())
 }
 
@@ -75,6 +84,7 @@ async fn names(copier: &mut Copier<'_>, side: &Side) -> Result<Names> {
     match side {
         Side::Local(path) => local_names(copier, path),
         Side::Remote(remote) => {
+            copier.ensure_connected().await?;
             let listing = list(&copier.session, remote).await?;
             let listing =
                 listing.ok_or_else(|| Failure::new(format!("{remote} is no longer a directory")))?;
@@ -110,10 +120,13 @@ fn local_names(copier: &mut Copier<'_>, path: &Path) -> Result<Names> {
     Ok(names)
 }
 
-async fn make_directory(copier: &Copier<'_>, side: &Side) -> Result<()> {
+async fn make_directory(copier: &mut Copier<'_>, side: &Side) -> Result<()> {
     match side {
         Side::Local(path) => std::fs::create_dir_all(path).map_err(|error| cannot("create", path, error)),
-        Side::Remote(remote) => create_directory(&copier.session, remote).await,
+        Side::Remote(remote) => {
+            copier.ensure_connected().await?;
+            create_directory(&copier.session, remote).await
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use device::Options;
 use device::service::{self, Manager, ServiceError, Unit};
 use serde_json::json;
 
 use super::{Settings, options};
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
+use crate::credentials::Origin;
 use crate::failure::{Failure, Result};
 
 impl From<ServiceError> for Failure {
@@ -18,23 +20,12 @@ impl From<ServiceError> for Failure {
 
 /// Keeps the settings, so that the unit itself holds no secret, and starts the service.
 pub fn install(context: &Context, settings: Settings) -> Result<u8> {
-    let options = options(context, &ConfigFile::load()?, settings)?;
-    config_file::update(|file| {
-        file.set("gateway.url", &options.url)?;
-        file.set("gateway.username", &options.username)?;
-        file.set("node.id", &options.device_id)?;
-        file.set("node.token", options.token.as_deref().unwrap_or_default())?;
-        file.set("node.workspace", &options.workspace.to_string_lossy())?;
-        match &options.root {
-            Some(root) => file.set("node.root", &root.to_string_lossy())?,
-            None => file.remove("node.root"),
-        }
-        match options.allow.is_empty() {
-            true => file.remove("node.allow"),
-            false => file.set("node.allow", &options.allow.join(","))?,
-        }
-        Ok(())
-    })?;
+    let (options, origin) = options(context, &ConfigFile::load()?, settings)?;
+    // What is in the environment is a person's token more often than a device's.
+    if origin == Origin::Environment {
+        return Err(Failure::usage("GSV_TOKEN is not kept for the service: give --token"));
+    }
+    config_file::update(|file| keep(file, &options, origin))?;
     let unit = Unit {
         program: std::env::current_exe()?,
         arguments: ["device", "run"].map(str::to_string).to_vec(),
@@ -47,6 +38,31 @@ pub fn install(context: &Context, settings: Settings) -> Result<u8> {
         .output
         .answer(&raw, || format!("installed {} and started {}", file.display(), options.device_id))?;
     Ok(0)
+}
+
+/// The device's settings; those of the login are only filled in.
+fn keep(file: &mut ConfigFile, options: &Options, origin: Origin) -> Result<()> {
+    for (key, value) in [("gateway.url", &options.url), ("gateway.username", &options.username)] {
+        if file.get(key).is_none() {
+            file.set(key, value)?;
+        }
+    }
+    file.set("node.id", &options.device_id)?;
+    if let (Some(token), Origin::Flag) = (&options.token, origin) {
+        file.set("node.token", token)?;
+    }
+    file.set("node.username", &options.username)?;
+    file.set("node.url", &options.url)?;
+    file.set("node.workspace", &options.workspace.to_string_lossy())?;
+    match &options.root {
+        Some(root) => file.set("node.root", &root.to_string_lossy())?,
+        None => file.remove("node.root"),
+    }
+    match options.allow.is_empty() {
+        true => file.remove("node.allow"),
+        false => file.set("node.allow", &options.allow.join(","))?,
+    }
+    Ok(())
 }
 
 /// Starts the service.
@@ -86,4 +102,40 @@ pub fn logs(lines: u32, follow: bool) -> Result<u8> {
 
 fn home() -> Result<PathBuf> {
     dirs::home_dir().ok_or_else(|| Failure::new("there is no home directory: set HOME"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_is_kept_and_the_login_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
+        std::fs::write(&path, "[gateway]\nusername = \"root\"\n").unwrap();
+        let mut file = ConfigFile::load_from(&path).unwrap();
+        let mut options = Options {
+            url: "ws://home/ws".into(),
+            username: "alice".into(),
+            token: Some("first".into()),
+            device_id: "desk".into(),
+            workspace: "/work".into(),
+            root: None,
+            allow: vec!["fs.read".into()],
+            version: "0".into(),
+        };
+        keep(&mut file, &options, Origin::Flag).unwrap();
+        options.token = Some("not for keeping".into());
+        keep(&mut file, &options, Origin::Stored).unwrap();
+        for (key, value) in [
+            ("gateway.username", "root"),
+            ("gateway.url", "ws://home/ws"),
+            ("node.username", "alice"),
+            ("node.url", "ws://home/ws"),
+            ("node.token", "first"),
+            ("node.allow", "fs.read"),
+        ] {
+            assert_eq!(file.get(key).as_deref(), Some(value), "{key}");
+        }
+    }
 }

@@ -105,6 +105,22 @@ impl Link {
         }
     }
 
+    /// Receiver: repeats that `received` bytes have arrived for as long as the work takes, so that nobody takes
+    /// the transfer for dead.
+    pub async fn say_alive_during<T>(
+        &self,
+        received: u64,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Error> {
+        tokio::pin!(work);
+        loop {
+            match timeout(limits::TRANSFER_SIGN_OF_LIFE, &mut work).await {
+                Ok(done) => return Ok(done),
+                Err(_) => self.say(&Control::Ack { ack: received }).await?,
+            }
+        }
+    }
+
     async fn put(&self, payload: &[u8]) -> Result<(), Error> {
         let sent = self.connection.send_binary(Bytes::from(message(self.id, payload))).await;
         sent.map_err(|_| Error::Closed)
@@ -146,14 +162,7 @@ pub async fn hash_before_receiving<R: AsyncRead + Unpin>(
     file: &mut R,
     bytes: u64,
 ) -> Result<Sha256, Error> {
-    let hashing = hash(file, bytes);
-    tokio::pin!(hashing);
-    loop {
-        match timeout(limits::TRANSFER_SIGN_OF_LIFE, &mut hashing).await {
-            Ok(hash) => return hash,
-            Err(_) => link.say(&Control::Ack { ack: 0 }).await?,
-        }
-    }
+    link.say_alive_during(0, hash(file, bytes)).await?
 }
 
 /// Sends a file's bytes from `offset` up to `size`, then its digest, and waits until the other end has stored

@@ -6,10 +6,14 @@
 //! link leads out, not even one that is swapped in between two steps. Absolute links are refused there.
 
 mod entry;
+mod failure;
 mod place;
+mod remove;
 
 pub use entry::Entry;
-pub(crate) use entry::{hidden_name, keep_owner_and_mode};
+pub(crate) use entry::{cannot_be_replaced, hidden_name, keep_owner_and_mode};
+pub use failure::Failure;
+pub(crate) use failure::{outside, say_outside};
 pub use place::Place;
 
 use std::fs::File;
@@ -18,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, DirEntry};
 
 /// How many edits may be under way in different files at once, at best.
 const EDIT_LOCKS: usize = 16;
@@ -123,11 +127,19 @@ impl Files {
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         };
-        let inner = match &self.root {
-            Root::Machine => parent,
-            Root::Below { path, .. } => parent.strip_prefix(path).map_err(|_| outside())?,
-        };
-        Entry::new(self.open_dir(inner)?, name.to_os_string(), real.to_path_buf()).open()
+        Entry::new(self.open_dir(self.inner(parent)?)?, name.to_os_string(), real.to_path_buf()).open()
+    }
+
+    /// What a directory holds that a walk below an entry has found.
+    pub(crate) fn list_found(&self, real: &Path) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
+        self.open_dir(self.inner(real)?)?.entries()
+    }
+
+    fn inner<'a>(&self, real: &'a Path) -> io::Result<&'a Path> {
+        match &self.root {
+            Root::Machine => Ok(real),
+            Root::Below { path, .. } => real.strip_prefix(path).map_err(|_| outside()),
+        }
     }
 
     /// Keeps two edits of one file from overwriting each other.
@@ -136,23 +148,6 @@ impl Files {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(real);
         let lock = &self.edits[hash as usize % EDIT_LOCKS];
         lock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The first directory that must not be deleted and lies at or below this real path.
-    pub(crate) fn protected(&self, real: &Path) -> Option<&'static str> {
-        let holds = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(real));
-        if real.parent().is_none() {
-            return Some("the root directory");
-        }
-        if let Root::Below { path, .. } = &self.root
-            && path.starts_with(real)
-        {
-            return Some("the directory of --root");
-        }
-        if holds(&self.workspace) {
-            return Some("the workspace");
-        }
-        self.home.as_deref().is_some_and(holds).then_some("the home directory")
     }
 
     fn canonical(&self, inner: &Path) -> io::Result<PathBuf> {
@@ -201,15 +196,4 @@ fn checked_directory(path: &Path) -> io::Result<PathBuf> {
         return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
     std::path::absolute(path)
-}
-
-/// The refusal of whatever leads out of the root.
-pub(crate) fn outside() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "outside --root")
-}
-
-/// `cap-std` has its own words for a path that leads out.
-pub(crate) fn say_outside(error: io::Error) -> io::Error {
-    let escaped = error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none();
-    if escaped { outside() } else { error }
 }

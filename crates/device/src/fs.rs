@@ -1,4 +1,5 @@
-//! The `fs.*` handlers. What fails in the operation itself is an outcome; only bad arguments are errors.
+//! The `fs.*` handlers. What fails in the operation itself is an outcome; bad arguments and what is not allowed
+//! are errors.
 //! Everything that touches a disk runs on a blocking thread.
 
 mod delete;
@@ -7,6 +8,7 @@ mod pull;
 mod push;
 mod read;
 mod search;
+mod uploads;
 mod write;
 
 use protocol::error::Error;
@@ -16,10 +18,10 @@ use protocol::fs::{
 };
 use protocol::outcome::Outcome;
 
-use crate::files::Files;
+use crate::files::{Failure, Files};
 use crate::machine::Cx;
 
-pub(crate) use push::Uploads;
+pub(crate) use uploads::Uploads;
 
 /// `fs.read`
 pub async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
@@ -58,11 +60,13 @@ pub async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Error> {
 
 async fn blocking<T: Send + 'static>(
     cx: &Cx,
-    work: impl FnOnce(&Files) -> Result<T, String> + Send + 'static,
+    work: impl FnOnce(&Files) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Outcome<T>, Error> {
     let machine = cx.machine.clone();
     match tokio::task::spawn_blocking(move || work(&machine.files)).await {
-        Ok(result) => Ok(Outcome::from(result)),
+        Ok(Ok(done)) => Ok(Outcome::Done(done)),
+        Ok(Err(Failure::Failed(why))) => Ok(Outcome::Failed(why)),
+        Ok(Err(Failure::Refused(error))) => Err(error),
         Err(error) => Err(Error::internal(&error.to_string())),
     }
 }

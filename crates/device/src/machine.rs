@@ -33,8 +33,8 @@ impl Machine {
     pub fn new(files: Files, clock: Clock, tell: impl Fn(String) + Send + Sync + 'static) -> Arc<Machine> {
         Arc::new(Machine {
             files,
+            uploads: Uploads::new(clock.clone()),
             shells: Shells::new(clock, Box::new(tell)),
-            uploads: Uploads::default(),
             transfers: Arc::new(Semaphore::new(limits::TRANSFERS_PER_SOCKET_MAX)),
         })
     }

@@ -1,7 +1,6 @@
 //! One connected period: requests in, answers out, pings, until the socket ends.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use base::limits;
 use base::shutdown::Shutdown;
@@ -73,7 +72,7 @@ pub(crate) async fn work(
                 }
                 // The queue may be full of a large answer; the next tick comes soon enough.
                 let ping = connection.ping(Bytes::from_static(KEEPALIVE));
-                drop(timeout(Duration::from_secs(1), ping).await);
+                drop(timeout(limits::PING_WAIT, ping).await);
             }
             () = shutdown.requested() => break "the driver is stopping".to_string(),
         }

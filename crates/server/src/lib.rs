@@ -5,9 +5,11 @@ mod inlet;
 mod outlet;
 mod ws;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
@@ -59,12 +61,10 @@ pub enum Error {
 
 /// Runs a gateway until it is asked to stop.
 pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOnce(Ready)) -> Result<(), Error> {
-    let listener = TcpListener::bind(&options.listen)
-        .await
-        .map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
+    let listener = listen(&options.listen).await?;
     let address =
         listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
-    let store = Store::open(&store::Options { data: options.data, url: options.store_url }).await?;
+    let store = open(store::Options { data: options.data, url: options.store_url }).await?;
     let kernel = Kernel::start(store.clone(), Clock::system(), &options.version).await?;
     let tending = tokio::spawn(kernel.clone().tend(shutdown.clone()));
     on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
@@ -76,6 +76,33 @@ pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOn
     tending.abort();
     store.close().await?;
     Ok(())
+}
+
+/// Takes the address; one that a dying gateway still holds is waited for.
+async fn listen(listen: &str) -> Result<TcpListener, Error> {
+    let deadline = Instant::now() + limits::TAKEOVER_WAIT;
+    loop {
+        match TcpListener::bind(listen).await {
+            Ok(listener) => return Ok(listener),
+            Err(why) if why.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
+                tokio::time::sleep(limits::TAKEOVER_RETRY).await;
+            }
+            Err(why) => return Err(Error::Listen { listen: listen.to_string(), why }),
+        }
+    }
+}
+
+/// Opens the store; one that a dying gateway still holds is waited for.
+async fn open(options: store::Options) -> Result<Store, store::OpenError> {
+    let deadline = Instant::now() + limits::TAKEOVER_WAIT;
+    loop {
+        match Store::open(&options).await {
+            Err(store::OpenError::Held(_)) if Instant::now() < deadline => {
+                tokio::time::sleep(limits::TAKEOVER_RETRY).await;
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Closes every socket and waits until they are gone, within a limit.

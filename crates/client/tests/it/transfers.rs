@@ -201,3 +201,21 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
     sending.abort();
     both.relay.abort();
 }
+
+/// The clock runs by itself while nothing happens.
+#[tokio::test]
+async fn a_slow_end_says_that_it_is_alive() {
+    let both = linked(|_, message| Some(message)).await;
+    let link = Link::open(&both.left, 7);
+    let mut heard = both.right.transfer(7);
+    tokio::time::pause();
+    let signs = limits::TRANSFER_IDLE.as_secs() / limits::TRANSFER_SIGN_OF_LIFE.as_secs();
+    let storing = tokio::time::sleep(limits::TRANSFER_IDLE + limits::TRANSFER_SIGN_OF_LIFE / 2);
+    link.say_alive_during(5, storing).await.unwrap();
+    tokio::time::resume();
+    link.stored("x").await.unwrap();
+    for _ in 0..signs {
+        assert_eq!(heard.recv().await.unwrap(), r#"{"ack":5}"#);
+    }
+    assert_eq!(heard.recv().await.unwrap(), r#"{"stored":"x"}"#);
+}

@@ -12,8 +12,8 @@ use super::say_outside;
 
 /// A file or directory that was found, or a file that is about to be made.
 pub struct Entry {
-    dir: Dir,
-    name: OsString,
+    pub(super) dir: Dir,
+    pub(super) name: OsString,
     real: PathBuf,
 }
 
@@ -74,15 +74,45 @@ impl Entry {
     }
 
     /// Replaces the file's content, all or nothing: readers see the old file or the new one, also after a crash.
-    /// An existing file keeps its mode and, where we may, its owner.
+    /// An existing file keeps its mode and, where we may, its owner. Where nothing can take its place it is
+    /// written as it stands.
     pub fn replace(&self, content: &[u8]) -> io::Result<()> {
         let temporary = self.beside(&hidden_name(&self.name, &base::random::tagged(""), "gsv-tmp"))?;
         let written = self.write_temporary(&temporary, content).and_then(|()| temporary.move_to(self));
-        if written.is_err() {
-            // The first error is the one to tell; what may be left is a file with our own suffix.
-            drop(temporary.dir.remove_file(&temporary.name));
+        let Err(error) = written else { return Ok(()) };
+        // The first error is the one to tell; what may be left is a file with our own suffix.
+        drop(temporary.dir.remove_file(&temporary.name));
+        if !cannot_be_replaced(&error) {
+            return Err(error);
         }
-        written
+        match self.overwrite(&mut &content[..]) {
+            // Without a file there is nothing to overwrite: the directory's refusal is the reason.
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => Err(error),
+            done => done,
+        }
+    }
+
+    /// Writes an existing file in place, for files that nothing can take the place of.
+    pub(crate) fn overwrite(&self, content: &mut impl io::Read) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
+        let mut file = self.dir.open_with(&self.name, &options).map_err(say_outside)?.into_std();
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        file.set_len(0)?;
+        io::copy(content, &mut file)?;
+        file.sync_all()
+    }
+
+    /// The mode a new file gets beside this one when it is made with `mode`: the kernel takes off the umask.
+    pub(crate) fn mode_of_new(&self, mode: u32) -> io::Result<u32> {
+        let probe = self.beside(&hidden_name(&self.name, &base::random::tagged(""), "gsv-tmp"))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode);
+        let made = probe.dir.open_with(&probe.name, &options)?.into_std().metadata();
+        probe.dir.remove_file(&probe.name)?;
+        Ok(made?.permissions().mode() & 0o777)
     }
 
     fn write_temporary(&self, temporary: &Entry, content: &[u8]) -> io::Result<()> {
@@ -110,15 +140,11 @@ impl Entry {
         }
         Ok(())
     }
+}
 
-    /// Removes it, with everything in it when it is a directory. Links are removed, not followed.
-    pub fn remove(&self) -> io::Result<()> {
-        if self.metadata_itself()?.is_dir() {
-            self.dir.remove_dir_all(&self.name)
-        } else {
-            self.dir.remove_file(&self.name)
-        }
-    }
+/// A file that is a mount point, or one that stands in a directory that takes no other.
+pub(crate) fn cannot_be_replaced(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EACCES | libc::EROFS))
 }
 
 /// `.name.tag.suffix`, cut so that it is no longer than file names may be.

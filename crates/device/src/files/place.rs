@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{Files, Root};
+use super::{Failure, Files, Root};
 
 /// Where a path points, before anything was looked up.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl Place {
 impl Files {
     /// Reads a path: relative to the workspace, `~` is the home directory, absolute paths as they are. Below a
     /// root, absolute paths must start with the root's path.
-    pub fn place(&self, text: &str) -> Result<Place, String> {
+    pub fn place(&self, text: &str) -> Result<Place, Failure> {
         let shown = self.absolute(text)?;
         let inner = match &self.root {
             Root::Machine => shown.clone(),
             Root::Below { path, given, .. } => {
                 let inside = shown.strip_prefix(path).or_else(|_| shown.strip_prefix(given));
-                inside.map_err(|_| format!("'{}' is outside --root", shown.display()))?.to_path_buf()
+                inside.map_err(|_| Failure::outside(&shown.to_string_lossy()))?.to_path_buf()
             }
         };
         Ok(Place { shown, inner })
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(shown("/etc//passwd"), Path::new("/etc/passwd"));
         assert_eq!((shown("~"), shown("~/x")), ("/home/me".into(), "/home/me/x".into()));
         assert_eq!(shown("~other/x"), temp.path().join("~other/x"));
-        assert!(files.place("a\0b").unwrap_err().contains("NUL"));
+        assert!(matches!(files.place("a\0b"), Err(Failure::Failed(why)) if why.contains("NUL")));
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(files.place("x").unwrap().shown, root.join("x"));
         assert_eq!(files.place(root.join("y").to_str().unwrap()).unwrap().inner, Path::new("y"));
         for text in ["/etc/passwd", "/", "~/x"] {
-            assert!(files.place(text).unwrap_err().contains("outside --root"), "{text}");
+            assert!(matches!(files.place(text), Err(Failure::Refused(error)) if error.code == 403), "{text}");
         }
     }
 }

@@ -1,18 +1,22 @@
 //! `fs.delete`: a file, or a directory with everything in it, but never what the machine stands on.
 
-use std::io;
-
+use protocol::error::Error;
 use protocol::fs::{Delete, Deleted};
 
-use crate::files::Files;
+use crate::files::{Failure, Files};
 
-pub(super) fn delete(files: &Files, args: &Delete) -> Result<Deleted, String> {
+pub(super) fn delete(files: &Files, args: &Delete) -> Result<Deleted, Failure> {
     let place = files.place(&args.path)?;
-    let failed = |error: io::Error| format!("Failed to delete '{}': {error}", place.text());
+    let failed = |error| Failure::of("delete", &place, &error);
     let entry = files.entry_itself(&place).map_err(failed)?;
-    let is_dir = entry.metadata_itself().map_err(failed)?.is_dir();
-    if let Some(what) = files.protected(entry.real()).filter(|_| is_dir) {
-        return Err(format!("Refused to delete '{}': it is or contains {what}", place.text()));
+    let refused = |what: &str| {
+        Failure::Refused(Error::forbidden(format!("Refused to delete '{}': it is {what}", place.text())))
+    };
+    if let Some(what) = files.protected(entry.real()) {
+        return Err(refused(&format!("or contains {what}")));
+    }
+    if entry.is_mount_point().map_err(failed)? {
+        return Err(refused("a mount point"));
     }
     entry.remove().map_err(failed)?;
     Ok(Deleted { path: place.text() })

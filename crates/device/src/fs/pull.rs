@@ -8,7 +8,7 @@ use protocol::error::Error;
 use protocol::fs::{Pull, PullOpened};
 use protocol::outcome::Outcome;
 
-use crate::files::Files;
+use crate::files::{Failure, Files};
 use crate::machine::Cx;
 
 pub(super) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Error> {
@@ -36,16 +36,17 @@ pub(super) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Erro
     Ok(Outcome::Done(opened))
 }
 
-fn open(files: &Files, path: &str, offset: u64, transfer_id: u32) -> Result<(File, PullOpened), String> {
+fn open(files: &Files, path: &str, offset: u64, transfer_id: u32) -> Result<(File, PullOpened), Failure> {
     let place = files.place(path)?;
     let opened = files.entry(&place).and_then(|entry| entry.open()).and_then(|file| {
         let metadata = file.metadata()?;
         Ok((file, metadata))
     });
-    let (file, metadata) = opened.map_err(|error| format!("Failed to read '{}': {error}", place.text()))?;
+    let (file, metadata) = opened.map_err(|error| Failure::of("read", &place, &error))?;
     let size = metadata.len();
     if offset > size {
-        return Err(format!("Failed to read '{}': offset {offset} is beyond its {size} bytes", place.text()));
+        let path = place.text();
+        return Err(format!("Failed to read '{path}': offset {offset} is beyond its {size} bytes").into());
     }
     let mode = Some(metadata.permissions().mode() & 0o7777);
     Ok((file, PullOpened { path: place.text(), size, mode, transfer_id }))

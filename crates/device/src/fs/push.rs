@@ -1,11 +1,9 @@
 //! `fs.push`: a file's bytes from the caller. They collect in a partial file beside the target, named after
 //! the digest, so that a broken upload goes on where it stopped; the target is replaced at the very end.
 
-use std::collections::HashMap;
 use std::fs::{File, Permissions, TryLockError};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::Seek;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Instant;
 
 use base::limits;
@@ -15,50 +13,9 @@ use protocol::fs::{Push, PushOpened};
 use protocol::outcome::Outcome;
 use tokio::sync::Notify;
 
-use crate::files::{Entry, Files, Place, hidden_name, keep_owner_and_mode};
-use crate::machine::{Cx, Machine};
-
-/// Uploads under way, by partial file: a newer one of the same file ends an older one that lost its caller.
-#[derive(Default)]
-pub struct Uploads {
-    running: Mutex<HashMap<PathBuf, Arc<Notify>>>,
-}
-
-impl Uploads {
-    fn end_older(&self, partial: &Path) {
-        if let Some(older) = self.lock().remove(partial) {
-            older.notify_one();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Notify>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// An entry in the table; dropping it takes it out.
-struct Running {
-    machine: Arc<Machine>,
-    partial: PathBuf,
-    ended: Arc<Notify>,
-}
-
-impl Running {
-    fn enter(machine: &Arc<Machine>, partial: &Path) -> Running {
-        let (partial, ended) = (partial.to_path_buf(), Arc::new(Notify::new()));
-        machine.uploads.lock().insert(partial.clone(), ended.clone());
-        Running { machine: machine.clone(), partial, ended }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let mut running = self.machine.uploads.lock();
-        if running.get(&self.partial).is_some_and(|ended| Arc::ptr_eq(ended, &self.ended)) {
-            running.remove(&self.partial);
-        }
-    }
-}
+use super::uploads::{PARTIAL, Running, Uploads};
+use crate::files::{Entry, Failure, Files, Place, cannot_be_replaced, hidden_name, keep_owner_and_mode};
+use crate::machine::Cx;
 
 /// An upload whose partial file is open and locked.
 struct Upload {
@@ -85,7 +42,7 @@ pub(super) async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Erro
     let link = Link::open(&connection, id);
     let running = Running::enter(&cx.machine, upload.partial.real());
     cx.then(async move {
-        take_in(link, upload, &args, &running.ended).await;
+        take_in(link, upload, &args, running.ended()).await;
         drop(slot);
     });
     Ok(Outcome::Done(opened))
@@ -118,27 +75,36 @@ async fn take_in(mut link: Link, upload: Upload, args: &Push, ended: &Notify) {
     };
     let file = file.into_std().await;
     let mode = args.mode;
-    let stored = tokio::task::spawn_blocking(move || store(&file, &partial, &target, mode)).await;
-    let told = match stored {
-        Ok(Ok(())) => link.stored(&sha256).await,
-        Ok(Err(error)) => return link.fail(&format!("Failed to write '{}': {error}", place.text())).await,
-        Err(error) => return link.fail(&format!("Internal error: {error}")).await,
+    // A slow disk may take its time to make the bytes durable.
+    let storing = tokio::task::spawn_blocking(move || store(file, &partial, &target, mode));
+    let told = match link.say_alive_during(args.size - offset, storing).await {
+        Ok(Ok(Ok(()))) => link.stored(&sha256).await,
+        Ok(Ok(Err(error))) => {
+            return link.fail(&format!("Failed to write '{}': {error}", place.text())).await;
+        }
+        Ok(Err(error)) => return link.fail(&format!("Internal error: {error}")).await,
+        Err(error) => Err(error),
     };
     if let Err(error) = told {
         tracing::debug!(path = %place.text(), %error, "a stored file could not be reported");
     }
 }
 
-fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Upload, String> {
+fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Upload, Failure> {
     let place = files.place(&args.path)?;
-    let failed = |error: std::io::Error| format!("Failed to write '{}': {error}", place.text());
+    let failed = |error| Failure::of("write", &place, &error);
     let target = files.entry_to_write(&place).map_err(failed)?;
+    uploads.sweep(&target);
     let tag = args.sha256[..16].to_ascii_lowercase();
-    let partial = target.beside(&hidden_name(target.name(), &tag, "gsv-part")).map_err(failed)?;
+    let partial = target.beside(&hidden_name(target.name(), &tag, PARTIAL)).map_err(failed)?;
     let file = partial.open_private().map_err(failed)?;
     uploads.end_older(partial.real());
     lock(&file).map_err(failed)?;
-    let mut offset = file.metadata().map_err(failed)?.len();
+    let metadata = file.metadata().map_err(failed)?;
+    if !partial.metadata_itself().is_ok_and(|found| cap_std::fs::MetadataExt::ino(&found) == metadata.ino()) {
+        return Err(failed(std::io::Error::other("its partial file was removed just now, try again")));
+    }
+    let mut offset = metadata.len();
     if offset > args.size {
         file.set_len(0).map_err(failed)?;
         offset = 0;
@@ -156,19 +122,29 @@ fn lock(file: &File) -> std::io::Result<()> {
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                 return Err(std::io::Error::other("another transfer writes this file"));
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::UPLOAD_LOCK_RETRY),
         }
     }
 }
 
-fn store(file: &File, partial: &Entry, target: &Entry, mode: Option<u32>) -> std::io::Result<()> {
-    match (mode, target.metadata_itself()) {
-        (Some(mode), _) => file.set_permissions(Permissions::from_mode(mode & 0o777))?,
-        (None, Ok(existing)) => keep_owner_and_mode(file, &existing)?,
-        (None, Err(_)) => file.set_permissions(Permissions::from_mode(0o644))?,
+/// An existing file keeps its mode and owner; a new one gets the mode the sender names, less the umask.
+fn store(mut file: File, partial: &Entry, target: &Entry, mode: Option<u32>) -> std::io::Result<()> {
+    match target.metadata_itself() {
+        Ok(existing) => keep_owner_and_mode(&file, &existing)?,
+        Err(_) => {
+            let mode = target.mode_of_new(mode.unwrap_or(0o666) & 0o777)?;
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
     }
     file.sync_all()?;
-    partial.move_to(target)
+    match partial.move_to(target) {
+        Err(error) if cannot_be_replaced(&error) => {
+            file.rewind()?;
+            target.overwrite(&mut file)?;
+            partial.remove()
+        }
+        moved => moved,
+    }
 }
 
 async fn discard(partial: Entry) {

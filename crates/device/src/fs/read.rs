@@ -8,15 +8,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protocol::fs::{Block, Content, FileContent, Listing, Read, ReadResult};
 
-use crate::files::{Entry, Files, Place};
+use crate::files::{Entry, Failure, Files, Place};
 use crate::fs::size_text;
 
 /// Images that readers of content blocks understand.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, String> {
+pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, Failure> {
     let place = files.place(&args.path)?;
-    let failed = |error: io::Error| format!("Failed to read '{}': {error}", place.text());
+    let failed = |error: io::Error| Failure::of("read", &place, &error);
     let entry = files.entry(&place).map_err(failed)?;
     if entry.metadata_itself().map_err(failed)?.is_dir() {
         return list(&entry, &place);
@@ -26,7 +26,7 @@ pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, String> {
     let whole = args.offset.is_none() && args.limit.is_none();
     if whole && size > limits::READ_TEXT_BYTES_MAX {
         let head = head(&mut file).map_err(failed)?;
-        return Err(if is_text(&head) { too_large(size) } else { not_text(&head, size) });
+        return Err(if is_text(&head) { too_large(size) } else { not_text(&head, size) }.into());
     }
     match numbered(&file, args.offset.unwrap_or(0), args.limit.unwrap_or(u64::MAX)).map_err(failed)? {
         Lines::Text { text, lines } => Ok(ReadResult::File(FileContent {
@@ -35,13 +35,13 @@ pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, String> {
             lines: Some(lines),
             size,
         })),
-        Lines::TooLarge => Err(too_large(size)),
-        Lines::NotText => image(&mut file, &place, size).map_err(failed)?,
+        Lines::TooLarge => Err(too_large(size).into()),
+        Lines::NotText => image(&mut file, &place, size).map_err(failed)?.map_err(Failure::from),
     }
 }
 
-fn list(entry: &Entry, place: &Place) -> Result<ReadResult, String> {
-    let failed = |error: io::Error| format!("Failed to read '{}': {error}", place.text());
+fn list(entry: &Entry, place: &Place) -> Result<ReadResult, Failure> {
+    let failed = |error: io::Error| Failure::of("read", place, &error);
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     for child in entry.list().map_err(failed)? {
         let child = child.map_err(failed)?;
@@ -55,7 +55,7 @@ fn list(entry: &Entry, place: &Place) -> Result<ReadResult, String> {
         }
         if files.len() + directories.len() > limits::READ_ENTRIES_MAX {
             let max = limits::READ_ENTRIES_MAX;
-            return Err(format!("Directory '{}' has more than {max} entries", place.text()));
+            return Err(format!("Directory '{}' has more than {max} entries", place.text()).into());
         }
     }
     files.sort();

@@ -2,24 +2,27 @@
 //! searched, `.git` is not, links are not followed (they could lead out, or in circles), binary files are
 //! skipped.
 
+mod ignored;
+
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use base::limits;
 use globset::{Glob, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
-use ignore::{DirEntry, WalkBuilder};
 use protocol::fs::{Match, Search, SearchResult};
 
-use crate::files::{Entry, Files};
+use self::ignored::Ignored;
+use crate::files::{Entry, Failure, Files};
 
-pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, String> {
+pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failure> {
     let query = args.query.trim();
     if query.is_empty() {
-        return Err("query is required".to_string());
+        return Err("query is required".to_string().into());
     }
     let matcher = RegexMatcherBuilder::new()
         .fixed_strings(true)
@@ -29,8 +32,7 @@ pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Strin
     let include = args.include.as_deref().map(Glob::new).transpose();
     let include = include.map_err(|error| format!("Invalid include pattern: {error}"))?;
     let place = files.place(args.path.as_deref().unwrap_or(""))?;
-    let entry =
-        files.entry(&place).map_err(|error| format!("Failed to search '{}': {error}", place.text()))?;
+    let entry = files.entry(&place).map_err(|error| Failure::of("search", &place, &error))?;
     let mut hunt = Hunt {
         matcher,
         include: include.map(|glob| glob.compile_matcher()),
@@ -54,40 +56,53 @@ struct Hunt {
 }
 
 impl Hunt {
+    /// Depth first and in the order of names.
     fn walk(&mut self, files: &Files, entry: &Entry, shown: &Path) {
-        let walk = WalkBuilder::new(entry.real())
-            .hidden(false)
-            .require_git(false)
-            .parents(!files.is_confined())
-            .follow_links(false)
-            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-            .sort_by_file_path(|a, b| a.cmp(b))
-            .build();
-        for found in walk {
-            if Instant::now() >= self.deadline {
-                self.truncated = true;
-            }
+        let top = entry.real();
+        let is_dir = entry.metadata_itself().is_ok_and(|metadata| metadata.is_dir());
+        let above = Ignored::above(files, top);
+        let mut waiting = vec![Found { path: top.to_path_buf(), is_dir, ignored: above }];
+        while let Some(found) = waiting.pop() {
+            self.truncated |= Instant::now() >= self.deadline;
             if self.truncated {
                 return;
             }
-            // What cannot be listed or opened is passed over, as a search by hand would.
-            let Ok(found) = found else { continue };
-            if found.file_type().is_some_and(|kind| kind.is_file()) && self.is_included(&found, entry.real())
-            {
-                self.look_into(files, &found, entry.real(), shown);
+            if found.is_dir {
+                let children = self.children(files, &found);
+                waiting.extend(children);
+            } else if self.is_included(&found.path, top) {
+                self.look_into(files, &found.path, top, shown);
             }
         }
     }
 
-    fn is_included(&self, found: &DirEntry, top: &Path) -> bool {
-        let Some(include) = &self.include else { return true };
-        include.is_match(found.file_name())
-            || found.path().strip_prefix(top).is_ok_and(|relative| include.is_match(relative))
+    /// The files and directories to look into, the last one first. What cannot be listed is passed over, as a
+    /// search by hand would.
+    fn children(&self, files: &Files, dir: &Found) -> Vec<Found> {
+        let ignored = Ignored::of(files, &dir.path, dir.ignored.clone());
+        let Ok(names) = files.list_found(&dir.path) else { return Vec::new() };
+        let mut children = Vec::new();
+        for name in names.take_while(|_| Instant::now() < self.deadline).filter_map(Result::ok) {
+            let Ok(kind) = name.file_type() else { continue };
+            let path = dir.path.join(name.file_name());
+            let is_searched = kind.is_file() || (kind.is_dir() && name.file_name() != ".git");
+            if is_searched && !ignored.covers(&path, kind.is_dir()) {
+                children.push(Found { path, is_dir: kind.is_dir(), ignored: Some(ignored.clone()) });
+            }
+        }
+        children.sort_by(|a, b| b.path.cmp(&a.path));
+        children
     }
 
-    fn look_into(&mut self, files: &Files, found: &DirEntry, top: &Path, shown: &Path) {
-        let Ok(file) = files.open_found(found.path()) else { return };
-        let path = match found.path().strip_prefix(top) {
+    fn is_included(&self, found: &Path, top: &Path) -> bool {
+        let Some(include) = &self.include else { return true };
+        found.file_name().is_some_and(|name| include.is_match(name))
+            || found.strip_prefix(top).is_ok_and(|relative| include.is_match(relative))
+    }
+
+    fn look_into(&mut self, files: &Files, found: &Path, top: &Path, shown: &Path) {
+        let Ok(file) = files.open_found(found) else { return };
+        let path = match found.strip_prefix(top) {
             Ok(relative) if !relative.as_os_str().is_empty() => shown.join(relative),
             _ => shown.to_path_buf(),
         };
@@ -106,6 +121,14 @@ impl Hunt {
         }
         self.truncated |= self.matches.len() >= limits::SEARCH_MATCHES_MAX || Instant::now() >= self.deadline;
     }
+}
+
+/// A file or directory on the way of a search.
+struct Found {
+    path: PathBuf,
+    is_dir: bool,
+    /// The rules of the directories above it.
+    ignored: Option<Arc<Ignored>>,
 }
 
 /// A file that ends when the time is up.

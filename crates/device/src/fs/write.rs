@@ -1,14 +1,12 @@
 //! `fs.write`: a whole file, all or nothing.
 
-use std::io;
-
 use protocol::fs::{Write, Written};
 
-use crate::files::Files;
+use crate::files::{Failure, Files};
 
-pub(super) fn write(files: &Files, args: &Write) -> Result<Written, String> {
+pub(super) fn write(files: &Files, args: &Write) -> Result<Written, Failure> {
     let place = files.place(&args.path)?;
-    let failed = |error: io::Error| format!("Failed to write '{}': {error}", place.text());
+    let failed = |error| Failure::of("write", &place, &error);
     let entry = files.entry_to_write(&place).map_err(failed)?;
     let _one_at_a_time = files.lock_edit(entry.real());
     entry.replace(args.content.as_bytes()).map_err(failed)?;

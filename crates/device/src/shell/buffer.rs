@@ -23,6 +23,13 @@ impl Buffer {
         self.dropped += (excess + bytes.len() - kept.len()) as u64;
     }
 
+    /// Drops the oldest bytes beyond `bytes`.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        let excess = self.bytes.len().saturating_sub(bytes);
+        self.bytes.drain(..excess);
+        self.dropped += excess as u64;
+    }
+
     /// Puts taken output back before what has come since.
     pub(crate) fn put_back(&mut self, taken: Taken) {
         let newer = std::mem::take(&mut self.bytes);
@@ -33,8 +40,19 @@ impl Buffer {
         self.push(back);
     }
 
+    /// Whether there is nothing to take before more comes; a character that is not complete does not count.
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.dropped == 0
+        self.dropped == 0 && self.bytes.len() == self.unfinished()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn unfinished(&self) -> usize {
+        let start = self.bytes.len().saturating_sub(3);
+        let end: Vec<u8> = self.bytes.range(start..).copied().collect();
+        unfinished(&end)
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -54,11 +72,11 @@ impl Buffer {
         lossy(if self.dropped > 0 { skip_partial(&bytes) } else { &bytes })
     }
 
-    /// Takes everything out; unless it is the end, a character that is not complete stays.
-    pub(crate) fn take(&mut self, at_end: bool) -> Taken {
+    /// Takes everything out; unless `all` is wanted, a character that is not complete stays.
+    pub(crate) fn take(&mut self, all: bool) -> Taken {
         let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
-        if !at_end {
-            self.bytes = bytes.split_off(complete(&bytes)).into();
+        if !all {
+            self.bytes = bytes.split_off(bytes.len() - unfinished(&bytes)).into();
         }
         Taken { bytes, dropped: std::mem::take(&mut self.dropped) }
     }
@@ -79,6 +97,10 @@ impl Taken {
     pub(crate) fn is_cut(&self) -> bool {
         self.dropped > 0
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
 }
 
 fn text(dropped: u64, bytes: &[u8]) -> String {
@@ -98,23 +120,13 @@ fn skip_partial(bytes: &[u8]) -> &[u8] {
     &bytes[rest..]
 }
 
-/// Where an incomplete last character begins.
-fn complete(bytes: &[u8]) -> usize {
-    let start = bytes.len().saturating_sub(3);
-    match bytes[start..].iter().rposition(|byte| *byte >= 0xC0) {
-        Some(at) => {
-            let lead = bytes[start + at];
-            let length = if lead >= 0xF0 {
-                4
-            } else if lead >= 0xE0 {
-                3
-            } else {
-                2
-            };
-            if start + at + length > bytes.len() { start + at } else { bytes.len() }
-        }
-        None => bytes.len(),
-    }
+/// How many bytes at the very end are the beginning of a character and nothing else.
+fn unfinished(bytes: &[u8]) -> usize {
+    let is_beginning = |length: &usize| {
+        let end = &bytes[bytes.len() - length..];
+        std::str::from_utf8(end).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=bytes.len().min(3)).find(is_beginning).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -147,6 +159,29 @@ mod tests {
         assert_eq!(buffer.take(true).text(), "zoë");
         buffer.push(&[0xE2, 0x82]);
         assert_eq!(buffer.take(true).text(), "\u{FFFD}");
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_character_is_held_back() {
+        for (bytes, held) in [
+            (&b"caf\xE9"[..], 1),
+            (b"caf\xE9 x", 0),
+            (b"\xE9\n", 0),
+            (b"\xC3\xA9", 0),
+            (b"\xE2\x82", 2),
+            (b"\xF0\x9D\x84", 3),
+            (b"\xF5\x80", 0),
+            (b"\xFF", 0),
+            (b"\xE0\x80", 0),
+            (b"\x80\x80", 0),
+            (b"", 0),
+        ] {
+            let mut buffer = Buffer::new(100);
+            buffer.push(bytes);
+            assert_eq!(buffer.is_empty(), bytes.len() == held, "{bytes:?}");
+            assert_eq!(buffer.take(false).len(), bytes.len() - held, "{bytes:?}");
+            assert_eq!(buffer.take(true).len(), held, "{bytes:?}");
+        }
     }
 
     #[test]

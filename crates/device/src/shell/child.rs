@@ -5,24 +5,89 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 
-/// Starts a command through the user's shell, in a session and group of its own.
-pub(crate) fn start(input: &str, cwd: &Path) -> io::Result<Child> {
+/// Starts commands, all from one thread that lives as long as this value. Linux ends a command's shell when
+/// the thread that started it ends, however the driver ends.
+pub(crate) struct Spawner {
+    orders: SyncSender<Order>,
+}
+
+struct Order {
+    command: Command,
+    runtime: Handle,
+    reply: SyncSender<io::Result<Child>>,
+}
+
+impl Spawner {
+    pub(crate) fn new() -> Spawner {
+        let (orders, queue) = sync_channel::<Order>(1);
+        let spawning = move || {
+            for Order { mut command, runtime, reply } in queue {
+                let _inside = runtime.enter();
+                // Whoever ordered waits for the reply.
+                drop(reply.send(command.spawn()));
+            }
+        };
+        // Without the thread every order fails and says so.
+        if let Err(error) = std::thread::Builder::new().name("shell-spawner".into()).spawn(spawning) {
+            tracing::error!(%error, "commands cannot be started");
+        }
+        Spawner { orders }
+    }
+
+    /// Starts a command through the user's shell, in a session and group of its own.
+    pub(crate) fn start(&self, input: &str, cwd: &Path) -> io::Result<Child> {
+        let (reply, started) = sync_channel(1);
+        let order = Order { command: command(input, cwd), runtime: Handle::current(), reply };
+        self.orders.send(order).map_err(|_| io::Error::other("the spawner has ended"))?;
+        started.recv().map_err(|_| io::Error::other("the spawner has ended"))?
+    }
+}
+
+fn command(input: &str, cwd: &Path) -> Command {
     let mut command = Command::new(shell());
     command.arg("-lc").arg(input).current_dir(cwd);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The driver's own credential is not the command's business.
     command.env_remove("GSV_TOKEN").env_remove("GSV_PASSWORD");
-    // SAFETY: `setsid` is async-signal-safe, and nothing else happens between fork and exec.
+    let driver = std::process::id();
+    // SAFETY: `setsid`, `signal`, `prctl` and `getppid` are async-signal-safe, and nothing else happens between
+    // fork and exec.
     unsafe {
-        command.pre_exec(|| match libc::setsid() {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
+        command.pre_exec(move || {
+            if libc::setsid() == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            // A driver that was started in the background ignores the interrupt key; its commands must not.
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            end_with(driver)
         });
     }
-    command.spawn()
+    command
+}
+
+#[cfg(target_os = "linux")]
+fn end_with(driver: u32) -> io::Result<()> {
+    // SAFETY: neither call takes a pointer.
+    let parent = unsafe {
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::getppid()
+    };
+    // A driver that ended just before is not noticed otherwise.
+    if u32::try_from(parent) == Ok(driver) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with(_: u32) -> io::Result<()> {
+    Ok(())
 }
 
 /// Sends a signal to the group of a command. A group that is gone is no error.

@@ -18,7 +18,8 @@ pub async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
     }
 }
 
-/// A start waits for the end, so that a short command is answered in one piece.
+/// A start waits for the end, so that a short command is answered in one piece, unless it writes too much for
+/// one answer.
 async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
     if args.input.trim().is_empty() {
         return Err(Error::missing_argument("shell.exec", "input"));
@@ -46,9 +47,9 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
         session.close_stdin();
     }
     if args.background != Some(true) {
-        session.wait_for_end(wait(args)).await;
+        session.wait_for_end_or_full(wait(args)).await;
     }
-    let (result, _) = session.answer();
+    let (result, _) = session.answer(false);
     if result.status != protocol::shell::Status::Running {
         shells.forget(&session.id);
     }
@@ -62,16 +63,18 @@ async fn go_on(cx: &Cx, id: &str, args: &Exec) -> Result<ExecResult, Error> {
     if !session.has_ended() {
         act(&session, args)?;
     }
+    let mut is_quiet = false;
     if args.background != Some(true) {
         tokio::select! {
-            () = session.wait_for_news(wait(args)) => {}
+            has_news = session.wait_for_news(wait(args)) => is_quiet = !has_news,
             () = cx.lost() => {}
         }
     }
     if cx.is_lost() {
         return Ok(session.answer_later());
     }
-    let (result, taken) = session.answer();
+    // What looked like the beginning of a character, and did not go on, was none.
+    let (result, taken) = session.answer(is_quiet);
     let call_id = cx.call_id.clone();
     cx.take_back(move || {
         session.put_back(taken);

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
-use protocol::shell::{ExecResult, Status};
-use protocol::signal::ExecStatus;
+use protocol::shell::ExecResult;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::buffer::{Buffer, Taken};
 use super::child;
@@ -23,34 +23,57 @@ pub(crate) type Tell = Arc<dyn Fn(String) + Send + Sync>;
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) pid: u32,
-    cwd: PathBuf,
-    call_id: String,
-    started_at: i64,
+    pub(super) cwd: PathBuf,
+    pub(super) call_id: String,
+    pub(super) started_at: i64,
     clock: Clock,
-    tell: Tell,
+    pub(super) tell: Tell,
     state: Mutex<State>,
     news: watch::Sender<u64>,
 }
 
-struct State {
-    stdout: Buffer,
-    stderr: Buffer,
-    tail: Buffer,
+pub(super) struct State {
+    pub(super) stdout: Buffer,
+    pub(super) stderr: Buffer,
+    pub(super) tail: Buffer,
     unread: Buffer,
-    end: Option<End>,
+    pub(super) end: Option<End>,
     /// Whether a caller knows the session, so that its end is told.
     known: bool,
     touched: Instant,
+    /// Bytes of the last answer, which may come back until the next question.
+    handed_over: usize,
+    /// Until then a full buffer makes the command wait instead of losing its oldest bytes.
+    awaited_until: Instant,
+    /// How much is still read after the shell has ended; beyond it others write.
+    left_after_exit: Option<usize>,
     stdin: Option<mpsc::Sender<Vec<u8>>>,
     stdin_bytes: usize,
 }
 
 #[derive(Clone)]
-struct End {
-    exit_code: Option<i32>,
-    signal: Option<String>,
-    timed_out: bool,
-    ended_at: i64,
+pub(super) struct End {
+    pub(super) exit_code: Option<i32>,
+    pub(super) signal: Option<String>,
+    pub(super) timed_out: bool,
+    pub(super) ended_at: i64,
+}
+
+impl State {
+    /// Whether there is as much unread output as is kept.
+    fn is_full(&self) -> bool {
+        self.unread.len() + self.handed_over > limits::SHELL_OUTPUT_BYTES_MAX
+    }
+
+    /// Whether somebody has asked lately.
+    fn is_awaited(&self) -> bool {
+        Instant::now() < self.awaited_until
+    }
+
+    /// Whether the command is made to wait for somebody to take its output.
+    fn is_held(&self) -> bool {
+        self.end.is_none() && self.is_full() && self.is_awaited()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -89,10 +112,14 @@ impl Session {
                 stdout: Buffer::new(cap),
                 stderr: Buffer::new(cap),
                 tail: Buffer::new(limits::SHELL_TAIL_BYTES),
-                unread: Buffer::new(cap),
+                // Each of the two readers may find it not yet full and then add what it reads.
+                unread: Buffer::new(cap + 2 * limits::SHELL_READ_BYTES),
                 end: None,
                 known: false,
                 touched: Instant::now(),
+                handed_over: 0,
+                awaited_until: Instant::now() + limits::SHELL_UNREAD_WAIT,
+                left_after_exit: None,
                 stdin: Some(stdin),
                 stdin_bytes: 0,
             }),
@@ -107,23 +134,44 @@ impl Session {
 
     /// Waits for the end, at most `limit`.
     pub(crate) async fn wait_for_end(&self, limit: Duration) {
-        let mut news = self.news.subscribe();
-        drop(timeout(limit, news.wait_for(|_| self.has_ended())).await);
+        self.wait_until(limit, |state| state.end.is_some()).await;
     }
 
-    /// Waits for output or the end, at most `limit`. Output that comes in a burst is waited for a little.
-    pub(crate) async fn wait_for_news(&self, limit: Duration) {
+    /// Waits for the end or for as much output as is kept, at most `limit`.
+    pub(crate) async fn wait_for_end_or_full(&self, limit: Duration) {
+        self.ask(limit);
+        self.wait_until(limit, |state| state.end.is_some() || state.is_full()).await;
+    }
+
+    /// Waits for output or the end, at most `limit`; says whether there is any. Output that comes in a burst
+    /// is waited for a little.
+    pub(crate) async fn wait_for_news(&self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        let mut news = self.news.subscribe();
-        let anything = news.wait_for(|_| {
-            let state = self.lock();
-            state.end.is_some() || !state.unread.is_empty()
-        });
-        if !matches!(tokio::time::timeout_at(deadline, anything).await, Ok(Ok(_))) {
-            return;
+        self.ask(limit);
+        if !self.wait_until(limit, |state| state.end.is_some() || !state.unread.is_empty()).await {
+            return false;
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        self.wait_for_end(left.min(limits::SHELL_COALESCE)).await;
+        let left = deadline.saturating_duration_since(Instant::now()).min(limits::SHELL_COALESCE);
+        self.wait_until(left, |state| state.end.is_some() || state.is_full()).await;
+        true
+    }
+
+    async fn wait_until(&self, limit: Duration, is: impl Fn(&State) -> bool) -> bool {
+        let mut news = self.news.subscribe();
+        matches!(timeout(limit, news.wait_for(|_| is(&self.lock()))).await, Ok(Ok(_)))
+    }
+
+    /// Somebody asks and waits so long: the last answer has arrived, and output is not dropped meanwhile.
+    fn ask(&self, wait: Duration) {
+        let mut state = self.lock();
+        state.handed_over = 0;
+        state.awaited_until = Instant::now() + wait + limits::SHELL_UNREAD_WAIT;
+        drop(state);
+        self.say_news();
+    }
+
+    fn say_news(&self) {
+        self.news.send_modify(|version| *version += 1);
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -135,9 +183,9 @@ impl Session {
         self.lock().touched
     }
 
-    /// How it stands, with the output since the last answer. From the first answer that says `running` on, its
-    /// end will be told.
-    pub(crate) fn answer(&self) -> (ExecResult, Taken) {
+    /// How it stands, with the output since the last answer; a character that is not complete is left out
+    /// unless `all` is wanted. From the first answer that says `running` on, its end will be told.
+    pub(crate) fn answer(&self, all: bool) -> (ExecResult, Taken) {
         let mut state = self.lock();
         state.touched = Instant::now();
         if state.end.is_none() && !state.known {
@@ -145,7 +193,9 @@ impl Session {
             self.tell_status(&state, "started");
         }
         let ended = state.end.is_some();
-        let taken = state.unread.take(ended);
+        let taken = state.unread.take(all || ended);
+        state.handed_over = taken.len();
+        state.awaited_until = Instant::now() + limits::SHELL_UNREAD_WAIT;
         let mut result = self.result(&state);
         result.output = taken.text();
         result.truncated =
@@ -162,10 +212,11 @@ impl Session {
     /// Output that did not arrive will be in the next answer.
     pub(crate) fn put_back(&self, taken: Taken) {
         let mut state = self.lock();
+        state.handed_over = 0;
         state.unread.put_back(taken);
         state.touched = Instant::now();
         drop(state);
-        self.news.send_modify(|version| *version += 1);
+        self.say_news();
     }
 
     /// Leaves text for the command to read.
@@ -209,15 +260,20 @@ impl Session {
     }
 
     async fn collect(self: Arc<Self>, stream: Stream, mut pipe: impl AsyncRead + Unpin) {
-        let mut buffer = vec![0; 16 * 1024];
-        // After the end output is read and dropped: whoever was left in the background can go on writing.
-        while let Ok(got) = pipe.read(&mut buffer).await {
-            if got == 0 {
-                return;
-            }
+        let mut buffer = vec![0; limits::SHELL_READ_BYTES];
+        loop {
+            self.wait_for_room().await;
+            let got = match pipe.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(got) => got,
+            };
             let mut state = self.lock();
+            // After the end output is read and dropped: whoever was left in the background can go on writing.
             if state.end.is_some() {
                 continue;
+            }
+            if let Some(left) = &mut state.left_after_exit {
+                *left = left.saturating_sub(got);
             }
             match stream {
                 Stream::Stdout => state.stdout.push(&buffer[..got]),
@@ -225,8 +281,27 @@ impl Session {
             }
             state.tail.push(&buffer[..got]);
             state.unread.push(&buffer[..got]);
+            if !state.is_awaited() {
+                state.unread.keep(limits::SHELL_OUTPUT_BYTES_MAX);
+            }
             drop(state);
-            self.news.send_modify(|version| *version += 1);
+            self.say_news();
+        }
+    }
+
+    /// A command that writes faster than its output is asked for has to wait, as long as somebody asks.
+    async fn wait_for_room(&self) {
+        let mut news = self.news.subscribe();
+        loop {
+            let until = {
+                let state = self.lock();
+                if !state.is_held() {
+                    return;
+                }
+                state.awaited_until
+            };
+            // Whether there is news or the time is up is seen above.
+            drop(timeout_at(until, news.changed()).await);
         }
     }
 
@@ -237,14 +312,35 @@ impl Session {
             Ok(status) => (status.ok(), false),
             Err(_) => (self.end_by_force(&mut child).await, true),
         };
+        self.drain([stdout, stderr].into_iter().flatten().collect()).await;
+        self.finish(status, timed_out);
+    }
+
+    /// Reads what the command has left in its pipes. Time in which the readers wait for somebody to take
+    /// output does not count, but there is no more to wait for than pipes can hold.
+    async fn drain(&self, readers: Vec<JoinHandle<()>>) {
         let drained = async {
-            for reader in [stdout, stderr].into_iter().flatten() {
+            for reader in readers {
                 // A reader that panicked has nothing more to give.
                 drop(reader.await);
             }
         };
-        drop(timeout(limits::SHELL_DRAIN, drained).await);
-        self.finish(status, timed_out);
+        tokio::pin!(drained);
+        self.lock().left_after_exit = Some(limits::SHELL_OUTPUT_BYTES_MAX);
+        let slice = limits::SHELL_DRAIN / 10;
+        let mut left = limits::SHELL_DRAIN;
+        while !left.is_zero() {
+            if timeout(slice, &mut drained).await.is_ok() {
+                return;
+            }
+            let state = self.lock();
+            if state.left_after_exit == Some(0) {
+                return;
+            }
+            if !state.is_held() {
+                left = left.saturating_sub(slice);
+            }
+        }
     }
 
     async fn end_by_force(&self, child: &mut Child) -> Option<std::process::ExitStatus> {
@@ -281,68 +377,7 @@ impl Session {
             self.tell_status(&state, event);
         }
         drop(state);
-        self.news.send_modify(|version| *version += 1);
-    }
-
-    fn result(&self, state: &State) -> ExecResult {
-        let Some(end) = state.end.clone() else { return self.running(state) };
-        let error = match &end {
-            End { timed_out: true, .. } => Some("Command timed out".to_string()),
-            End { signal: Some(signal), .. } => Some(format!("Command failed: {signal}")),
-            End { exit_code: Some(0), .. } => None,
-            End { exit_code: Some(code), .. } => Some(format!("Command exited with code {code}")),
-            _ => Some("Command failed".to_string()),
-        };
-        ExecResult {
-            status: if error.is_none() { Status::Completed } else { Status::Failed },
-            error,
-            exit_code: if end.timed_out { None } else { end.exit_code },
-            stdout: Some(state.stdout.text()),
-            stderr: Some(state.stderr.text()),
-            ended_at: Some(end.ended_at),
-            duration_ms: Some((end.ended_at - self.started_at).max(0)),
-            signal: end.signal,
-            timed_out: Some(end.timed_out),
-            ..self.running(state)
-        }
-    }
-
-    fn running(&self, state: &State) -> ExecResult {
-        ExecResult {
-            ok: true,
-            status: Status::Running,
-            output: String::new(),
-            error: None,
-            exit_code: None,
-            session_id: Some(self.id.clone()),
-            truncated: None,
-            stdout: None,
-            stderr: None,
-            tail: Some(state.tail.tail()),
-            cwd: Some(self.cwd.to_string_lossy().into_owned()),
-            pid: Some(self.pid),
-            started_at: Some(self.started_at),
-            ended_at: None,
-            duration_ms: None,
-            signal: None,
-            timed_out: None,
-        }
-    }
-
-    fn tell_status(&self, state: &State, event: &str) {
-        let end = state.end.as_ref();
-        let status = ExecStatus {
-            event_id: Some(base::random::uuid()),
-            session_id: self.id.clone(),
-            event: event.to_string(),
-            call_id: Some(self.call_id.clone()),
-            exit_code: end.and_then(|end| end.exit_code),
-            signal: end.and_then(|end| end.signal.clone()),
-            output_tail: Some(state.tail.tail()),
-            started_at: Some(self.started_at),
-            ended_at: end.map(|end| end.ended_at),
-        };
-        (self.tell)(protocol::frame::signal("exec.status", &status));
+        self.say_news();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -10,19 +10,20 @@ use base::limits;
 use protocol::error::Error;
 use tokio::time::Instant;
 
-use super::child;
+use super::child::Spawner;
 use super::session::{Session, Tell};
 
 /// Sessions by id.
 pub(crate) struct Shells {
     sessions: Mutex<HashMap<String, Arc<Session>>>,
+    spawner: Spawner,
     clock: Clock,
     tell: Tell,
 }
 
 impl Shells {
     pub(crate) fn new(clock: Clock, tell: Box<dyn Fn(String) + Send + Sync>) -> Shells {
-        Shells { sessions: Mutex::default(), clock, tell: Arc::from(tell) }
+        Shells { sessions: Mutex::default(), spawner: Spawner::new(), clock, tell: Arc::from(tell) }
     }
 
     /// Starts a command.
@@ -35,7 +36,9 @@ impl Shells {
     ) -> Result<Arc<Session>, Error> {
         let mut sessions = self.lock();
         make_room(&mut sessions)?;
-        let child = child::start(input, cwd)
+        let child = self
+            .spawner
+            .start(input, cwd)
             .map_err(|error| Error::new(500, format!("Failed to start the shell: {error}")))?;
         let session = Session::begin(
             child,

@@ -136,14 +136,64 @@ async fn what_the_machine_stands_on_is_not_deleted() {
     bench.put("sub/x", "x");
     let parent = bench.outside().to_str().unwrap().to_string();
     for path in ["/", ".", "", "..", "sub/..", "~", "/usr/..", &parent] {
-        let error = bench.fails("fs.delete", json!({ "path": path })).await;
-        assert!(error.starts_with("Refused to delete '"), "{path}: {error}");
+        let (code, error) = bench.refused("fs.delete", json!({ "path": path })).await;
+        assert!(code == 403 && error.starts_with("Refused to delete '"), "{path}: {error}");
     }
     assert_eq!(bench.text("sub/x"), "x");
     let confined = Bench::confined();
     confined.put("sub/x", "x");
     for path in [".", "sub/.."] {
-        assert!(confined.fails("fs.delete", json!({ "path": path })).await.starts_with("Refused"), "{path}");
+        assert_eq!(confined.refused("fs.delete", json!({ "path": path })).await.0, 403, "{path}");
     }
     assert_eq!(confined.text("sub/x"), "x");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn mount_points_and_the_homes_of_others_are_not_deleted() {
+    let bench = Bench::whole();
+    for path in ["/proc", "/proc/"] {
+        let (code, error) = bench.refused("fs.delete", json!({ "path": path })).await;
+        assert!(code == 403 && error.contains("the mount point '/proc"), "{error}");
+    }
+    // An account that every system has, and that is not the one the tests run as.
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
+    let home = passwd.lines().find_map(|line| line.strip_prefix("bin:")?.split(':').nth(4)).unwrap();
+    let (code, error) = bench.refused("fs.delete", json!({ "path": home })).await;
+    assert!(code == 403 && error.contains("a home directory"), "{error}");
+}
+
+/// Runs on a thread of its own with fewer rights, so that root's tests meet a refusal too.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_writable_file_in_a_closed_directory_is_written_in_place() {
+    let bench = Bench::whole();
+    bench.put("closed/file", "a long old content");
+    let inode = std::fs::metadata(bench.path("closed/file")).unwrap().ino();
+    for (path, mode) in [("..", 0o755), ("closed/file", 0o666), ("closed", 0o555)] {
+        std::fs::set_permissions(bench.path(path), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let workspace = bench.path("");
+    let written = std::thread::spawn(move || {
+        drop_rights();
+        let files = device::files::Files::whole(&workspace).unwrap();
+        let entry = |path| files.entry_to_write(&files.place(path).unwrap()).unwrap();
+        let refused = entry("closed/new").replace(b"x").unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
+        entry("closed/file").replace(b"new")
+    });
+    written.join().unwrap().unwrap();
+    assert_eq!(bench.text("closed/file"), "new");
+    let metadata = std::fs::metadata(bench.path("closed/file")).unwrap();
+    assert_eq!((metadata.ino(), metadata.permissions().mode() & 0o777), (inode, 0o666));
+    assert_eq!(std::fs::read_dir(bench.path("closed")).unwrap().count(), 1);
+    std::fs::set_permissions(bench.path("closed"), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Takes this thread's rights over foreign files, which only root has.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn drop_rights() {
+    // SAFETY: the call takes no pointers and concerns this thread only.
+    unsafe { libc::setfsuid(65_534) };
 }

@@ -61,13 +61,15 @@ async fn links_inside_work_and_links_out_do_not() {
             ("fs.edit", json!({ "path": path, "oldString": "secret", "newString": "changed" })),
             ("fs.search", json!({ "path": path, "query": "secret" })),
         ] {
-            let error = bench.fails(call, args).await;
-            let known = error.contains("outside --root") || path.ends_with("-file");
-            assert!(known, "{call} {path}: {error}");
+            let (code, error) = bench.refused(call, args).await;
+            assert!(
+                code == 403 && error.contains("is outside the shared directory"),
+                "{call} {path}: {error}"
+            );
         }
     }
     for path in ["abs/secret", "up/secret", "chain/s", "../secret", "in/up2/secrets", ".."] {
-        assert!(bench.fails("fs.delete", json!({ "path": path })).await.contains("outside --root"), "{path}");
+        assert_eq!(bench.refused("fs.delete", json!({ "path": path })).await.0, 403, "{path}");
     }
     assert!(bench.fails("fs.read", json!({ "path": "loop" })).await.starts_with("Failed to read '"));
     assert_eq!(std::fs::read_to_string(bench.outside().join("secret")).unwrap(), SECRET);
@@ -82,7 +84,8 @@ async fn absolute_paths_must_start_with_the_root() {
     let secret = bench.outside().join("secret");
     let climbing = bench.path("../secret");
     for path in ["/etc/passwd", "/", "~/.ssh/id_rsa", secret.to_str().unwrap(), climbing.to_str().unwrap()] {
-        assert!(bench.fails("fs.read", json!({ "path": path })).await.contains("outside --root"), "{path}");
+        let (code, error) = bench.refused("fs.read", json!({ "path": path })).await;
+        assert!(code == 403 && error.contains("is outside the shared directory"), "{path}: {error}");
     }
 }
 
@@ -114,13 +117,13 @@ async fn a_directory_that_becomes_a_link_leads_nowhere() {
         }
     });
     for _ in 0..100 {
-        let read = bench.call("fs.read", json!({ "path": "swap/s" })).await;
+        let read = bench.frame("fs.read", json!({ "path": "swap/s" })).await;
         assert!(!read.to_string().contains(SECRET), "{read}");
-        let found = bench.call("fs.search", json!({ "query": "secret" })).await;
+        let found = bench.frame("fs.search", json!({ "query": "secret" })).await;
         assert!(!found.to_string().contains(SECRET), "{found}");
-        bench.call("fs.edit", json!({ "path": "swap/s", "oldString": "s", "newString": "s" })).await;
-        bench.call("fs.delete", json!({ "path": "swap/nothing" })).await;
-        bench.call("fs.write", json!({ "path": "swap/w", "content": "w" })).await;
+        bench.frame("fs.edit", json!({ "path": "swap/s", "oldString": "s", "newString": "s" })).await;
+        bench.frame("fs.delete", json!({ "path": "swap/nothing" })).await;
+        bench.frame("fs.write", json!({ "path": "swap/w", "content": "w" })).await;
     }
     stop.store(true, Ordering::Relaxed);
     assert!(swapping.join().unwrap() > 0);
@@ -156,7 +159,7 @@ proptest! {
                 ("fs.write", json!({ "path": path, "content": "changed" })),
                 ("fs.delete", json!({ "path": path })),
             ] {
-                let data: Value = bench.call(call, args).await;
+                let data: Value = bench.frame(call, args).await;
                 let data = data.to_string();
                 prop_assert!(!data.contains(SECRET), "{call} {path}: {data}");
             }

@@ -5,6 +5,7 @@ mod bench;
 mod change;
 mod confine;
 mod gateway;
+mod mounts;
 mod online;
 mod read;
 mod search;

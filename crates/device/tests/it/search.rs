@@ -74,3 +74,49 @@ async fn links_are_not_followed_and_nonsense_is_refused() {
             .starts_with("Failed to search '")
     );
 }
+
+/// An ignore file that is no file says nothing, and nobody waits for it.
+#[tokio::test]
+async fn odd_ignore_files_are_not_honoured() {
+    for bench in [Bench::whole(), Bench::confined()] {
+        let names = ["zero/x", "pipe/x", "out/x", "huge/x", "dir/.ignore/x", "git/x", "exclude/x", "top"];
+        for name in names {
+            bench.put(name, "needle\n");
+        }
+        std::fs::write(bench.outside().join("rules"), "x\n").unwrap();
+        std::os::unix::fs::symlink("/dev/zero", bench.path("zero/.ignore")).unwrap();
+        std::os::unix::fs::symlink(bench.outside().join("rules"), bench.path("out/.gitignore")).unwrap();
+        let pipe = format!("mkfifo {0}/pipe/.gitignore {0}/.ignore {0}/git/.git", bench.path("").display());
+        assert!(std::process::Command::new("sh").args(["-c", &pipe]).status().unwrap().success());
+        bench.put("huge/.gitignore", "x\n".repeat(1024 * 1024));
+        std::fs::create_dir_all(bench.path("exclude/.git/info")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", bench.path("exclude/.git/info/exclude")).unwrap();
+        let data = bench.call("fs.search", json!({ "query": "needle" })).await;
+        assert_eq!((&data["count"], data.get("truncated")), (&json!(names.len()), None), "{data}");
+    }
+}
+
+#[tokio::test]
+async fn the_nearest_rule_decides_and_a_repository_stands_for_itself() {
+    for bench in [Bench::whole(), Bench::confined()] {
+        bench.put(".gitignore", "*.log\n/only-here\n");
+        bench.put("sub/.gitignore", "!keep.log\n");
+        bench.put("sub/.ignore", "never\n");
+        bench.put("repo/.git/info/exclude", "*.tmp\n");
+        let shown = ["repo/a.log", "sub/keep.log", "sub/only-here"];
+        let hidden = ["a.log", "only-here", "sub/b.log", "sub/never", "repo/a.tmp", "repo/.git/x"];
+        for name in shown.iter().chain(&hidden) {
+            bench.put(name, "needle\n");
+        }
+        let data = bench.call("fs.search", json!({ "query": "needle" })).await;
+        let found: Vec<_> =
+            data["matches"].as_array().unwrap().iter().map(|found| found["path"].clone()).collect();
+        assert_eq!(found, shown.map(|name| json!(bench.path(name))));
+    }
+    let bench = Bench::whole();
+    bench.put(".gitignore", "*.log\n");
+    bench.put("sub/a.log", "needle\n");
+    bench.put("sub/b", "needle\n");
+    let below = bench.call("fs.search", json!({ "query": "needle", "path": "sub" })).await;
+    assert_eq!(below["count"], json!(1), "rules above the top count too");
+}

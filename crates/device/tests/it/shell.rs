@@ -166,14 +166,48 @@ async fn a_background_job_does_not_hold_the_answer() {
     assert!(is_alive(&job));
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(is_alive(&job), "it may go on writing");
-    std::process::Command::new("kill").arg(&job).status().unwrap();
+    bench.shell(json!({ "input": format!("kill {job}") })).await;
 }
 
 #[tokio::test]
-async fn the_tail_of_too_much_output_is_kept() {
+async fn as_much_as_is_kept_is_answered_in_one_piece() {
+    let bench = Bench::whole();
+    let max = base::limits::SHELL_OUTPUT_BYTES_MAX;
+    let input = format!("head -c {max} /dev/zero | tr '\\0' x");
+    let data = bench.shell(json!({ "input": input, "yieldMs": 30_000 })).await;
+    assert_eq!((&data["status"], &data["truncated"]), (&json!("completed"), &json!(false)));
+    assert_eq!(data["output"].as_str().unwrap().len(), max);
+}
+
+/// Whoever asks in time gets every byte, however fast the command writes.
+#[tokio::test]
+async fn a_flood_is_polled_without_a_loss() {
+    let bench = Bench::whole();
+    let bytes: String = (0..700_000).map(|n| format!("{n}\n")).collect();
+    assert!(bytes.len() > 4_000_000);
+    bench.put("big", &bytes);
+    let first = bench.shell(json!({ "input": "cat big; cat big >&2; exit 7", "yieldMs": 30_000 })).await;
+    assert_eq!((&first["status"], &first["truncated"]), (&json!("running"), &json!(false)));
+    let mut output = first["output"].as_str().unwrap().to_string();
+    assert!(output.len() > 100_000, "answered when it is full, not before: {}", output.len());
+    let (last, rest) = bench.follow(&first["sessionId"]).await;
+    output.push_str(&rest);
+    assert!(output == bytes.repeat(2));
+    assert_eq!(last["exitCode"], json!(7));
+    assert!(last["stdout"].as_str().unwrap().ends_with("\n699999\n"));
+}
+
+/// A command whose output nobody takes is not held for ever. The clock runs by itself while nothing happens.
+#[tokio::test(start_paused = true)]
+async fn the_tail_of_what_nobody_asked_for_is_kept() {
     let bench = Bench::whole();
     let input = "head -c 500000 /dev/zero | tr '\\0' x; echo; echo the end";
-    let data = bench.shell(json!({ "input": input, "yieldMs": 30_000 })).await;
+    let first =
+        bench.shell(json!({ "input": input, "background": true, "timeout": 24 * 60 * 60 * 1000 })).await;
+    while bench.statuses.lock().unwrap().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let data = bench.shell(json!({ "sessionId": first["sessionId"], "input": "" })).await;
     let output = data["output"].as_str().unwrap();
     assert!(
         output.starts_with("[… 300009 bytes dropped …]\nxxx") && output.ends_with("x\nthe end\n"),
@@ -182,6 +216,40 @@ async fn the_tail_of_too_much_output_is_kept() {
     );
     assert_eq!((&data["truncated"], data["tail"].as_str().unwrap().len()), (&json!(true), 4000));
     assert!(data["stdout"].as_str().unwrap().ends_with("the end\n"));
+}
+
+#[tokio::test]
+async fn a_time_limit_ends_a_command_that_waits_for_a_reader() {
+    let bench = Bench::whole();
+    let first = bench.shell(json!({ "input": "yes", "timeout": 500, "yieldMs": 30_000 })).await;
+    assert_eq!(first["status"], "running");
+    let (last, output) = bench.follow(&first["sessionId"]).await;
+    assert_eq!((&last["status"], &last["timedOut"]), (&json!("failed"), &json!(true)));
+    assert!(!output.is_empty() && output.lines().all(|line| line == "y" || line.is_empty()));
+}
+
+/// Whoever was left in the background does not keep a command going by writing on and on.
+#[tokio::test]
+async fn a_flood_from_the_background_has_an_end() {
+    let bench = Bench::whole();
+    let first = bench.shell(json!({ "input": "yes & echo $!", "background": true })).await;
+    let (last, output) = bench.follow(&first["sessionId"]).await;
+    assert_eq!(last["status"], "completed");
+    let job = output.lines().find(|line| line.parse::<u32>().is_ok()).unwrap();
+    bench.shell(json!({ "input": format!("kill {job}") })).await;
+}
+
+/// A byte that could begin a character, but does not, is handed over with the wait budget and spins nothing.
+#[tokio::test]
+async fn latin_letters_at_the_end_are_not_held_back() {
+    let bench = Bench::whole();
+    let first = bench.shell(json!({ "input": "printf 'caf\\351'; read x", "background": true })).await;
+    let session = &first["sessionId"];
+    let second = bench.shell(json!({ "sessionId": session, "input": "", "yieldMs": 30_000 })).await;
+    assert_eq!(second["output"], "caf");
+    let third = bench.shell(json!({ "sessionId": session, "input": "", "yieldMs": 250 })).await;
+    assert_eq!((&third["status"], &third["output"]), (&json!("running"), &json!("\u{FFFD}")));
+    bench.machine.stop().await;
 }
 
 #[tokio::test]
@@ -245,4 +313,16 @@ async fn stopping_ends_every_command() {
     for pid in pids {
         until(|| !is_alive(&pid)).await;
     }
+}
+
+/// However the driver ends, the shells it started end with it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_does_not_outlive_the_driver() {
+    let bench = Bench::whole();
+    let data = bench.shell(json!({ "input": "exec sleep 1000", "background": true })).await;
+    let pid = data["pid"].to_string();
+    assert!(is_alive(&pid));
+    drop(bench);
+    until(|| !is_alive(&pid)).await;
 }

@@ -143,10 +143,22 @@ async fn a_file_is_pushed_into_place() {
         assert!(std::fs::read(&path).unwrap() == bytes);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
         assert_eq!(names(&temp.path().join("a/b")), ["file"]);
-        assert_eq!(open_push(&mut socket, 2, "a/b/file", b"", None).await, 0);
-        push_rest(&mut socket, 2, b"", &digest(b"")).await;
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750, "kept");
+        for (id, mode) in [(2, None), (3, Some(0o600))] {
+            assert_eq!(open_push(&mut socket, id, "a/b/file", b"", mode).await, 0);
+            push_rest(&mut socket, id, b"", &digest(b"")).await;
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750, "kept");
+        }
+        // A new file gets what any program here would give it: the umask is taken off.
+        std::fs::write(temp.path().join("made"), "").unwrap();
+        let made = std::fs::metadata(temp.path().join("made")).unwrap().permissions().mode() & 0o777;
+        for (id, mode, wanted) in [(4, Some(0o666), made), (5, None, made), (6, Some(0o600), 0o600)] {
+            let name = format!("new-{id}");
+            open_push(&mut socket, id, &name, b"", mode).await;
+            push_rest(&mut socket, id, b"", &digest(b"")).await;
+            let metadata = std::fs::metadata(temp.path().join(name)).unwrap();
+            assert_eq!(metadata.permissions().mode() & 0o777, wanted);
+        }
         gateway.stop(socket).await;
     }
 }
@@ -231,10 +243,11 @@ async fn uploads_that_cannot_be_are_refused() {
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     let gateway = Gateway::start(temp.path(), |options| options.root = Some(root)).await;
     let mut socket = gateway.accept().await;
-    for (n, path) in ["dir", "../file", "up/file", "/etc/file"].iter().enumerate() {
-        let args = json!({ "path": path, "size": 1, "sha256": digest(b"x"), "transferId": n });
-        let refused = socket.call(&format!("r{n}"), "fs.push", args).await;
-        assert_eq!(refused["ok"], json!(false), "{path}: {refused}");
+    let push = |path: &str| json!({ "path": path, "size": 1, "sha256": digest(b"x"), "transferId": 1 });
+    assert_eq!(socket.call("dir", "fs.push", push("dir")).await["ok"], json!(false));
+    for path in ["../file", "up/file", "/etc/file"] {
+        socket.ask(path, "fs.push", push(path)).await;
+        assert_eq!(socket.answer(path).await["error"]["code"], json!(403), "{path}");
     }
     for (n, args) in [
         json!({ "path": "x", "size": 1, "sha256": "short", "transferId": 1 }),
@@ -247,5 +260,35 @@ async fn uploads_that_cannot_be_are_refused() {
         assert_eq!(socket.answer(&format!("b{n}")).await["error"]["code"], json!(400));
     }
     assert_eq!(names(temp.path()), ["root"]);
+    gateway.stop(socket).await;
+}
+
+#[tokio::test]
+async fn abandoned_uploads_are_cleaned_up() {
+    let temp = tempfile::tempdir().unwrap();
+    let tag = &digest(b"x")[..16];
+    let week = std::time::Duration::from_millis(base::limits::UPLOAD_PARTIAL_KEPT_MS as u64);
+    let now_ms = base::clock::Clock::system().now_ms() as u64;
+    let now = std::time::UNIX_EPOCH + std::time::Duration::from_millis(now_ms);
+    let make = |name: &str, age| {
+        let file = std::fs::File::create(temp.path().join(name)).unwrap();
+        file.set_modified(now - age).unwrap();
+        file
+    };
+    let hour = std::time::Duration::from_secs(3600);
+    let [old, locked, young] = ["old", "locked", "young"].map(|name| format!(".{name}.{tag}.gsv-part"));
+    make(&old, week + hour);
+    make(&young, week - hour);
+    make("mine.gsv-part", week + hour);
+    make(".mine.gsv-part", week + hour);
+    let lock = make(&locked, week + hour);
+    lock.lock().unwrap();
+    let gateway = Gateway::start(temp.path(), |_| {}).await;
+    let mut socket = gateway.accept().await;
+    open_push(&mut socket, 1, "file", b"y", None).await;
+    push_rest(&mut socket, 1, b"y", &digest(b"y")).await;
+    let mut left = vec![locked, young, "mine.gsv-part".into(), ".mine.gsv-part".into(), "file".into()];
+    left.sort();
+    assert_eq!(names(temp.path()), left);
     gateway.stop(socket).await;
 }

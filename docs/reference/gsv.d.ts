@@ -4835,6 +4835,8 @@ export interface SysSetupResult {
   user: ProcessIdentity;
   /** Whether root has no password. */
   rootLocked: boolean;
+  /** What was imported, when `bootstrap` was asked for. */
+  bootstrap?: SysBootstrapResult;
   /** The device token, shown this once. */
   nodeToken?: SysNewToken;
 }

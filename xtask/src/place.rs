@@ -1,7 +1,7 @@
 //! Where things are: the repository, the target directory, programs; and how children are run.
 
-use std::path::{Path, PathBuf};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 

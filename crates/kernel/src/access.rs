@@ -31,7 +31,11 @@ pub(crate) fn check(
         return Err(Error::permission_denied(name));
     }
     let spec = spec.ok_or_else(|| Error::unknown_syscall(name))?;
-    if allows(spec.access, caller.role, caller.is_root()) { Ok(spec) } else { Err(Error::permission_denied(name)) }
+    if allows(spec.access, caller.role, caller.is_root()) {
+        Ok(spec)
+    } else {
+        Err(Error::permission_denied(name))
+    }
 }
 
 fn allows(access: Access, role: Role, root: bool) -> bool {

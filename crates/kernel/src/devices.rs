@@ -35,7 +35,8 @@ pub(crate) fn may_use(device: &Device, who: &ProcessIdentity) -> bool {
 
 impl Devices {
     pub(crate) fn new(rows: Vec<Device>) -> Devices {
-        let entry = |device: Device| (device.device_id.clone(), Entry { device: Arc::new(device), driver: None });
+        let entry =
+            |device: Device| (device.device_id.clone(), Entry { device: Arc::new(device), driver: None });
         Devices { map: RwLock::new(rows.into_iter().map(entry).collect()) }
     }
 
@@ -114,7 +115,11 @@ impl Devices {
         let map = self.read();
         let Some(entry) = map.get(id) else {
             let unknown = who.uid.is_root();
-            return Err(if unknown { Error::unknown_device(&id.0) } else { Error::device_access_denied(&id.0) });
+            return Err(if unknown {
+                Error::unknown_device(&id.0)
+            } else {
+                Error::device_access_denied(&id.0)
+            });
         };
         if !may_use(&entry.device, who) {
             return Err(Error::device_access_denied(&id.0));

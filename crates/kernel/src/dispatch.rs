@@ -11,8 +11,8 @@ use protocol::ids::{DeviceId, SessionId};
 use protocol::spec::{Route, Spec};
 
 use crate::Kernel;
-use crate::calls::Cx;
 use crate::caller::{Caller, Origin, Ticket};
+use crate::calls::Cx;
 use crate::routes::{self, Departure, Leg, Letter};
 use crate::sessions::{self, ShellLeg};
 use crate::tasks;
@@ -21,7 +21,13 @@ use crate::tasks;
 const NATIVE: &str = "gsv";
 
 /// Carries out a request that passed [`crate::access::check`]; the ticket gets exactly one answer.
-pub(crate) fn dispatch(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spec, args: &str) {
+pub(crate) fn dispatch(
+    kernel: &Arc<Kernel>,
+    caller: Caller,
+    ticket: Ticket,
+    spec: &'static Spec,
+    args: &str,
+) {
     if spec.route != Route::Target {
         return here(kernel, caller, ticket, spec, args);
     }

@@ -5,8 +5,8 @@
 //! device.
 
 mod access;
-mod calls;
 mod caller;
+mod calls;
 mod connections;
 mod devices;
 mod dispatch;
@@ -124,7 +124,13 @@ impl Kernel {
     }
 
     /// Makes a call from within the program, through the same checks and routes as a socket's.
-    pub async fn call(self: &Arc<Self>, caller: Caller, id: &str, name: &str, args: &str) -> Result<String, Error> {
+    pub async fn call(
+        self: &Arc<Self>,
+        caller: Caller,
+        id: &str,
+        name: &str,
+        args: &str,
+    ) -> Result<String, Error> {
         let spec = access::check(&caller, name, protocol::spec(name))?;
         let (ticket, answer) = caller::Ticket::inside(&self.metrics, id, spec.name);
         dispatch::dispatch(self, caller, ticket, spec, args);

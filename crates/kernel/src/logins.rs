@@ -100,7 +100,8 @@ fn make_room(records: &mut HashMap<Key, Record>, now_ms: i64) {
     if records.len() < limits::LOGIN_RECORDS_MAX {
         return;
     }
-    let harmless = records.iter().filter(|(_, record)| record.trying == 0 && record.blocked_until_ms <= now_ms);
+    let harmless =
+        records.iter().filter(|(_, record)| record.trying == 0 && record.blocked_until_ms <= now_ms);
     let oldest = harmless.min_by_key(|(_, record)| record.window_start_ms).map(|(key, _)| key.clone());
     if let Some(oldest) = oldest {
         records.remove(&oldest);

@@ -83,7 +83,9 @@ impl Metrics {
                 line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"ok\""), ok);
             }
         }
-        for ((name, code), count) in self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
+        for ((name, code), count) in
+            self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter()
+        {
             line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"{code}\""), *count);
         }
         head(out, "gsv_call_seconds", "histogram", "Time from request to answer.");

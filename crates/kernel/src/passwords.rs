@@ -16,7 +16,8 @@ use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 
 /// A hash that no password has: what is compared against when there is no such user, so that it takes as long.
-const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSnlJbWzMZ5t1ZGW6yLnmWHjXN4zg5m4bL4C3Qj4";
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSnlJbWzMZ5t1ZGW6yLnmWHjXN4zg5m4bL4C3Qj4";
 
 /// Hashes passwords off the async threads, a few at a time.
 #[derive(Clone)]
@@ -45,10 +46,7 @@ impl Drop for Place {
 
 impl Passwords {
     pub(crate) fn new() -> Passwords {
-        Passwords {
-            running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)),
-            waiting: Arc::default(),
-        }
+        Passwords { running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)), waiting: Arc::default() }
     }
 
     /// The hash to keep for a new password.
@@ -62,7 +60,12 @@ impl Passwords {
     }
 
     /// Whether a password fits a hash. Takes as long when there is none. No address may fill the queue alone.
-    pub(crate) async fn verify(&self, password: &str, hash: Option<&str>, peer: IpAddr) -> Result<bool, Error> {
+    pub(crate) async fn verify(
+        &self,
+        password: &str,
+        hash: Option<&str>,
+        peer: IpAddr,
+    ) -> Result<bool, Error> {
         let (password, hash) = (password.to_string(), hash.unwrap_or(NOBODY).to_string());
         self.off_thread(Some(peer), move || Ok(verify(&password, &hash))).await
     }
@@ -102,7 +105,8 @@ pub(crate) fn is_unset(hash: &str) -> bool {
 fn verify(password: &str, hash: &str) -> bool {
     if hash.starts_with("$argon2") {
         let parsed = PasswordHash::new(hash);
-        return parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok());
+        return parsed
+            .is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok());
     }
     verify_pbkdf2(password, hash).unwrap_or(false)
 }
@@ -165,7 +169,9 @@ mod tests {
         let hash =
             format!("$pbkdf2-sha512$1000${}${}", STANDARD.encode(b"0123456789abcdef"), STANDARD.encode(out));
         assert!(verify("secret-1", &hash) && !verify("secret-2", &hash));
-        for bad in ["", "!", "*", "$pbkdf2-sha512$", "$pbkdf2-sha512$x$y$z", "$pbkdf2-sha512$0$AA==$AA==", "plain"] {
+        for bad in
+            ["", "!", "*", "$pbkdf2-sha512$", "$pbkdf2-sha512$x$y$z", "$pbkdf2-sha512$0$AA==$AA==", "plain"]
+        {
             assert!(!verify("", bad) && !verify(bad, bad), "{bad}");
         }
     }

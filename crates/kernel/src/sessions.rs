@@ -83,8 +83,7 @@ async fn find(
         return Err(Error::session_target_mismatch());
     }
     let device_session = quoted(&session.device_session_id);
-    let letter =
-        Letter::new(kernel, "shell.exec", &members, &["target"], &[("sessionId", &device_session)]);
+    let letter = Letter::new(kernel, "shell.exec", &members, &["target"], &[("sessionId", &device_session)]);
     Ok((session, letter))
 }
 

@@ -12,8 +12,7 @@ use crate::devices::may_use;
 
 /// Sends a signal to every logged-in socket of the signal's roles that fits.
 pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Login) -> bool) {
-    let receivers =
-        kernel.connections.select(|login| S::SPEC.roles.contains(&login.role) && fits(login));
+    let receivers = kernel.connections.select(|login| S::SPEC.roles.contains(&login.role) && fits(login));
     if receivers.is_empty() {
         return;
     }

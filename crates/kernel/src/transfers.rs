@@ -145,8 +145,7 @@ pub(crate) fn pass(kernel: &Kernel, from: &Arc<Connection>, message: Bytes) {
 /// A socket is gone: the other sides of its transfers are told.
 pub(crate) fn closed(kernel: &Kernel, connection: &Connection) {
     let number = connection.number;
-    let fits =
-        |transfer: &Transfer| transfer.caller.number == number || transfer.device.number == number;
+    let fits = |transfer: &Transfer| transfer.caller.number == number || transfer.device.number == number;
     for id in kernel.transfers.ids_where(fits) {
         abort(kernel, id, "the other side disconnected");
     }
@@ -163,8 +162,10 @@ pub(crate) fn expire(kernel: &Kernel, now: Instant) {
 fn abort(kernel: &Kernel, id: u32, why: &str) {
     let Some(transfer) = kernel.transfers.remove(id) else { return };
     let error = protocol::frame::to_json(&Control::Failed { error: why.to_string() });
-    let sides =
-        [(&transfer.caller, transfer.pull, &transfer.to_caller), (&transfer.device, !transfer.pull, &transfer.to_device)];
+    let sides = [
+        (&transfer.caller, transfer.pull, &transfer.to_caller),
+        (&transfer.device, !transfer.pull, &transfer.to_device),
+    ];
     for (side, receives_file, waiting) in sides {
         let mut messages = Vec::with_capacity(2);
         if receives_file {

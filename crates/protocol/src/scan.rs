@@ -5,12 +5,6 @@
 
 use std::borrow::Cow;
 
-/// Strings are crossed in pieces of this size.
-const PIECE_BYTES: usize = 8 * 1024;
-
-/// So many bytes of a string are crossed one by one.
-const SHORT_BYTES: usize = 24;
-
 /// One member of an object: its key, decoded, and its value's text.
 pub(crate) type Member<'a> = (Cow<'a, str>, &'a str);
 
@@ -116,36 +110,37 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
 
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = expect(bytes, at, b'"')?;
-    // Most strings are short: the vectorised search pays only behind a plain start.
-    for byte in &bytes[at..bytes.len().min(at + SHORT_BYTES)] {
-        match byte {
-            b'"' => return Some(at + 1),
-            b'\\' | 0..=0x1f => break,
-            _ => at += 1,
-        }
-    }
     loop {
-        // Piece by piece, so that the second look at it finds it in the nearest cache.
-        let piece = &bytes[at..bytes.len().min(at + PIECE_BYTES)];
-        let end = memchr::memchr2(b'"', b'\\', piece);
-        let plain = &piece[..end.unwrap_or(piece.len())];
-        if plain.is_empty() && end.is_none() || plain.iter().fold(false, |bad, byte| bad | (*byte < 0x20)) {
-            return None;
-        }
-        let found = at + plain.len();
-        if end.is_none() {
-            at = found;
-            continue;
-        }
-        if bytes[found] == b'"' {
-            return Some(found + 1);
-        }
-        at = match bytes.get(found + 1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => found + 2,
-            b'u' if bytes.get(found + 2..found + 6)?.iter().all(u8::is_ascii_hexdigit) => found + 6,
+        at += plain_run(&bytes[at..]);
+        at = match (bytes.get(at)?, bytes.get(at + 1)) {
+            (b'"', _) => return Some(at + 1),
+            (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at + 2,
+            (b'\\', Some(b'u')) if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at + 6,
             _ => return None,
         };
     }
+}
+
+/// How many bytes stand before the first that is a quote, a backslash or a control character.
+///
+/// Eight at a time: in each mask the lowest set bit is exact, and so it is in all of them together.
+fn plain_run(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES * 0x80;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let mut at = 0;
+    for chunk in bytes.as_chunks::<8>().0 {
+        let word = u64::from_le_bytes(*chunk);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let special =
+            (control | zero(word ^ (ONES * b'"' as u64)) | zero(word ^ (ONES * b'\\' as u64))) & HIGHS;
+        if special != 0 {
+            return at + special.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    at + bytes[at..].iter().take_while(plain).count()
 }
 
 fn number_end(bytes: &[u8], mut at: usize) -> Option<usize> {
@@ -237,11 +232,57 @@ mod tests {
     #[test]
     fn accepts_exactly_what_the_parser_accepts() {
         for text in [
-            "", " ", "{}", "[]", " [ ] ", "{ }", "nul", "null", "nullx", "true", "false", "0", "-0", "01", "-", "1.", "1.5",
-            ".5", "1e", "1e5", "1E+5", "1e-", "\"\"", "\"a", "\"\\\"", "\"\\u12\"", "\"\\u00e9\"", "\"\\x\"",
-            "\"\u{1}\"", "\"é\u{1F600}\"", "[1,2,[3,{\"a\":[]}]]", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}",
-            "{\"a\":1,}", "{\"a\":1,\"b\":[{}]}", "{a:1}", "[}", "{]", "[[", "]", "{\"a\":1]", "[1 2]", "1 2", "[1}",
-            "{\"a\":{\"b\":{\"c\":[[[]]]}}}", "\t[\n1\r,\n\"x\" ]\n", "[true,false,null]", "tru", "[nul]",
+            "",
+            " ",
+            "{}",
+            "[]",
+            " [ ] ",
+            "{ }",
+            "nul",
+            "null",
+            "nullx",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "01",
+            "-",
+            "1.",
+            "1.5",
+            ".5",
+            "1e",
+            "1e5",
+            "1E+5",
+            "1e-",
+            "\"\"",
+            "\"a",
+            "\"\\\"",
+            "\"\\u12\"",
+            "\"\\u00e9\"",
+            "\"\\x\"",
+            "\"\u{1}\"",
+            "\"é\u{1F600}\"",
+            "[1,2,[3,{\"a\":[]}]]",
+            "[1,]",
+            "[,1]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1,\"b\":[{}]}",
+            "{a:1}",
+            "[}",
+            "{]",
+            "[[",
+            "]",
+            "{\"a\":1]",
+            "[1 2]",
+            "1 2",
+            "[1}",
+            "{\"a\":{\"b\":{\"c\":[[[]]]}}}",
+            "\t[\n1\r,\n\"x\" ]\n",
+            "[true,false,null]",
+            "tru",
+            "[nul]",
         ] {
             agrees(text);
         }
@@ -263,6 +304,21 @@ mod tests {
     }
 
     #[test]
+    fn a_special_byte_is_found_wherever_it_stands() {
+        for before in 0..40 {
+            for special in [b'"', b'\\', 0, 1, 0x1f] {
+                for plain in [b' ', b'!', b'[', 0x7f, 0x80, 0xff, 0xa2] {
+                    let mut bytes = vec![plain; before];
+                    bytes.push(special);
+                    bytes.extend([plain, special, plain].repeat(5));
+                    assert_eq!(plain_run(&bytes), before, "{special:#x} behind {before} times {plain:#x}");
+                    assert_eq!(plain_run(&bytes[..before]), before);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn nesting_of_any_depth_is_crossed() {
         for depth in [1, 63, 64, 65, 127, 128, 129, 1_000, 300_000] {
             let mixed: String = (0..depth).map(|n| if n % 3 == 0 { "{\"a\":" } else { "[" }).collect();
@@ -275,7 +331,9 @@ mod tests {
     #[test]
     fn members_are_given_in_order_with_their_text() {
         let mut found = Vec::new();
-        members(r#"{"a" : 1 ,"b":{"c":[ ]}, "\u0061":"x"}"#, |(key, value)| found.push((key.into_owned(), value)));
+        members(r#"{"a" : 1 ,"b":{"c":[ ]}, "\u0061":"x"}"#, |(key, value)| {
+            found.push((key.into_owned(), value))
+        });
         assert_eq!(found, [("a".into(), "1"), ("b".into(), r#"{"c":[ ]}"#), ("a".to_string(), "\"x\"")]);
     }
 }

@@ -60,7 +60,11 @@ pub enum Error {
 }
 
 /// Runs a gateway until it is asked to stop.
-pub async fn serve(options: Options, mut shutdown: Shutdown, on_ready: impl FnOnce(Ready)) -> Result<(), Error> {
+pub async fn serve(
+    options: Options,
+    mut shutdown: Shutdown,
+    on_ready: impl FnOnce(Ready),
+) -> Result<(), Error> {
     let listener = listen(&options.listen).await?;
     let address =
         listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;

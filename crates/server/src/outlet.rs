@@ -227,7 +227,8 @@ mod tests {
             for sip in [1_000_003, 4_099] {
                 let mut outlet = Outlet::default();
                 outlet.message(Opcode::Ping, [Bytes::from_static(b"hi")]);
-                let pieces = [Bytes::from_static(b"{head"), Bytes::from(body.clone()), Bytes::from_static(b"}")];
+                let pieces =
+                    [Bytes::from_static(b"{head"), Bytes::from(body.clone()), Bytes::from_static(b"}")];
                 outlet.message(Opcode::Text, pieces);
                 outlet.message(Opcode::Binary, [Bytes::from(body.clone())]);
                 let found = messages(&written(&mut outlet, sip));

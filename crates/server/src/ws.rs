@@ -259,9 +259,8 @@ impl Socket {
     /// Fails once the other side has taken nothing for too long.
     fn watch_stall(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
         let written = self.stream.get_mut().outlet().written();
-        let (mark, sleep) = self
-            .stall
-            .get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::SEND_TIMEOUT))));
+        let (mark, sleep) =
+            self.stall.get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::SEND_TIMEOUT))));
         if *mark != written {
             *mark = written;
             sleep.as_mut().reset(tokio::time::Instant::now() + limits::SEND_TIMEOUT);

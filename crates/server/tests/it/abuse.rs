@@ -27,7 +27,10 @@ async fn a_client_that_does_not_read_is_closed_and_others_go_on() {
         asked += 1;
     }
     assert!(asked >= 2, "the first answers fit");
-    assert!(asked < limits::OUTBOX_BYTES_MAX / big.len(), "the gateway stopped reading long before its limit");
+    assert!(
+        asked < limits::OUTBOX_BYTES_MAX / big.len(),
+        "the gateway stopped reading long before its limit"
+    );
     assert!(other.call("sys.device.list", json!({})).await.is_ok());
     let id = other.send_call("fs.read", json!({ "target": DEVICE, "path": "y" })).await;
     let request = driver.request().await;
@@ -97,7 +100,10 @@ async fn requests_of_one_socket_run_at_the_same_time() {
     let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
     let slow = user.send_call("fs.read", json!({ "target": DEVICE, "path": "slow" })).await;
     let request = driver.request().await;
-    assert!(user.call("sys.device.list", json!({})).await.is_ok(), "a later call does not wait for an earlier one");
+    assert!(
+        user.call("sys.device.list", json!({})).await.is_ok(),
+        "a later call does not wait for an earlier one"
+    );
     driver.reply(&request, json!("done")).await;
     assert_eq!(user.answer(&slow).await.unwrap(), json!("done"));
 }
@@ -130,7 +136,8 @@ async fn before_login_messages_are_small() {
 async fn a_good_token_is_let_in_while_others_guess() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
-    let token = user.call("sys.token.create", json!({ "kind": "user" })).await.unwrap()["token"]["token"].clone();
+    let token =
+        user.call("sys.token.create", json!({ "kind": "user" })).await.unwrap()["token"]["token"].clone();
     let mut guesser = gateway.peer().await;
     let wrong = json!({ "auth": { "username": "alice", "token": "gsv_user_guess" } });
     while guesser.connect("user", "g", wrong.clone()).await.unwrap_err().code != 429 {}

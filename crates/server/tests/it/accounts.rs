@@ -72,7 +72,8 @@ async fn a_group_opens_a_device_to_its_members() {
     assert_eq!(bob.call("sys.device.get", get.clone()).await.unwrap(), json!({ "device": null }));
     let group = root.call("sys.group.create", json!({ "name": "team" })).await.unwrap();
     let gid = group["group"]["gid"].clone();
-    let access = root.call("sys.device.access", json!({ "deviceId": DEVICE, "gid": gid, "allow": true })).await;
+    let access =
+        root.call("sys.device.access", json!({ "deviceId": DEVICE, "gid": gid, "allow": true })).await;
     assert_eq!(access.unwrap()["gids"], json!([1000, gid]));
     root.call("sys.user.update", json!({ "username": "bob", "groups": ["team"] })).await.unwrap();
     let seen = bob.call("sys.device.get", get.clone()).await.unwrap();
@@ -83,9 +84,16 @@ async fn a_group_opens_a_device_to_its_members() {
     let owner = gateway.user().await.call("sys.device.update", describe).await.unwrap();
     assert_eq!(owner["device"]["description"], "mine now");
 
-    assert_eq!(root.call("sys.group.remove", json!({ "name": "team" })).await.unwrap(), json!({ "removed": true }));
+    assert_eq!(
+        root.call("sys.group.remove", json!({ "name": "team" })).await.unwrap(),
+        json!({ "removed": true })
+    );
     assert_eq!(bob.call("sys.device.get", get).await.unwrap(), json!({ "device": null }));
     for kept in ["users", "root", USER] {
-        assert_eq!(root.call("sys.group.remove", json!({ "name": kept })).await.unwrap_err().code, 403, "{kept}");
+        assert_eq!(
+            root.call("sys.group.remove", json!({ "name": kept })).await.unwrap_err().code,
+            403,
+            "{kept}"
+        );
     }
 }

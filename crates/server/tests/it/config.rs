@@ -12,7 +12,11 @@ async fn users_write_their_own_ai_keys_and_nothing_else() {
     assert_eq!(done, json!({ "ok": true }));
     let cases = [
         ("config/ai/model", 403, "Permission denied: only root can set system config (config/ai/model)"),
-        ("users/1001/ai/model", 403, "Permission denied: cannot write another user's config (users/1001/ai/model)"),
+        (
+            "users/1001/ai/model",
+            403,
+            "Permission denied: cannot write another user's config (users/1001/ai/model)",
+        ),
         (
             "users/1000/pkg/x",
             403,
@@ -21,7 +25,10 @@ async fn users_write_their_own_ai_keys_and_nothing_else() {
         ("", 400, "sys.config.set requires a key"),
     ];
     for (key, code, message) in cases {
-        assert_eq!(user.call("sys.config.set", set(key, json!("v"))).await.unwrap_err().pair(), (code, message));
+        assert_eq!(
+            user.call("sys.config.set", set(key, json!("v"))).await.unwrap_err().pair(),
+            (code, message)
+        );
     }
     let null = user.call("sys.config.set", set("users/1000/ai/x", json!(null))).await.unwrap_err();
     assert_eq!(null.pair(), (400, "sys.config.set requires a value"));
@@ -47,7 +54,8 @@ async fn users_write_their_own_ai_keys_and_nothing_else() {
 async fn others_see_neither_secrets_nor_foreign_keys() {
     let gateway = Gateway::set_up().await;
     let mut root = gateway.root().await;
-    for (key, value) in [("config/ai/api_key", "s1"), ("config/ai/model", "m"), ("users/1000/ai/token", "s2")] {
+    for (key, value) in [("config/ai/api_key", "s1"), ("config/ai/model", "m"), ("users/1000/ai/token", "s2")]
+    {
         root.call("sys.config.set", json!({ "key": key, "value": value })).await.unwrap();
     }
     let mut bob = gateway.add_user("bob").await;

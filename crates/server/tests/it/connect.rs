@@ -5,7 +5,8 @@ use testkit::Gateway;
 use testkit::gateway::{DEVICE, PASSWORD, USER};
 
 fn args(more: Value) -> Value {
-    let mut args = json!({ "protocol": 1, "client": { "id": "c", "version": "1", "platform": "x", "role": "user" } });
+    let mut args =
+        json!({ "protocol": 1, "client": { "id": "c", "version": "1", "platform": "x", "role": "user" } });
     for (key, value) in more.as_object().unwrap() {
         args[key] = value.clone();
     }
@@ -40,7 +41,11 @@ async fn checks_come_in_the_documented_order() {
             "Token required for machine connections",
         ),
         (args(json!({ "auth": { "username": USER, "password": "wrong" } })), 401, "Authentication failed"),
-        (args(json!({ "auth": { "username": "nobody", "password": "wrong" } })), 401, "Authentication failed"),
+        (
+            args(json!({ "auth": { "username": "nobody", "password": "wrong" } })),
+            401,
+            "Authentication failed",
+        ),
         (args(json!({ "auth": { "username": USER, "token": token } })), 401, "Authentication failed"),
         (
             args(json!({ "client": client("driver"), "auth": { "username": USER, "token": token } })),
@@ -48,7 +53,9 @@ async fn checks_come_in_the_documented_order() {
             "Authentication failed",
         ),
         (
-            args(json!({ "client": { "id": DEVICE, "role": "driver" }, "auth": { "username": USER, "token": token } })),
+            args(
+                json!({ "client": { "id": DEVICE, "role": "driver" }, "auth": { "username": USER, "token": token } }),
+            ),
             103,
             "Driver role requires implements list",
         ),
@@ -68,7 +75,10 @@ async fn checks_come_in_the_documented_order() {
         assert_eq!(refused.details, Value::Null);
     }
     let auth = json!({ "username": USER, "password": PASSWORD });
-    assert!(peer.call("sys.connect", args(json!({ "auth": auth }))).await.is_ok(), "after all that it still works");
+    assert!(
+        peer.call("sys.connect", args(json!({ "auth": auth }))).await.is_ok(),
+        "after all that it still works"
+    );
     let again = peer.call("sys.connect", args(json!({ "auth": auth }))).await.unwrap_err();
     assert_eq!(again.pair(), (409, "Already connected"));
     let setup = peer.call("sys.setup", json!({})).await.unwrap_err();
@@ -98,18 +108,32 @@ async fn a_user_learns_what_it_may_call_and_will_hear() {
         "uid": 1000, "gid": 1000, "gids": [100, 1000], "username": USER, "home": "/home/alice",
         "cwd": "/home/alice", "workspaceId": null,
     });
-    assert_eq!((&connected["identity"]["role"], &connected["identity"]["process"]), (&json!("user"), &process));
+    assert_eq!(
+        (&connected["identity"]["role"], &connected["identity"]["process"]),
+        (&json!("user"), &process)
+    );
     let capabilities = connected["identity"]["capabilities"].as_array().unwrap();
     assert!(capabilities.contains(&json!("fs.*")) && !capabilities.contains(&json!("*")));
     let calls = connected["syscalls"].as_array().unwrap();
     assert!(calls.contains(&json!("fs.read")) && calls.contains(&json!("shell.exec")));
-    for hidden in ["fs.*", "sys.user.create", "ai.config", "proc.setidentity", "adapter.inbound", "sys.connect"] {
+    for hidden in
+        ["fs.*", "sys.user.create", "ai.config", "proc.setidentity", "adapter.inbound", "sys.connect"]
+    {
         assert!(!calls.contains(&json!(hidden)), "{hidden}");
     }
     let signals = [
-        "proc.changed", "proc.run.started", "proc.run.stream", "proc.run.output", "proc.run.tool.started",
-        "proc.run.tool.finished", "proc.run.hil.requested", "proc.run.finished", "process.exit", "device.status",
-        "adapter.status", "pkg.changed",
+        "proc.changed",
+        "proc.run.started",
+        "proc.run.stream",
+        "proc.run.output",
+        "proc.run.tool.started",
+        "proc.run.tool.finished",
+        "proc.run.hil.requested",
+        "proc.run.finished",
+        "process.exit",
+        "device.status",
+        "adapter.status",
+        "pkg.changed",
     ];
     assert_eq!(connected["signals"], json!(signals));
 }
@@ -129,9 +153,13 @@ async fn drivers_and_services_get_what_their_role_has() {
     let mut service = gateway.peer().await;
     let refused = service.connect("service", "s", json!({ "auth": auth })).await.unwrap_err();
     assert_eq!(refused.pair(), (103, "Service role requires channel field"));
-    let connected = service.connect("service", "s", json!({ "auth": auth, "channel": "telegram" })).await.unwrap();
+    let connected =
+        service.connect("service", "s", json!({ "auth": auth, "channel": "telegram" })).await.unwrap();
     assert_eq!(connected["identity"]["capabilities"], json!(["adapter.*"]));
-    assert_eq!((&connected["identity"]["channel"], &connected["signals"]), (&json!("telegram"), &json!(["adapter.status"])));
+    assert_eq!(
+        (&connected["identity"]["channel"], &connected["signals"]),
+        (&json!("telegram"), &json!(["adapter.status"]))
+    );
 }
 
 #[tokio::test]

@@ -21,7 +21,11 @@ async fn malformed_and_foreign_frames_are_answered_and_the_socket_stays() {
         peer.send_text(text).await;
         let frame = peer.next().await;
         assert_eq!(frame["id"], "?", "{text}");
-        assert_eq!((&frame["error"]["code"], &frame["error"]["message"]), (&json!(code), &json!(message)), "{text}");
+        assert_eq!(
+            (&frame["error"]["code"], &frame["error"]["message"]),
+            (&json!(code), &json!(message)),
+            "{text}"
+        );
     }
     peer.send_text("{\"type\":\"req\",\"id\":\"x\",\"call\":\"fs.read\"}").await;
     let frame = peer.next().await;

@@ -20,7 +20,8 @@ async fn raw(gateway: &Gateway, request: &str) -> String {
 }
 
 async fn get(gateway: &Gateway, path: &str, headers: &str) -> String {
-    raw(gateway, &format!("GET {path} HTTP/1.1\r\nHost: gsv.test\r\nConnection: close\r\n{headers}\r\n")).await
+    raw(gateway, &format!("GET {path} HTTP/1.1\r\nHost: gsv.test\r\nConnection: close\r\n{headers}\r\n"))
+        .await
 }
 
 fn upgrade(headers: &str) -> String {
@@ -54,7 +55,8 @@ async fn sockets_are_opened_by_programs_and_by_pages_of_this_host_only() {
         assert!(raw(&gateway, &upgrade(good)).await.starts_with("HTTP/1.1 101"), "{good}");
     }
     for bad in ["http://evil.test", "http://gsv.test", "null", "http://gsv.test:8787.evil.test"] {
-        let request = upgrade(&format!("Origin: {bad}\r\n")).replace("Connection: Upgrade", "Connection: Upgrade, close");
+        let request = upgrade(&format!("Origin: {bad}\r\n"))
+            .replace("Connection: Upgrade", "Connection: Upgrade, close");
         assert!(raw_once(&gateway, &request).await.starts_with("HTTP/1.1 403"), "{bad}");
     }
 }
@@ -62,7 +64,9 @@ async fn sockets_are_opened_by_programs_and_by_pages_of_this_host_only() {
 #[tokio::test]
 async fn a_page_whose_name_was_made_to_point_here_is_refused() {
     let gateway = Gateway::fresh().await;
-    for (host, status) in [("evil.test:8787", "403"), ("localhost:8787", "101"), ("127.0.0.1:8787", "101"), ("[::1]:1", "101")] {
+    for (host, status) in
+        [("evil.test:8787", "403"), ("localhost:8787", "101"), ("127.0.0.1:8787", "101"), ("[::1]:1", "101")]
+    {
         let request = upgrade(&format!("Origin: http://{host}\r\n"))
             .replace("gsv.test:8787", host)
             .replace("X-Forwarded-For: 10.0.0.9\r\n", "");

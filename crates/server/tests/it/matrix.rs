@@ -19,13 +19,17 @@ async fn every_call_by_every_kind_of_caller() {
     let mut nobody = gateway.peer().await;
     let mut user = gateway.user().await;
     let mut driver = gateway.driver().await;
-    let token = user.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
+    let token =
+        user.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
     let mut service = gateway.peer().await;
     let auth = json!({ "auth": { "username": USER, "token": token }, "channel": "test" });
     service.connect("service", "svc", auth).await.unwrap();
     let mut bare = gateway.add_user("bare").await;
     root.call("sys.user.update", json!({ "username": "bare", "groups": [] })).await.unwrap();
-    for row in root.call("sys.capability.list", json!({ "gid": 100 })).await.unwrap()["capabilities"].as_array().unwrap() {
+    for row in root.call("sys.capability.list", json!({ "gid": 100 })).await.unwrap()["capabilities"]
+        .as_array()
+        .unwrap()
+    {
         root.call("sys.capability.revoke", row.clone()).await.unwrap();
     }
     for spec in protocol::calls() {
@@ -65,7 +69,8 @@ async fn another_users_device_and_tokens_stay_closed() {
         assert_eq!(answer.pair(), (403, "Access denied to device: laptop"), "{}", spec.name);
     }
     for call in ["sys.token.create", "sys.token.list", "sys.token.revoke"] {
-        let answer = bob.call(call, json!({ "uid": 1000, "kind": "user", "tokenId": "x" })).await.unwrap_err();
+        let answer =
+            bob.call(call, json!({ "uid": 1000, "kind": "user", "tokenId": "x" })).await.unwrap_err();
         assert_eq!(answer.code, 403, "{call}");
     }
 }
@@ -84,7 +89,8 @@ async fn root_only_calls_stay_roots_even_when_granted() {
 async fn calls_without_a_handler_say_so_and_no_others() {
     let gateway = Gateway::set_up().await;
     let mut root = gateway.root().await;
-    let token = root.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
+    let token =
+        root.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
     let mut service = gateway.peer().await;
     let auth = json!({ "auth": { "username": "root", "token": token }, "channel": "test" });
     service.connect("service", "svc", auth).await.unwrap();

@@ -25,7 +25,11 @@ async fn checks_come_in_order_access_online_implements() {
     let mut bob = gateway.add_user("bob").await;
     let read = json!({ "target": DEVICE, "path": "/x" });
     let denied = (403, "Access denied to device: laptop");
-    assert_eq!(user.call("fs.read", read.clone()).await.unwrap_err().pair(), denied, "unknown and foreign are alike");
+    assert_eq!(
+        user.call("fs.read", read.clone()).await.unwrap_err().pair(),
+        denied,
+        "unknown and foreign are alike"
+    );
     assert_eq!(root.call("fs.read", read.clone()).await.unwrap_err().pair(), (404, "Unknown device: laptop"));
 
     let mut driver = gateway.peer().await;
@@ -40,7 +44,10 @@ async fn checks_come_in_order_access_online_implements() {
     driver.close().await;
     user.signal("device.status").await;
     assert_eq!(user.signal("device.status").await["event"], "disconnected");
-    assert_eq!(user.call("fs.write", write.clone()).await.unwrap_err().pair(), (503, "Device offline: laptop"));
+    assert_eq!(
+        user.call("fs.write", write.clone()).await.unwrap_err().pair(),
+        (503, "Device offline: laptop")
+    );
     assert_eq!(bob.call("fs.write", write).await.unwrap_err().pair(), denied);
     let wrong = user.call("fs.read", json!({ "target": 7, "path": "/x" })).await.unwrap_err();
     assert_eq!(wrong.code, 400);
@@ -50,7 +57,11 @@ async fn checks_come_in_order_access_online_implements() {
 async fn the_native_target_is_named_gsv_or_left_out() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
-    for args in [json!({ "path": "/x" }), json!({ "path": "/x", "target": "gsv" }), json!({ "path": "/x", "target": null })] {
+    for args in [
+        json!({ "path": "/x" }),
+        json!({ "path": "/x", "target": "gsv" }),
+        json!({ "path": "/x", "target": null }),
+    ] {
         let answer = user.call("fs.read", args).await.unwrap_err();
         assert_eq!(answer.pair(), (501, "Not implemented: fs.read"));
     }
@@ -87,7 +98,8 @@ async fn only_the_device_that_was_asked_can_answer_and_only_once() {
     let (mut driver, mut user, mut root) =
         (gateway.driver().await, gateway.user().await, gateway.root().await);
     let mut other = gateway.peer().await;
-    let token = root.call("sys.token.create", json!({ "kind": "node" })).await.unwrap()["token"]["token"].clone();
+    let token =
+        root.call("sys.token.create", json!({ "kind": "node" })).await.unwrap()["token"]["token"].clone();
     let auth = json!({ "username": "root", "token": token });
     let args = json!({ "auth": auth, "driver": { "implements": ["fs.*"], "instance": "o" } });
     other.connect("driver", "other", args).await.unwrap();
@@ -160,7 +172,10 @@ async fn the_same_driver_on_a_new_socket_may_still_answer() {
     new.reply(&request, json!("from the new socket")).await;
     assert_eq!(user.answer(&id).await.unwrap(), json!("from the new socket"));
     let listed = user.call("sys.device.list", json!({})).await.unwrap();
-    assert_eq!(listed["devices"][0]["online"], true, "the old socket's end does not take the new one offline");
+    assert_eq!(
+        listed["devices"][0]["online"], true,
+        "the old socket's end does not take the new one offline"
+    );
     assert!(user.saw_no(|frame| frame["payload"]["event"] == "disconnected").await);
 }
 
@@ -198,7 +213,8 @@ async fn a_device_id_belongs_to_whoever_had_it_first() {
     let gateway = Gateway::set_up().await;
     let _driver = gateway.driver().await;
     let mut bob = gateway.add_user("bob").await;
-    let token = bob.call("sys.token.create", json!({ "kind": "node" })).await.unwrap()["token"]["token"].clone();
+    let token =
+        bob.call("sys.token.create", json!({ "kind": "node" })).await.unwrap()["token"]["token"].clone();
     let mut thief = gateway.peer().await;
     let args = json!({ "auth": { "username": "bob", "token": token }, "driver": { "implements": ["fs.*"] } });
     let refused = thief.connect("driver", DEVICE, args.clone()).await.unwrap_err();
@@ -207,7 +223,10 @@ async fn a_device_id_belongs_to_whoever_had_it_first() {
         assert_eq!(thief.connect("driver", bad, args.clone()).await.unwrap_err().code, 103, "{bad:?}");
     }
     let listed = gateway.user().await.call("sys.device.list", json!({})).await.unwrap();
-    assert_eq!((&listed["devices"][0]["ownerUid"], &listed["devices"][0]["online"]), (&json!(1000), &json!(true)));
+    assert_eq!(
+        (&listed["devices"][0]["ownerUid"], &listed["devices"][0]["online"]),
+        (&json!(1000), &json!(true))
+    );
 }
 
 #[tokio::test]
@@ -240,8 +259,14 @@ async fn devices_are_offline_after_a_restart_and_keep_what_was_said_of_them() {
     let listed = user.call("sys.device.list", json!({ "includeOffline": true })).await.unwrap();
     assert_eq!(listed["devices"][0]["description"], "my laptop");
     let got = user.call("sys.device.get", json!({ "deviceId": DEVICE })).await.unwrap();
-    assert_eq!((&got["device"]["online"], &got["device"]["implements"]), (&json!(false), &json!(["fs.*", "shell.exec"])));
+    assert_eq!(
+        (&got["device"]["online"], &got["device"]["implements"]),
+        (&json!(false), &json!(["fs.*", "shell.exec"]))
+    );
     let long = json!({ "deviceId": DEVICE, "description": "x".repeat(501) });
     assert_eq!(user.call("sys.device.update", long).await.unwrap_err().code, 400);
-    assert_eq!(user.call("sys.device.get", json!({ "deviceId": " " })).await.unwrap_err().pair(), (400, "sys.device.get requires deviceId"));
+    assert_eq!(
+        user.call("sys.device.get", json!({ "deviceId": " " })).await.unwrap_err().pair(),
+        (400, "sys.device.get requires deviceId")
+    );
 }

@@ -5,10 +5,14 @@ use testkit::gateway::DEVICE;
 use testkit::{Gateway, Peer};
 
 async fn start(user: &mut Peer, driver: &mut Peer) -> Value {
-    let id = user.send_call("shell.exec", json!({ "target": DEVICE, "input": "sleep 9", "sessionId": "  " })).await;
+    let id = user
+        .send_call("shell.exec", json!({ "target": DEVICE, "input": "sleep 9", "sessionId": "  " }))
+        .await;
     let request = driver.request().await;
     assert_eq!(request["args"], json!({ "input": "sleep 9" }));
-    driver.reply(&request, json!({ "ok": true, "status": "running", "sessionId": "dev-7", "output": "a" })).await;
+    driver
+        .reply(&request, json!({ "ok": true, "status": "running", "sessionId": "dev-7", "output": "a" }))
+        .await;
     let running = user.answer(&id).await.unwrap();
     assert_eq!((&running["status"], &running["output"]), (&json!("running"), &json!("a")));
     running["sessionId"].clone()
@@ -25,12 +29,16 @@ async fn a_running_command_is_continued_by_session_alone_also_after_a_restart() 
     let gateway = gateway.restart().await;
     let mut user = gateway.user().await;
     let poll = json!({ "sessionId": session, "input": "" });
-    assert_eq!(user.call("shell.exec", poll.clone()).await.unwrap_err().pair(), (503, "Device offline: laptop"));
+    assert_eq!(
+        user.call("shell.exec", poll.clone()).await.unwrap_err().pair(),
+        (503, "Device offline: laptop")
+    );
     let mut driver = gateway.driver().await;
     let id = user.send_call("shell.exec", poll.clone()).await;
     let request = driver.request().await;
     assert_eq!(request["args"], json!({ "input": "", "sessionId": "dev-7" }));
-    let done = json!({ "ok": true, "status": "completed", "sessionId": "dev-7", "output": "b", "exitCode": 0 });
+    let done =
+        json!({ "ok": true, "status": "completed", "sessionId": "dev-7", "output": "b", "exitCode": 0 });
     driver.reply(&request, done).await;
     let done = user.answer(&id).await.unwrap();
     assert_eq!((&done["sessionId"], &done["exitCode"]), (&session, &json!(0)));
@@ -40,7 +48,10 @@ async fn a_running_command_is_continued_by_session_alone_also_after_a_restart() 
     let error = json!({ "code": -1, "message": "Unknown shell session: dev-7" });
     driver.send(json!({ "type": "res", "id": request["id"], "ok": false, "error": error })).await;
     let refused = user.answer(&id).await.unwrap_err();
-    assert_eq!(refused.pair(), (404, format!("Unknown shell session: {}", session.as_str().unwrap()).as_str()));
+    assert_eq!(
+        refused.pair(),
+        (404, format!("Unknown shell session: {}", session.as_str().unwrap()).as_str())
+    );
 }
 
 #[tokio::test]
@@ -57,7 +68,8 @@ async fn a_session_belongs_to_its_user_and_its_device() {
     let mismatch = json!({ "sessionId": session, "input": "", "target": "elsewhere" });
     let refused = user.call("shell.exec", mismatch).await.unwrap_err();
     assert_eq!(refused.pair(), (400, "Shell session target does not match the requested target"));
-    let id = user.send_call("shell.exec", json!({ "sessionId": session, "input": "y\n", "target": DEVICE })).await;
+    let id =
+        user.send_call("shell.exec", json!({ "sessionId": session, "input": "y\n", "target": DEVICE })).await;
     let request = driver.request().await;
     assert_eq!(request["args"], json!({ "input": "y\n", "sessionId": "dev-7" }));
     driver.reply(&request, json!({ "status": "running", "sessionId": "dev-7", "output": "" })).await;
@@ -73,7 +85,10 @@ async fn a_command_that_ended_at_once_has_no_session() {
     let data = json!({ "ok": true, "status": "completed", "sessionId": "dev-1", "output": "", "exitCode": 0, "error": null });
     driver.reply(&request, data).await;
     let done = user.answer(&id).await.unwrap();
-    assert_eq!(done, json!({ "ok": true, "status": "completed", "output": "", "exitCode": 0, "error": null }));
+    assert_eq!(
+        done,
+        json!({ "ok": true, "status": "completed", "output": "", "exitCode": 0, "error": null })
+    );
 }
 
 #[tokio::test]
@@ -88,5 +103,9 @@ async fn exec_status_of_a_driver_is_taken_in_and_goes_no_further() {
     let id = user.send_call("shell.exec", json!({ "sessionId": session, "input": "" })).await;
     let request = driver.request().await;
     driver.reply(&request, json!({ "status": "completed", "sessionId": "dev-7", "output": "end" })).await;
-    assert_eq!(user.answer(&id).await.unwrap()["output"], "end", "the last output still comes from the device");
+    assert_eq!(
+        user.answer(&id).await.unwrap()["output"],
+        "end",
+        "the last output still comes from the device"
+    );
 }

@@ -86,6 +86,7 @@ async fn two_setups_at_once_make_one_user() {
     let name = if first.is_ok() { "ann" } else { "bob" };
     let mut root = gateway.login("root", PASSWORD).await;
     let users = root.call("sys.user.list", json!({})).await.unwrap();
-    let names: Vec<_> = users["users"].as_array().unwrap().iter().map(|user| user["username"].clone()).collect();
+    let names: Vec<_> =
+        users["users"].as_array().unwrap().iter().map(|user| user["username"].clone()).collect();
     assert_eq!(names, [json!("root"), json!(name)]);
 }

@@ -25,7 +25,9 @@ async fn the_probe_is_answered_at_once_and_tells_setup_mode() {
     for field in ["tokenId", "token", "tokenPrefix"] {
         assert!(done["nodeToken"][field].is_string(), "{field}");
     }
-    assert!(done["user"]["uid"].is_u64() && done["user"]["home"].is_string() && done["rootLocked"].is_boolean());
+    assert!(
+        done["user"]["uid"].is_u64() && done["user"]["home"].is_string() && done["rootLocked"].is_boolean()
+    );
     let mut probes = Vec::new();
     for _ in 0..25 {
         let (peer, refused) = probe(&gateway).await;

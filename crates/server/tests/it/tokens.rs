@@ -11,7 +11,11 @@ async fn arguments_are_checked_with_the_documented_texts() {
     let cases = [
         (json!({}), 400, "sys.token.create requires kind"),
         (json!({ "kind": "x" }), 400, "kind must be one of: node, service, user"),
-        (json!({ "kind": "user", "allowedRole": "x" }), 400, "allowedRole must be one of: driver, service, user"),
+        (
+            json!({ "kind": "user", "allowedRole": "x" }),
+            400,
+            "allowedRole must be one of: driver, service, user",
+        ),
         (
             json!({ "kind": "user", "allowedRole": "driver" }),
             400,
@@ -23,8 +27,16 @@ async fn arguments_are_checked_with_the_documented_texts() {
             "allowedDeviceId is only valid for driver-bound tokens",
         ),
         (json!({ "kind": "user", "expiresAt": 1 }), 400, "expiresAt must be in the future"),
-        (json!({ "kind": "user", "expiresAt": 1e300 }), 400, "expiresAt must be a unix timestamp in milliseconds"),
-        (json!({ "kind": "user", "uid": 0 }), 403, "Permission denied: cannot create tokens for another user"),
+        (
+            json!({ "kind": "user", "expiresAt": 1e300 }),
+            400,
+            "expiresAt must be a unix timestamp in milliseconds",
+        ),
+        (
+            json!({ "kind": "user", "uid": 0 }),
+            403,
+            "Permission denied: cannot create tokens for another user",
+        ),
     ];
     for (args, code, message) in cases {
         let refused = user.call("sys.token.create", args.clone()).await.unwrap_err();
@@ -50,14 +62,19 @@ async fn a_token_logs_in_until_it_is_revoked_and_then_its_sockets_close() {
     assert!(session.call("sys.device.list", json!({})).await.is_ok());
 
     let listed = user.call("sys.token.list", json!({})).await.unwrap();
-    let row = listed["tokens"].as_array().unwrap().iter().find(|row| row["tokenId"] == created["tokenId"]).unwrap();
+    let row =
+        listed["tokens"].as_array().unwrap().iter().find(|row| row["tokenId"] == created["tokenId"]).unwrap();
     assert!(row.get("token").is_none() && row["label"] == "gsv-cli@linux" && row["revokedAt"].is_null());
     assert_eq!(listed["tokens"].as_array().unwrap().len(), 2, "the device's token is there too");
 
     let args = json!({ "tokenId": created["tokenId"], "reason": "lost" });
     assert_eq!(user.call("sys.token.revoke", args.clone()).await.unwrap(), json!({ "revoked": true }));
     assert_eq!(session.ended().await.unwrap().0, 1008);
-    assert_eq!(user.call("sys.token.revoke", args).await.unwrap(), json!({ "revoked": true }), "again is fine");
+    assert_eq!(
+        user.call("sys.token.revoke", args).await.unwrap(),
+        json!({ "revoked": true }),
+        "again is fine"
+    );
     let mut again = gateway.peer().await;
     let auth = json!({ "auth": { "username": USER, "token": raw } });
     assert_eq!(again.connect("user", "x", auth).await.unwrap_err().pair(), (401, "Authentication failed"));
@@ -70,7 +87,8 @@ async fn a_token_opens_only_what_it_is_for() {
     let gateway = Gateway::set_up().await;
     gateway.add_user("bob").await;
     let mut user = gateway.user().await;
-    let raw = user.call("sys.token.create", json!({ "kind": "user" })).await.unwrap()["token"]["token"].clone();
+    let raw =
+        user.call("sys.token.create", json!({ "kind": "user" })).await.unwrap()["token"]["token"].clone();
     let failed = (401, "Authentication failed");
     let mut peer = gateway.peer().await;
     for (role, username) in [("user", "bob"), ("user", "root"), ("driver", USER), ("service", USER)] {
@@ -80,6 +98,7 @@ async fn a_token_opens_only_what_it_is_for() {
     let mut other = gateway.peer().await;
     let refused = other.connect("driver", "another-device", gateway.driver_args("i")).await.unwrap_err();
     assert_eq!(refused.pair(), failed, "a bound token is for its device only");
-    let foreign = gateway.login("bob", testkit::gateway::PASSWORD).await.call("sys.token.list", json!({})).await;
+    let foreign =
+        gateway.login("bob", testkit::gateway::PASSWORD).await.call("sys.token.list", json!({})).await;
     assert_eq!(foreign.unwrap(), json!({ "tokens": [] }));
 }

@@ -14,7 +14,12 @@ async fn open(user: &mut Peer, driver: &mut Peer, call: &str) -> u32 {
     let id = user.send_call(call, args).await;
     let request = driver.request().await;
     let transfer_id = request["args"]["transferId"].as_u64().unwrap() as u32;
-    driver.reply(&request, json!({ "ok": true, "path": "/f", "size": 3, "offset": 0, "transferId": transfer_id })).await;
+    driver
+        .reply(
+            &request,
+            json!({ "ok": true, "path": "/f", "size": 3, "offset": 0, "transferId": transfer_id }),
+        )
+        .await;
     assert_eq!(user.answer(&id).await.unwrap()["transferId"], transfer_id);
     transfer_id
 }

@@ -89,7 +89,8 @@ pub(crate) async fn group_list(cx: Cx, _args: GroupList) -> Result<Groups, Error
 }
 
 pub(crate) async fn group_create(cx: Cx, args: GroupCreate) -> Result<GroupResult, Error> {
-    let name = check_username(&args.name).map_err(|_| Error::bad("name must match ^[a-z_][a-z0-9_-]{0,31}$"))?;
+    let name =
+        check_username(&args.name).map_err(|_| Error::bad("name must match ^[a-z_][a-z0-9_-]{0,31}$"))?;
     let created = cx.kernel.store.group_create(name).await.map_err(|error| match error {
         store::Error::Conflict(_) => Error::conflict(format!("Group already exists: {name}")),
         other => store_error(other),

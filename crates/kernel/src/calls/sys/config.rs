@@ -7,8 +7,8 @@ use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
 
-use crate::calls::Cx;
 use crate::caller::Caller;
+use crate::calls::Cx;
 use crate::{settings, store_error};
 
 /// A key that shows the gateway's version and can not be set.
@@ -26,7 +26,9 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
     let mut entries: std::collections::BTreeMap<String, String> =
         defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
     entries.extend(cx.kernel.store.config_where(key, readable).await.map_err(store_error)?);
-    Ok(ConfigEntries { entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect() })
+    Ok(ConfigEntries {
+        entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect(),
+    })
 }
 
 async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {
@@ -74,7 +76,10 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     check_key(key)?;
     check_write(&cx.caller, key)?;
     if value.len() > limits::CONFIG_VALUE_BYTES_MAX {
-        return Err(Error::new(413, format!("value is larger than {} bytes", limits::CONFIG_VALUE_BYTES_MAX)));
+        return Err(Error::new(
+            413,
+            format!("value is larger than {} bytes", limits::CONFIG_VALUE_BYTES_MAX),
+        ));
     }
     if value.contains('\0') {
         return Err(Error::bad_argument("sys.config.set", "value", "must not contain NUL"));
@@ -106,7 +111,8 @@ fn check_key(key: &str) -> Result<(), Error> {
     if key.is_empty() {
         return Err(Error::missing_argument("sys.config.set", "a key"));
     }
-    let clean = !key.contains(char::is_control) && key.split('/').all(|part| !part.is_empty() && part != "..");
+    let clean =
+        !key.contains(char::is_control) && key.split('/').all(|part| !part.is_empty() && part != "..");
     if !clean || key.len() > limits::CONFIG_KEY_BYTES_MAX || key == VERSION_KEY {
         return Err(Error::bad_argument("sys.config.set", "key", "is not a key that can be set"));
     }

@@ -68,7 +68,8 @@ fn precheck(kernel: &Kernel, raw: &str) -> Result<(Connect, Role), Error> {
         return Err(Error::unsupported_protocol());
     }
     let client = members.get("client").and_then(Members::parse);
-    let role = client.and_then(|client| Role::parse(&client.text("role")?)).ok_or_else(Error::invalid_role)?;
+    let role =
+        client.and_then(|client| Role::parse(&client.text("role")?)).ok_or_else(Error::invalid_role)?;
     if kernel.in_setup_mode() {
         return Err(Error::setup_required());
     }

@@ -3,9 +3,7 @@
 use base::limits;
 use protocol::error::Error;
 use protocol::ids::{DeviceId, Gid};
-use protocol::sys::device::{
-    AccessResult, Detail, Get, Got, List, Listed, SetAccess, Summary, Update,
-};
+use protocol::sys::device::{AccessResult, Detail, Get, Got, List, Listed, SetAccess, Summary, Update};
 use store::devices::Device;
 
 use crate::calls::Cx;

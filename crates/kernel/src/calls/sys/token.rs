@@ -8,20 +8,24 @@ use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record
 use store::tokens::{NewToken as Row, Token};
 
 use super::device::check_id;
-use crate::calls::Cx;
 use crate::caller::Origin;
+use crate::calls::Cx;
 use crate::outbox::Close;
 use crate::{passwords, store_error};
 
 pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let uid = whose(&cx, args.uid, "create tokens for another user")?.unwrap_or(cx.caller.uid());
-    let kind = Kind::parse(&args.kind).ok_or_else(|| Error::bad("kind must be one of: node, service, user"))?;
+    let kind =
+        Kind::parse(&args.kind).ok_or_else(|| Error::bad("kind must be one of: node, service, user"))?;
     if let Some(role) = &args.allowed_role {
         let role = Role::parse(role)
             .ok_or_else(|| Error::bad("allowedRole must be one of: driver, service, user"))?;
         if role != kind.role() {
             let expected = kind.role().as_str();
-            return Err(Error::bad(format!("Invalid allowedRole for kind={}: expected {expected}", kind.as_str())));
+            return Err(Error::bad(format!(
+                "Invalid allowedRole for kind={}: expected {expected}",
+                kind.as_str()
+            )));
         }
     }
     let device = args.allowed_device_id.as_deref().map(str::trim).filter(|id| !id.is_empty());

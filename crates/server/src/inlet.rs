@@ -308,12 +308,10 @@ mod tests {
             let mut more = [0; 1];
             let pending = std::future::poll_fn(|cx| {
                 let mut buf = ReadBuf::new(&mut more);
-                loop {
-                    match Pin::new(&mut inlet).poll_read(cx, &mut buf) {
-                        Poll::Pending if inlet.is_flooded() => return Poll::Ready(true),
-                        Poll::Pending => return Poll::Pending,
-                        Poll::Ready(_) => return Poll::Ready(false),
-                    }
+                match Pin::new(&mut inlet).poll_read(cx, &mut buf) {
+                    Poll::Pending if inlet.is_flooded() => Poll::Ready(true),
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(_) => Poll::Ready(false),
                 }
             });
             assert!(pending.await, "cut at {cut}");

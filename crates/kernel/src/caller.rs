@@ -68,14 +68,10 @@ impl<'a> Relayed<'a> {
     pub(crate) fn rewritten(text: &'a str) -> Relayed<'a> {
         Relayed { text: Some(text), whole: None }
     }
-
-    fn len(&self) -> usize {
-        self.text.map_or(0, str::len)
-    }
 }
 
 /// From this size on passing data on in pieces is cheaper than copying it.
-const RELAY_BYTES_MIN: usize = 32 * 1024;
+pub(crate) const RELAY_BYTES_MIN: usize = 32 * 1024;
 
 /// Where an answer goes. Whoever holds the ticket owes exactly one answer.
 pub struct Ticket {
@@ -154,7 +150,7 @@ impl Ticket {
     pub(crate) fn relay(mut self, data: Relayed<'_>) {
         match self.take_reply(None) {
             Reply::Connection(slot) => {
-                let message = match data.whole.filter(|_| data.len() >= RELAY_BYTES_MIN) {
+                let message = match data.whole {
                     Some(whole) => {
                         let value = whole.slice_ref(data.text.unwrap_or_default().as_bytes());
                         Outgoing::Relay(frame::response_head(&self.id, 0), value)

@@ -1,13 +1,15 @@
 //! THE room: every request, from whomever, is checked here and sent where it belongs.
 
 use std::borrow::Cow;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt;
 use protocol::args::Members;
 use protocol::error::Error;
 use protocol::ids::{DeviceId, SessionId};
+use protocol::router::Answer;
 use protocol::spec::{Route, Spec};
 
 use crate::Kernel;
@@ -58,11 +60,24 @@ fn here(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spe
     match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),
-        Some(Ok(answer)) => tasks::run(async move {
-            // A handler that panics has failed one call, not the gateway.
-            let result = AssertUnwindSafe(answer).catch_unwind().await;
-            ticket.answer(result.unwrap_or_else(|_| Err(Error::internal("a handler failed; see the log"))));
-        }),
+        Some(Ok(answer)) => run(answer, ticket),
+    }
+}
+
+/// Runs a handler where it stands as far as it goes, and only the rest of it as a task. A handler that panics has
+/// failed one call, not the gateway.
+fn run(mut answer: Answer, ticket: Ticket) {
+    let failed = |_| Err(Error::internal("a handler failed; see the log"));
+    let mut cx = Context::from_waker(Waker::noop());
+    match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(&mut cx))) {
+        Ok(Poll::Ready(result)) => ticket.answer(result),
+        Ok(Poll::Pending) => {
+            tokio::spawn(async move {
+                let result = AssertUnwindSafe(answer).catch_unwind().await;
+                ticket.answer(result.unwrap_or_else(failed));
+            });
+        }
+        Err(panic) => ticket.answer(failed(panic)),
     }
 }
 

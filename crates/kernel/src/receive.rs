@@ -9,17 +9,26 @@ use protocol::frame::{self, Frame, Request, UNKNOWN_ID};
 use protocol::identity::Role;
 use protocol::signal::ExecStatus;
 
-use crate::caller::Ticket;
+use crate::caller::{RELAY_BYTES_MIN, Ticket};
 use crate::connections::Connection;
 use crate::metrics::UNKNOWN_CALL;
 use crate::{Kernel, access, calls, dispatch, routes, sessions, transfers};
 
 impl Kernel {
-    /// One text message; `text` is all of `message`.
-    pub fn receive_text(self: &Arc<Self>, connection: &Arc<Connection>, text: &str, message: &Bytes) {
+    /// One text message. `whole` gives the same bytes to keep, for large values that are passed on as they are.
+    pub fn receive_text(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        text: &str,
+        whole: impl FnOnce() -> Bytes,
+    ) {
         match frame::parse(text) {
             Ok(Frame::Request(request)) => self.receive_request(connection, &request),
-            Ok(Frame::Response(response)) => routes::answered(self, connection, &response, message),
+            Ok(Frame::Response(response)) => {
+                let large = response.data.is_some_and(|data| data.len() >= RELAY_BYTES_MIN);
+                let whole = large.then(whole);
+                routes::answered(self, connection, &response, whole.as_ref());
+            }
             Ok(Frame::Signal(signal)) => self.receive_signal(connection, &signal),
             Err(invalid) => {
                 self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);

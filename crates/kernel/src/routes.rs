@@ -153,7 +153,7 @@ pub(crate) fn answered(
     kernel: &Arc<Kernel>,
     driver: &Arc<Connection>,
     response: &Response<'_>,
-    whole: &Bytes,
+    whole: Option<&Bytes>,
 ) {
     let number = u64::from_str_radix(&response.id, 16).ok();
     let Some(route) = number.and_then(|number| lock(driver).open.remove(&number)) else {
@@ -163,7 +163,7 @@ pub(crate) fn answered(
     if !response.ok {
         return finish(kernel, route, Err(driver_error(response)));
     }
-    let data = Relayed { text: response.data, whole: Some(whole) };
+    let data = Relayed { text: response.data, whole };
     match route.leg {
         Leg::Plain => finish(kernel, route, Ok(data)),
         Leg::Transfer(id) => {

@@ -17,6 +17,9 @@ const JOIN_BYTES_MAX: usize = 4 * 1024;
 /// Joined pieces are gathered up to this size.
 const GATHER_BYTES: usize = 16 * 1024;
 
+/// Room for the first of them.
+const FIRST_BYTES: usize = 4 * 1024;
+
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opcode {
@@ -33,6 +36,8 @@ pub(crate) enum Opcode {
 pub(crate) struct Outlet {
     slices: VecDeque<Bytes>,
     gathering: Vec<u8>,
+    /// How much of what is gathered has been written already.
+    gathered_sent: usize,
     pending: usize,
     written: u64,
 }
@@ -100,6 +105,9 @@ impl Outlet {
         if self.gathering.len() + bytes.len() > GATHER_BYTES {
             self.settle();
         }
+        if self.gathering.capacity() == 0 {
+            self.gathering.reserve(FIRST_BYTES.max(bytes.len()));
+        }
         self.pending += bytes.len();
         self.gathering.extend_from_slice(bytes);
     }
@@ -107,7 +115,9 @@ impl Outlet {
     /// Ends the piece that is being gathered.
     fn settle(&mut self) {
         if !self.gathering.is_empty() {
-            self.slices.push_back(std::mem::take(&mut self.gathering).into());
+            let mut piece = Bytes::from(std::mem::take(&mut self.gathering));
+            piece.advance(std::mem::take(&mut self.gathered_sent));
+            self.slices.push_back(piece);
         }
     }
 
@@ -127,6 +137,9 @@ impl Outlet {
         cx: &mut Context<'_>,
         socket: &mut S,
     ) -> Poll<io::Result<()>> {
+        if self.slices.is_empty() {
+            return self.poll_write_gathered(cx, socket);
+        }
         self.settle();
         while self.pending > 0 {
             let mut slices = [IoSlice::new(&[]); SLICES_AT_ONCE];
@@ -140,6 +153,27 @@ impl Outlet {
             }
             self.advance(written);
         }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The usual case: small messages only, written from where they were gathered.
+    fn poll_write_gathered<S: AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut S,
+    ) -> Poll<io::Result<()>> {
+        while self.gathered_sent < self.gathering.len() {
+            let rest = &self.gathering[self.gathered_sent..];
+            let written = ready!(Pin::new(&mut *socket).poll_write(cx, rest))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.gathered_sent += written;
+            self.pending -= written;
+            self.written += written as u64;
+        }
+        self.gathering = Vec::new();
+        self.gathered_sent = 0;
         Poll::Ready(Ok(()))
     }
 
@@ -217,6 +251,49 @@ mod tests {
         }
         assert!(!open);
         out
+    }
+
+    #[test]
+    fn what_is_put_in_line_while_a_part_is_written_comes_behind_it() {
+        let mut outlet = Outlet::default();
+        outlet.message(Opcode::Text, [Bytes::from_static(b"first")]);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut out = Vec::new();
+        let mut narrow = Narrow(&mut out, 3);
+        assert!(outlet.poll_write(&mut cx, &mut narrow).is_pending());
+        outlet.message(Opcode::Text, [Bytes::from(vec![b'x'; 10_000])]);
+        outlet.message(Opcode::Text, [Bytes::from_static(b"last")]);
+        while outlet.pending() > 0 {
+            let mut narrow = Narrow(&mut out, 100);
+            if let Poll::Ready(written) = outlet.poll_write(&mut cx, &mut narrow) {
+                written.unwrap();
+            }
+        }
+        let found: Vec<Vec<u8>> = messages(&out).into_iter().map(|(_, body, _)| body).collect();
+        assert_eq!(found, [b"first".to_vec(), vec![b'x'; 10_000], b"last".to_vec()]);
+    }
+
+    /// Takes so many bytes, then makes the writer wait.
+    struct Narrow<'a>(&'a mut Vec<u8>, usize);
+
+    impl AsyncWrite for Narrow<'_> {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            let count = buf.len().min(self.1);
+            if count == 0 {
+                return Poll::Pending;
+            }
+            self.1 -= count;
+            self.0.extend_from_slice(&buf[..count]);
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
     }
 
     #[test]

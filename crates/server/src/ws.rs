@@ -214,8 +214,8 @@ impl Socket {
             if text == self.marker {
                 self.kernel.receive_too_large(&self.connection, self.limit);
             } else {
-                let whole: Bytes = message.as_payload().clone().into();
-                self.kernel.receive_text(&self.connection, text, &whole);
+                let whole = message.as_payload();
+                self.kernel.receive_text(&self.connection, text, || whole.clone().into());
             }
         }
     }

@@ -21,6 +21,8 @@ mod sessions;
 mod settings;
 mod signals;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod transfers;
 
 use std::net::IpAddr;

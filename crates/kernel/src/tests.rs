@@ -1,0 +1,137 @@
+//! The kernel without sockets: calls of processes, whose routes outlive the gateway.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::clock::Clock;
+use protocol::identity::Role;
+use protocol::ids::{Gid, Pid};
+use serde_json::{Value, json};
+use store::Store;
+
+use crate::caller::{Caller, Origin};
+use crate::connections::Connection;
+use crate::outbox::Outgoing;
+use crate::{Kernel, calls};
+
+async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
+    let options = store::Options { data: data.path().to_path_buf(), url: None };
+    Kernel::start(Store::open(&options).await.unwrap(), Clock::system(), "test").await.unwrap()
+}
+
+fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {
+    let text = frame.to_string();
+    kernel.receive_text(connection, &text, || text.clone().into());
+}
+
+/// The next frame that waits for a socket.
+async fn next(connection: &Connection) -> Value {
+    let waiting = async {
+        loop {
+            match connection.outbox.take() {
+                Some(Outgoing::Text(text)) => return serde_json::from_str(&text).unwrap(),
+                Some(other) => panic!("a frame, not {other:?}"),
+                None => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap()
+}
+
+/// Sets the system up and connects the device `desk`.
+async fn with_driver(kernel: &Arc<Kernel>) -> Arc<Connection> {
+    let connection = kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let args = json!({ "username": "ann", "password": "ann-password", "node": { "deviceId": "desk" } });
+    send(kernel, &connection, json!({ "type": "req", "id": "1", "call": "sys.setup", "args": args }));
+    let token = next(&connection).await["data"]["nodeToken"]["token"].clone();
+    let args = json!({
+        "protocol": 1, "client": { "id": "desk", "role": "driver" },
+        "driver": { "implements": ["fs.*"], "instance": "i" }, "auth": { "username": "ann", "token": token },
+    });
+    send(kernel, &connection, json!({ "type": "req", "id": "2", "call": "sys.connect", "args": args }));
+    assert_eq!(next(&connection).await["ok"], true);
+    assert_eq!(next(&connection).await["signal"], "device.status");
+    connection
+}
+
+async fn process(kernel: &Kernel) -> Caller {
+    let account = kernel.store.account("ann").await.unwrap().unwrap();
+    Caller {
+        identity: Arc::new(calls::sys::connect::identity_of(&account)),
+        role: Role::User,
+        capabilities: kernel.grants.of(&[Gid::USERS]),
+        origin: Origin::Process(Pid::from("init:1000")),
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_process_has_a_row_until_it_is_answered() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    let driver = with_driver(&kernel).await;
+    let caller = process(&kernel).await;
+    let calling = {
+        let kernel = kernel.clone();
+        let args = json!({ "target": "desk", "path": "/x" }).to_string();
+        tokio::spawn(async move { kernel.call(caller, "tool-1", "fs.read", &args).await })
+    };
+    let request = next(&driver).await;
+    assert_eq!(request["args"], json!({ "path": "/x" }));
+    let rows = kernel.store.routes().await.unwrap();
+    assert_eq!((rows.len(), rows[0].request_id.as_str(), rows[0].pid.as_str()), (1, "tool-1", "init:1000"));
+    send(&kernel, &driver, json!({ "type": "res", "id": request["id"], "ok": true, "data": { "n": 1 } }));
+    assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
+    assert!(kernel.store.routes().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_of_a_process_fails_with_its_device_and_leaves_no_row() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    let driver = with_driver(&kernel).await;
+    let caller = process(&kernel).await;
+    let calling = {
+        let kernel = kernel.clone();
+        let args = json!({ "target": "desk", "path": "/x" }).to_string();
+        tokio::spawn(async move { kernel.call(caller, "tool-1", "fs.read", &args).await })
+    };
+    next(&driver).await;
+    kernel.closed(&driver);
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!((error.code, error.message.as_str()), (503, "Device disconnected: desk"));
+    assert!(kernel.store.routes().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn rows_of_an_earlier_gateway_stay_until_their_time_is_up() {
+    let data = tempfile::tempdir().unwrap();
+    let first = kernel(&data).await;
+    let row = |id: &str, expires_at: i64| store::routes::RouteRow {
+        route_id: id.to_string(),
+        call: "fs.read".to_string(),
+        pid: Pid::from("init:1000"),
+        request_id: id.to_string(),
+        device_id: "desk".into(),
+        created_at: 0,
+        expires_at,
+    };
+    first.store.route_open(row("past", 1)).await.unwrap();
+    first.store.route_open(row("ahead", i64::MAX)).await.unwrap();
+    drop(first);
+    let second = kernel(&data).await;
+    let left: Vec<String> =
+        second.store.routes().await.unwrap().into_iter().map(|row| row.route_id).collect();
+    assert_eq!(left, ["ahead"]);
+}
+
+#[tokio::test]
+async fn a_process_may_make_the_calls_that_connections_may_not() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    drop(with_driver(&kernel).await);
+    let caller = Caller { capabilities: kernel.grants.of(&[Gid::ROOT]), ..process(&kernel).await };
+    let answer = kernel.call(caller.clone(), "1", "ai.tools", "{}").await.unwrap_err();
+    assert_eq!(answer.code, 501, "let in, though nobody answers it yet");
+    assert_eq!(kernel.call(caller, "2", "proc.setidentity", "{}").await.unwrap_err().code, 403);
+}

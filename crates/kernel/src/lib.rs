@@ -1,7 +1,7 @@
 //! Who may call what, and where it runs. The kernel knows no sockets: `server` hands it what arrives and sends
 //! what waits in each connection's outbox.
 //!
-//! The path of a frame: [`receive`] → [`access`] → [`dispatch`] → a handler under [`calls`], or [`routes`] and a
+//! The path of a frame: `receive` → `access` → `dispatch` → a handler under `calls`, or `routes` and a
 //! device.
 
 mod access;

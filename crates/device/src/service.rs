@@ -125,10 +125,10 @@ impl Manager {
         }
     }
 
-    /// What shows the last lines of the log, and further ones as they come.
-    pub fn logs_step(self, home: &Path, lines: u32, follow: bool) -> Step {
+    /// What shows the last lines of the log, and further ones as they come; for programs where the manager can.
+    pub fn logs_step(self, home: &Path, lines: u32, follow: bool, json: bool) -> Step {
         match self {
-            Manager::Systemd => systemd::logs_step(lines, follow),
+            Manager::Systemd => systemd::logs_step(lines, follow, json),
             Manager::Launchd => launchd::logs_step(home, lines, follow),
         }
     }

@@ -44,9 +44,12 @@ pub(super) fn install_steps() -> Vec<Step> {
     ]
 }
 
-pub(super) fn logs_step(lines: u32, follow: bool) -> Step {
+pub(super) fn logs_step(lines: u32, follow: bool, json: bool) -> Step {
     let lines = lines.to_string();
     let mut arguments = vec!["--user", "--no-pager", "-u", NAME, "-n", &lines];
+    if json {
+        arguments.push("--output=json");
+    }
     if follow {
         arguments.push("-f");
     }
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn logs_follow_on_demand() {
-        assert_eq!(logs_step(50, false).line(), "journalctl --user --no-pager -u gsvd -n 50");
-        assert!(logs_step(50, true).line().ends_with(" -f"));
+        assert_eq!(logs_step(50, false, false).line(), "journalctl --user --no-pager -u gsvd -n 50");
+        assert!(logs_step(50, true, true).line().ends_with(" --output=json -f"));
     }
 }

@@ -68,7 +68,7 @@ pub async fn run(context: &Context, device: Device) -> Result<u8> {
         Device::Start => service::start(context),
         Device::Stop => service::stop(context),
         Device::Status => service::status(context),
-        Device::Logs { lines, follow } => service::logs(lines, follow),
+        Device::Logs { lines, follow } => service::logs(lines, follow, context.output.json),
     }
 }
 

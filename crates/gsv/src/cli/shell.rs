@@ -89,6 +89,7 @@ impl Prompted<'_> {
                 ":quit" | ":exit" | ":q" => return Ok(0),
                 line => match self.execute(line).await {
                     Ok(0) => {}
+                    Ok(_) if self.context.output.json => {}
                     Ok(code) => {
                         self.context.output.line(&self.context.output.dim(&format!("[exit {code}]")))?
                     }
@@ -135,7 +136,12 @@ impl Prompted<'_> {
         let mut filter = Filter::new(&marker);
         let mut line_open = false;
         let output = &self.context.output;
+        let mut collected = String::new();
         let mut show = |text: &str| {
+            if output.json {
+                collected.push_str(text);
+                return Ok(());
+            }
             if let Some(last) = text.chars().last() {
                 line_open = last != '\n';
             }
@@ -153,6 +159,10 @@ impl Prompted<'_> {
         }
         let ended = ended?;
         let exit = ended.exit();
+        if output.json {
+            let result = serde_json::json!({ "input": line, "output": collected, "exitCode": exit });
+            output.raw_json(&result.to_string())?;
+        }
         self.cwd = directory.or_else(|| self.cwd.take()).or(ended.cwd);
         if let Some(why) = ended.why.filter(|_| !self.interrupts.happened()) {
             self.context.output.note(&why);

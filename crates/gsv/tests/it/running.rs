@@ -135,6 +135,17 @@ fn a_script_of_lines_keeps_its_directory() {
 }
 
 #[test]
+fn a_script_answers_in_json_line_by_line() {
+    let world = World::with_device();
+    let said = world.run_with(&["--json", "shell", "--target", "desk"], b"cd /\npwd\nexit 3\n");
+    let lines: Vec<serde_json::Value> =
+        said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3, "{said:?}");
+    assert_eq!((&lines[1]["output"], &lines[1]["exitCode"]), (&"/\n".into(), &0.into()));
+    assert_eq!((&lines[2]["input"], &lines[2]["exitCode"], said.code), (&"exit 3".into(), &3.into(), 3));
+}
+
+#[test]
 fn any_call_can_be_made() {
     let world = World::with_device();
     let file = world.workspace().join("note.txt");

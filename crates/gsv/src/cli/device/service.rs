@@ -95,8 +95,8 @@ pub fn status(context: &Context) -> Result<u8> {
 }
 
 /// Shows what the service said.
-pub fn logs(lines: u32, follow: bool) -> Result<u8> {
-    let step = Manager::here().logs_step(&home()?, lines, follow);
+pub fn logs(lines: u32, follow: bool, json: bool) -> Result<u8> {
+    let step = Manager::here().logs_step(&home()?, lines, follow, json);
     Ok(u8::from(!step.attach()?.success()))
 }
 

@@ -76,6 +76,41 @@ async fn another_users_device_and_tokens_stay_closed() {
 }
 
 #[tokio::test]
+async fn every_call_by_another_user_about_somebody_elses_things_gives_and_changes_nothing() {
+    let gateway = Gateway::set_up().await;
+    let _driver = gateway.driver().await;
+    let mut alice = gateway.user().await;
+    let secret = json!({ "key": "users/1000/ai/api_key", "value": "hers-alone" });
+    alice.call("sys.config.set", secret).await.unwrap();
+    let before = alice.call("sys.token.list", json!({})).await.unwrap();
+    let mut bob = gateway.add_user("bob").await;
+    let foreign = json!({
+        "uid": 1000, "ownerUid": 1000, "username": USER, "target": DEVICE, "deviceId": DEVICE, "description": "bob's",
+        "pid": "init:1000", "key": "users/1000/ai/api_key", "value": "bob's", "kind": "user", "path": "/home/alice",
+        "tokenId": before["tokens"][0]["tokenId"], "input": "id", "sessionId": "", "gid": 1000, "allow": true,
+        "name": USER, "capability": "fs.read", "password": "bobs-password", "content": "", "query": "x",
+    });
+    for spec in protocol::calls().filter(|spec| spec.access != Access::Open) {
+        let answer = match bob.call(spec.name, foreign.clone()).await {
+            Ok(data) => data.to_string(),
+            Err(refused) => {
+                assert!((400..=501).contains(&refused.code), "{}: {refused:?}", spec.name);
+                refused.details.to_string()
+            }
+        };
+        for hers in ["hers-alone", DEVICE, "gsv_user_", "\"uid\":1000"] {
+            assert!(!answer.contains(hers), "{} tells {answer}", spec.name);
+        }
+    }
+    assert_eq!(alice.call("sys.token.list", json!({})).await.unwrap(), before);
+    let key = json!({ "key": "users/1000/ai/api_key" });
+    assert_eq!(alice.call("sys.config.get", key).await.unwrap()["entries"][0]["value"], "hers-alone");
+    let device = alice.call("sys.device.get", json!({ "deviceId": DEVICE })).await.unwrap();
+    assert_eq!(device["device"]["description"], "");
+    gateway.login(USER, testkit::gateway::PASSWORD).await;
+}
+
+#[tokio::test]
 async fn root_only_calls_stay_roots_even_when_granted() {
     let gateway = Gateway::set_up().await;
     let (mut root, mut user) = (gateway.root().await, gateway.user().await);

@@ -223,6 +223,21 @@ pub const SEARCH_IGNORE_BYTES_MAX: u64 = 1024 * 1024;
 /// Driver files: a search is ended after this long and says so.
 pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(25);
 
+// Native files.
+
+/// Native files: links that may be followed on the way to one file.
+pub const LINKS_FOLLOWED_MAX: usize = 40;
+/// Native files: longest path, in bytes.
+pub const PATH_BYTES_MAX: usize = 4_096;
+/// Native files: longest name of one file, in bytes.
+pub const NAME_BYTES_MAX: usize = 255;
+/// Native files: largest file that is read into memory as a whole.
+pub const FILE_READ_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Native files: largest image `fs.read` returns.
+pub const NATIVE_IMAGE_BYTES_MAX: u64 = 25 * 1024 * 1024;
+
+// Native shell.
+
 // Command line.
 
 /// Command line: how long the first call of a command waits: short, so that the session's id is known soon.

@@ -19,7 +19,7 @@ pub(crate) fn check(
     spec: Option<&'static Spec>,
 ) -> Result<&'static Spec, Error> {
     let covered = caller.capabilities.cover(name);
-    let from_outside = matches!(caller.origin, Origin::Connection(_));
+    let from_outside = matches!(caller.origin, Origin::Connection(_) | Origin::Inside);
     if let Some(spec) = spec
         && from_outside
         && matches!(spec.access, Access::Program | Access::Kernel)

@@ -52,6 +52,8 @@ pub enum Origin {
     Connection(Arc<Connection>),
     /// A process; its calls to devices outlive the gateway.
     Process(Pid),
+    /// The gateway itself on somebody's behalf: a live file, or a command of the native shell.
+    Inside,
 }
 
 /// A device's data on its way to the caller.

@@ -13,6 +13,7 @@ mod dispatch;
 mod grants;
 mod logins;
 mod metrics;
+mod native;
 mod outbox;
 mod passwords;
 mod receive;
@@ -26,6 +27,7 @@ mod tests;
 mod transfers;
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -58,13 +60,23 @@ pub struct Kernel {
     settings: settings::Settings,
     transfers: transfers::Transfers,
     metrics: Arc<metrics::Metrics>,
+    tree: Arc<vfs::Tree>,
+    shells: shell::Shells,
+    started_at: i64,
     setup_mode: AtomicBool,
     route_numbers: AtomicU64,
 }
 
 impl Kernel {
     /// Brings the store's content into shape and into memory.
-    pub async fn start(store: Store, clock: Clock, version: &str) -> Result<Arc<Kernel>, store::Error> {
+    ///
+    /// `files` is the directory of the native file tree.
+    pub async fn start(
+        store: Store,
+        files: &Path,
+        clock: Clock,
+        version: &str,
+    ) -> Result<Arc<Kernel>, store::Error> {
         let now_ms = clock.now_ms();
         store.provision(now_ms).await?;
         store.grant_defaults(&grants::defaults()).await?;
@@ -73,6 +85,8 @@ impl Kernel {
         for row in store.routes().await?.into_iter().filter(|row| row.expires_at <= now_ms) {
             store.route_close(&row.route_id).await?;
         }
+        let tree = vfs::Tree::open(files, store.clone(), clock.clone())
+            .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let settings = settings::Settings::new();
         let timeout = store.config_value(settings::ROUTE_TIMEOUT).await?;
         settings.apply(settings::ROUTE_TIMEOUT, timeout.as_deref());
@@ -86,6 +100,9 @@ impl Kernel {
             settings,
             transfers: Default::default(),
             metrics: Arc::default(),
+            tree: Arc::new(tree),
+            shells: shell::Shells::new(clock.clone()),
+            started_at: now_ms,
             setup_mode: AtomicBool::new(store.in_setup_mode().await?),
             // Numbers start anywhere, so that a driver's late answer to an earlier gateway fits nothing here.
             route_numbers: AtomicU64::new(u64::from_le_bytes(base::random::bytes()) >> 8),

@@ -88,7 +88,7 @@ fn hex(number: u64) -> String {
 /// Sends a call to a device. The row of a process's call is written first.
 pub(crate) fn open(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure) {
     match departure.origin.clone() {
-        Origin::Connection(_) => send(kernel, driver, departure, None),
+        Origin::Connection(_) | Origin::Inside => send(kernel, driver, departure, None),
         Origin::Process(pid) => {
             let (kernel, driver) = (kernel.clone(), driver.clone());
             crate::tasks::run(async move { send_durably(&kernel, &driver, departure, pid).await });

@@ -17,7 +17,8 @@ use crate::{Kernel, calls};
 
 async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
-    Kernel::start(Store::open(&options).await.unwrap(), Clock::system(), "test").await.unwrap()
+    let store = Store::open(&options).await.unwrap();
+    Kernel::start(store, &data.path().join("files"), Clock::system(), "test").await.unwrap()
 }
 
 fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {

@@ -45,6 +45,19 @@ keys! {
     "config/server/timezone" = "UTC", Kind::Timezone;
     /// How long a device may take to answer a call, in milliseconds.
     "config/routing/timeout_ms" = "60000", Kind::Number { min: 1_000, max: 3_600_000 };
+    /// How long a call waits for a command of the native shell before it answers `running`, in milliseconds.
+    "config/shell/wait_ms" = "5000", Kind::Number { min: 0, max: 60_000 };
+    /// A command of the native shell is ended after so many milliseconds.
+    "config/shell/timeout_ms" = "300000", Kind::Number { min: 100, max: 86_400_000 };
+    /// How much of each output stream of a native command is kept, in bytes.
+    "config/shell/max_output_bytes" = "524288", Kind::Number { min: 1_024, max: 16_777_216 };
+    /// Whether `curl` works in the native shell.
+    "config/shell/network_enabled" = "true", Kind::Flag;
+    /// Whether `curl` may reach loopback, private and link-local addresses.
+    "config/shell/network_private" = "false", Kind::Flag;
+    /// How many bytes one user may keep in the native file tree; 0 means any number.
+    /// `users/<uid>/files/quota_bytes`, which only root may set, takes precedence for one user.
+    "config/files/quota_bytes" = "0", Kind::Number { min: 0, max: 9_007_199_254_740_991 };
 }
 
 /// The row of a known key.

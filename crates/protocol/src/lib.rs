@@ -7,6 +7,7 @@
 pub mod adapter;
 pub mod ai;
 pub mod args;
+pub mod calls;
 pub mod capability;
 pub mod codemode;
 pub mod config;

@@ -68,8 +68,9 @@ pub async fn serve(
     let listener = listen(&options.listen).await?;
     let address =
         listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
+    let files = options.data.join("files");
     let store = open(store::Options { data: options.data, url: options.store_url }).await?;
-    let kernel = Kernel::start(store.clone(), Clock::system(), &options.version).await?;
+    let kernel = Kernel::start(store.clone(), &files, Clock::system(), &options.version).await?;
     let tending = tokio::spawn(kernel.clone().tend(shutdown.clone()));
     on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
     tokio::select! {

@@ -1,0 +1,18 @@
+//! The native file tree: files of the users on disk, and the live kernel as files.
+//!
+//! A [`View`] is the tree as one caller sees it; everything goes through it. Under it are two rooms: `disk`,
+//! plain files below the data directory with owners of their own, and `live`, what the kernel knows as text.
+
+pub mod disk;
+pub mod fault;
+pub mod live;
+pub mod path;
+pub mod stat;
+pub mod tree;
+pub mod view;
+
+pub use fault::{Code, Fault};
+pub use path::VPath;
+pub use stat::{Kind, Named, Stat};
+pub use tree::Tree;
+pub use view::{Follow, View};

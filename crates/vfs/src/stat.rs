@@ -1,0 +1,40 @@
+//! What is known about a file besides its content.
+
+use protocol::ids::{Gid, Uid};
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
+/// What is known about a file besides its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes.
+    pub size: u64,
+    /// Permission bits, with the sticky bit: at most `0o7777`.
+    pub mode: u32,
+    /// Whose it is.
+    pub uid: Uid,
+    /// Its group.
+    pub gid: Gid,
+    /// When its content changed, in milliseconds.
+    pub modified_ms: i64,
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// What it names; a link itself, not where it leads.
+    pub stat: Stat,
+}

@@ -3,7 +3,11 @@
 //! Frames are passed on as text, some of them megabytes long, so this is written for speed: strings are crossed
 //! with a vectorised search, and nesting costs one bit per level, never stack.
 
+mod blocks;
+
 use std::borrow::Cow;
+
+use blocks::{Crossed, Escape};
 
 /// One member of an object: its key, decoded, and its value's text.
 pub(crate) type Member<'a> = (Cow<'a, str>, &'a str);
@@ -108,17 +112,39 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     bytes[at..].starts_with(word).then_some(at + word.len())
 }
 
+/// Most strings are short; one that goes on beyond this is crossed in blocks.
+const SHORT_BYTES: usize = 32;
+
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = expect(bytes, at, b'"')?;
+    let short = &bytes[at..bytes.len().min(at + SHORT_BYTES)];
+    at += plain_run(short);
+    if bytes.get(at) == Some(&b'"') {
+        return Some(at + 1);
+    }
+    let mut escape = Escape::default();
+    for block in bytes[at..].as_chunks::<64>().0 {
+        match blocks::cross(block, escape, |place| is_unicode(bytes, at + place + 1)) {
+            Crossed::All(after) => escape = after,
+            Crossed::Quote(place) => return Some(at + place + 1),
+            Crossed::Invalid => return None,
+        }
+        at += block.len();
+    }
+    at -= escape.bytes_back();
     loop {
         at += plain_run(&bytes[at..]);
         at = match (bytes.get(at)?, bytes.get(at + 1)) {
             (b'"', _) => return Some(at + 1),
             (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at + 2,
-            (b'\\', Some(b'u')) if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at + 6,
+            (b'\\', Some(b'u')) if is_unicode(bytes, at + 2) => at + 6,
             _ => return None,
         };
     }
+}
+
+fn is_unicode(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// How many bytes stand before the first that is a quote, a backslash or a control character.
@@ -314,6 +340,19 @@ mod tests {
                     assert_eq!(plain_run(&bytes), before, "{special:#x} behind {before} times {plain:#x}");
                     assert_eq!(plain_run(&bytes[..before]), before);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn long_strings_agree_wherever_a_block_ends() {
+        for before in 0..140 {
+            for middle in
+                ["\\n", "\\\\", "\\\\\\\\\\\"", "\\u00e9", "\\u00g9", "\\x", "\u{1}", "\\\u{1}", "\"", "\\"]
+            {
+                agrees(&format!("\"{}{middle}{}\"", "a".repeat(before), "é".repeat(50)));
+                agrees(&format!("\"{}{}", "a".repeat(before), middle));
+                agrees(&format!("\"{}\"", middle.repeat(before)));
             }
         }
     }

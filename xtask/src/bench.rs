@@ -3,9 +3,11 @@
 use anyhow::Result;
 
 use crate::place;
+use crate::test::tools;
 
 /// Builds, then measures; further words go to the bench program.
 pub fn run(args: &[&str]) -> Result<()> {
+    tools::install_for_bench()?;
     place::run(&mut place::cargo(&["build", "--release", "--package", "gsv"]))?;
     place::run(&mut place::cargo(&["build", "--release", "--package", "testkit", "--bin", "bench"]))?;
     let release = place::target().join("release");

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: one command that installs what the tests need and runs everything a change must pass.
 
-mod tools;
+pub mod tools;
 
 use std::time::{Duration, Instant};
 

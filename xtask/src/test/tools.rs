@@ -1,4 +1,5 @@
-//! What the tests need besides Rust: PostgreSQL's programs, and the TypeScript compiler. Installed when missing.
+//! What the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the native shell
+//! is compared with, and the TypeScript compiler. Installed when missing.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +11,23 @@ use crate::place;
 const TYPESCRIPT: &str = "5.9.3";
 /// Where Debian keeps the programs of each PostgreSQL version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
+/// Programs that scripts of the native shell's conformance corpus use when bash runs them, and their packages.
+const COMPARED: [(&str, &str); 4] = [("bash", "bash"), ("jq", "jq"), ("bc", "bc"), ("xxd", "xxd")];
 
 /// Installs what the tests themselves need.
 pub fn install() -> Result<()> {
     install_components()?;
-    if has_postgresql() { Ok(()) } else { install_packages(&["postgresql"]) }
+    let compared = COMPARED.iter().filter(|(program, _)| place::program(program).is_none());
+    let mut missing: Vec<&str> = compared.map(|(_, package)| *package).collect();
+    if !has_postgresql() {
+        missing.push("postgresql");
+    }
+    if missing.is_empty() { Ok(()) } else { install_packages(&missing) }
+}
+
+/// Installs what the benchmark compares with.
+pub fn install_for_bench() -> Result<()> {
+    if place::program("rg").is_some() { Ok(()) } else { install_packages(&["ripgrep"]) }
 }
 
 /// rustfmt and clippy, which a minimal toolchain lacks.

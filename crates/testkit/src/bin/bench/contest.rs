@@ -1,5 +1,7 @@
 //! Two servers under the same load, in turns, so that a noisy machine disturbs both alike.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 
 use crate::Effort;
@@ -23,6 +25,39 @@ struct Run {
     sample: Sample,
     /// Processor time of the server per answer, in microseconds.
     cpu_us: Option<f64>,
+}
+
+/// Runs the gateway under its load and something else in turns; who begins alternates. `other` gets how long it
+/// may take and gives its figure. The figures come back in pairs: the gateway's, the other's.
+pub(crate) async fn hold_against(
+    gateway: &mut Side,
+    shape: Shape,
+    effort: Effort,
+    figure: impl Fn(&Sample) -> f64,
+    other: impl Fn(Duration) -> Result<f64> + Clone + Send + 'static,
+) -> Result<Vec<(f64, f64)>> {
+    let mut pairs = Vec::new();
+    for round in 0..effort.rounds {
+        let theirs = async {
+            let (other, timed) = (other.clone(), effort.timed);
+            tokio::task::spawn_blocking(move || other(timed)).await?.context("the baseline")
+        };
+        let ours = async { anyhow::Ok(run(gateway, shape, effort).await.context("the gateway")?.sample) };
+        let (ours, theirs) = if round % 2 == 0 {
+            let theirs = theirs.await?;
+            (ours.await?, theirs)
+        } else {
+            let ours = ours.await?;
+            (ours, theirs.await?)
+        };
+        pairs.push((figure(&ours), theirs));
+    }
+    Ok(pairs)
+}
+
+/// A row of such pairs; the ratio is gateway over the other.
+pub(crate) fn row_of(what: &str, unit: &str, pairs: Vec<(f64, f64)>, bar: Option<Bar>) -> Row {
+    Outcome::compared(what, unit, pairs.into_iter(), bar)
 }
 
 /// How it went: the runs of both sides.

@@ -91,6 +91,11 @@ impl Gateway {
         USERNAME
     }
 
+    /// The user's home directory as it lies on disk.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("files/home").join(USERNAME)
+    }
+
     /// Its binary.
     pub(crate) fn binary(&self) -> &Path {
         &self.gsv

@@ -49,6 +49,11 @@ impl Question {
     pub(crate) fn text(&self, slot: usize) -> String {
         wire::request(&format!("00000000-0000-4000-8000-0000000000{slot:02}"), self.call, &self.args)
     }
+
+    /// The text sent from a slot of one of several sockets: `{place}` in an argument becomes a number of its own.
+    fn text_at(&self, socket: usize, slot: usize) -> String {
+        self.text(slot).replace("{place}", &format!("{socket}-{slot}"))
+    }
 }
 
 /// When a run warms up, counts and ends.
@@ -106,8 +111,9 @@ pub(crate) async fn run(
     ensure!(in_flight <= SLOTS_MAX, "at most {SLOTS_MAX} requests in flight per socket");
     let start = Instant::now() + window.warm_up;
     let mut workers = JoinSet::new();
-    for socket in sockets.drain(..) {
-        let worker = Worker::new(socket, in_flight, question, start, start + window.timed);
+    for (number, socket) in sockets.drain(..).enumerate() {
+        let requests = (0..in_flight).map(|slot| Message::text(question.text_at(number, slot))).collect();
+        let worker = Worker::new(socket, requests, question, start, start + window.timed);
         workers.spawn(tokio::time::timeout(window.warm_up + window.timed + SILENCE_MAX, worker.work()));
     }
     let mut total = Sample { seconds: window.timed.as_secs_f64(), ..Sample::default() };
@@ -137,11 +143,17 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(socket: Socket, in_flight: usize, question: &Question, start: Instant, stop: Instant) -> Worker {
+    fn new(
+        socket: Socket,
+        requests: Vec<Message>,
+        question: &Question,
+        start: Instant,
+        stop: Instant,
+    ) -> Worker {
         Worker {
             socket,
-            requests: (0..in_flight).map(|slot| Message::text(question.text(slot))).collect(),
-            sent_at: vec![None; in_flight],
+            sent_at: vec![None; requests.len()],
+            requests,
             outstanding: 0,
             sign: question.sign,
             answer_bytes_min: question.answer_bytes_min,

@@ -4,6 +4,10 @@ mod cheap_call;
 mod cold_start;
 mod footprint;
 mod idle_connections;
+mod native_read;
+mod native_search;
+mod native_shell;
+mod native_write;
 mod routed_large;
 mod routed_small;
 
@@ -30,6 +34,10 @@ pub(crate) static ALL: &[Measure] = &[
     Measure { name: "cheap-call", run: |stage| Box::pin(cheap_call::run(stage)) },
     Measure { name: "routed-small", run: |stage| Box::pin(routed_small::run(stage)) },
     Measure { name: "routed-large", run: |stage| Box::pin(routed_large::run(stage)) },
+    Measure { name: "native-read", run: |stage| Box::pin(native_read::run(stage)) },
+    Measure { name: "native-write", run: |stage| Box::pin(native_write::run(stage)) },
+    Measure { name: "native-search", run: |stage| Box::pin(native_search::run(stage)) },
+    Measure { name: "native-shell", run: |stage| Box::pin(native_shell::run(stage)) },
     Measure { name: "idle-connections", run: |stage| Box::pin(idle_connections::run(stage)) },
     Measure { name: "cold-start", run: |stage| Box::pin(cold_start::run(stage)) },
     Measure { name: "footprint", run: |stage| Box::pin(footprint::run(stage)) },

@@ -107,6 +107,11 @@ impl Stage {
         Ok(Side { pid: server.pid(), sockets, question })
     }
 
+    /// The home directory of the competing gateway's user, as it lies on disk.
+    pub(crate) async fn home(&self) -> Result<std::path::PathBuf> {
+        Ok(self.servers().await?.set_up.home())
+    }
+
     async fn servers(&self) -> Result<&Servers> {
         self.servers.get_or_try_init(|| self.start_servers()).await
     }

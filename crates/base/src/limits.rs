@@ -233,10 +233,183 @@ pub const PATH_BYTES_MAX: usize = 4_096;
 pub const NAME_BYTES_MAX: usize = 255;
 /// Native files: largest file that is read into memory as a whole.
 pub const FILE_READ_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Native files: a changed directory is made durable after so long; changes that come meanwhile share the sync.
+pub const FILE_SETTLE_AFTER: Duration = Duration::from_millis(5);
+/// Native files: the thread that does it ends after so long without work.
+pub const FILE_SETTLE_IDLE: Duration = Duration::from_secs(10);
+/// Native files: changed directories that may wait for it; beyond it the writer does it itself.
+pub const FILE_SETTLE_MAX: usize = 1_024;
 /// Native files: largest image `fs.read` returns.
 pub const NATIVE_IMAGE_BYTES_MAX: u64 = 25 * 1024 * 1024;
+/// Native files: largest file that is read without a thread of its own, if it is in memory already.
+pub const NATIVE_READ_NOW_BYTES_MAX: u64 = 2 * 1024 * 1024;
+/// Native files: matches of one search.
+pub const NATIVE_SEARCH_MATCHES_MAX: usize = 500;
+/// Native files: threads of one search.
+pub const NATIVE_SEARCH_THREADS: usize = 2;
+/// Native files: how deep below its start a search goes.
+pub const NATIVE_SEARCH_DEPTH_MAX: usize = 256;
+/// Native files: live files that one search looks into.
+pub const NATIVE_SEARCH_LIVE_FILES_MAX: usize = 10_000;
+/// Native files: names looked up on the way to one file, those that links lead over included.
+pub const WALK_STEPS_MAX: usize = 16_384;
+/// Native files: names in one directory that are shown at once.
+pub const DIRECTORY_NAMES_MAX: usize = 200_000;
+/// Native files: pieces of work on the disk that are under way at once for callers of the async runtime.
+pub const FILE_WORK_MAX: usize = 64;
+/// Native files: how long such a piece of work may wait for its turn.
+pub const FILE_WORK_WAIT: Duration = Duration::from_secs(60);
+/// Native files: directories whose permissions are remembered for quick reads.
+pub const DIRECTORIES_REMEMBERED_MAX: usize = 1_024;
+/// Native files: how long they are remembered; changes made on the host show after that.
+pub const DIRECTORY_REMEMBERED: Duration = Duration::from_secs(1);
+/// Native files: how many different files can surely be changed at once.
+pub const FILE_LOCKS: usize = 1_024;
+/// Native files: what is left of a broken write is removed when it is older than this.
+pub const FILE_DRAFT_KEPT_MS: i64 = 60 * 60 * 1_000;
+/// Native files: directories of which is remembered when they were looked through for such leftovers.
+pub const FILE_DRAFT_SWEEPS_MAX: usize = 4_096;
+/// Native files: how often something that others change meanwhile is tried.
+pub const FILE_RACES_MAX: usize = 64;
+/// Native files: how old the count of a user's bytes may be before everything is counted anew.
+pub const FILE_USAGE_KEPT: Duration = Duration::from_secs(60);
+/// Native files: how long a quota is remembered for appends.
+pub const FILE_QUOTA_KEPT: Duration = Duration::from_secs(1);
+/// Native files: bytes copied at once.
+pub const FILE_COPY_BYTES: usize = 256 * 1024;
+/// Native files: how often a transfer looks whether its caller has read what waits for it.
+pub const NATIVE_TRANSFER_PAUSE: Duration = Duration::from_millis(10);
 
 // Native shell.
+
+/// Native shell: threads that run commands; a command that goes on holds one.
+pub const NATIVE_SHELL_THREADS_MAX: usize = 64;
+/// Native shell: commands that may wait for a thread; further ones get 429.
+pub const NATIVE_SHELL_QUEUE_MAX: usize = 256;
+/// Native shell: commands of one user that may run or wait at once; further ones get 429.
+pub const NATIVE_SHELL_PER_USER_MAX: usize = 32;
+/// Native shell: commands that are remembered, with those that have ended.
+pub const NATIVE_SHELL_SESSIONS_MAX: usize = 1_024;
+/// Native shell: stack of such a thread; the interpreter recurses on it.
+pub const NATIVE_SHELL_STACK_BYTES: usize = 16 * 1024 * 1024;
+/// Native shell: a thread without work ends after this long.
+pub const NATIVE_SHELL_IDLE: Duration = Duration::from_secs(60);
+/// Native shell: how often a running command is looked at.
+pub const NATIVE_SHELL_TICK: Duration = Duration::from_millis(25);
+/// Native shell: how long a command that writes more than its caller reads pauses before it looks again.
+pub const NATIVE_SHELL_HELD_PAUSE: Duration = Duration::from_millis(5);
+/// Native shell: a command that was told to end and does not is given up after this long, with its thread.
+pub const NATIVE_SHELL_GRACE: Duration = Duration::from_secs(2);
+/// Native shell: threads that were given up and are replaced; beyond this they are not.
+pub const NATIVE_SHELL_LOST_MAX: usize = 16;
+/// Native shell: commands of one user that were given up and still run; with so many the user starts no more.
+pub const NATIVE_SHELL_LOST_PER_USER_MAX: usize = 2;
+/// Native shell: how much one reading of `/dev/zero` gives.
+pub const NATIVE_SHELL_ZERO_BYTES: usize = 16 * 1024 * 1024;
+/// Native shell: how much one reading of `/dev/urandom` gives.
+pub const NATIVE_SHELL_RANDOM_BYTES: usize = 1024 * 1024;
+/// Native shell: time a command may keep its thread busy.
+pub const NATIVE_SHELL_CPU: Duration = Duration::from_secs(10);
+/// Native shell: commands that one script may run.
+pub const NATIVE_SHELL_COMMANDS_MAX: usize = 100_000;
+/// Native shell: turns of all loops of one script.
+pub const NATIVE_SHELL_LOOPS_MAX: usize = 1_000_000;
+/// Native shell: how deep functions, sourced files and child shells may be nested; the interpreter takes no more.
+pub const NATIVE_SHELL_FUNCTION_DEPTH_MAX: usize = 16;
+/// Native shell: how deep subshells, and command substitutions, may be nested.
+pub const NATIVE_SHELL_SUBSHELL_DEPTH_MAX: usize = 32;
+/// Native shell: jobs in the background and pipeline stages of one script at once.
+pub const NATIVE_SHELL_JOBS_MAX: usize = 64;
+/// Native shell: memory of one script.
+pub const NATIVE_SHELL_MEMORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Native shell: bytes of all variables of one script; less than what one `$(...)` may hold, so that a cut one fails.
+pub const NATIVE_SHELL_VARIABLE_BYTES_MAX: usize = 48 * 1024 * 1024;
+/// Native shell: bytes that one command may write to a pipe that is read as a whole, to a file, or to the caller.
+pub const NATIVE_SHELL_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Native shell: longest script that is looked through for commands that read stdin.
+pub const NATIVE_SHELL_SCAN_BYTES_MAX: usize = 256 * 1024;
+/// Native shell: how deep such a script may be nested.
+pub const NATIVE_SHELL_SCAN_DEPTH_MAX: usize = 100;
+/// Native shell: longest script, in bytes.
+pub const NATIVE_SHELL_SCRIPT_BYTES_MAX: usize = 10_000_000;
+
+/// Native shell: files that one command with `-R` looks at.
+pub const WALK_FILES_MAX: usize = 200_000;
+/// Native shell: targets that `devices list` shows unless `--limit` says otherwise.
+pub const TARGETS_LISTED: u64 = 20;
+/// Native shell: most targets that `devices list` shows at once.
+pub const TARGETS_LISTED_MAX: u64 = 100;
+/// Native shell: how deep below `skills.d` a skill may be.
+pub const SKILL_DEPTH_MAX: usize = 4;
+/// Native shell: skills of one layer, and files of one skill, that are looked at.
+pub const SKILL_FILES_MAX: usize = 2_000;
+/// Native shell: characters of a skill's description.
+pub const SKILL_DESCRIPTION_CHARS_MAX: usize = 220;
+/// Native shell: how long `curl` may take, unless `--max-time` says less.
+pub const CURL_TIME_MAX: Duration = Duration::from_secs(300);
+/// Native shell: how long opening a connection may take, unless `--connect-timeout` says less.
+pub const CURL_CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+/// Native shell: largest body that `curl` takes in.
+pub const CURL_BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Native shell: redirects that `curl -L` follows, unless `--max-redirs` says less.
+pub const CURL_REDIRECTS_MAX: u64 = 20;
+/// Native shell: headers of one answer, and their bytes.
+pub const CURL_HEADERS_MAX: usize = 200;
+/// Native shell: bytes of the headers of one answer.
+pub const CURL_HEADER_BYTES_MAX: usize = 256 * 1024;
+/// Native shell: URLs of one `curl`.
+pub const CURL_URLS_MAX: usize = 64;
+
+// Models.
+
+/// Models: a whole answer, from connecting to its last byte, unless config says otherwise.
+pub const MODEL_GENERATION_TIMEOUT: Duration = Duration::from_secs(180);
+/// Models: how long opening a connection to a provider may take.
+pub const MODEL_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Models: how long a provider may be silent; thinking models are quiet for long.
+pub const MODEL_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Models: how often one request is sent in all.
+pub const MODEL_ATTEMPTS_MAX: u32 = 3;
+/// Models: pause before the second attempt; it doubles, and up to half of it is left to chance.
+pub const MODEL_RETRY_PAUSE_FIRST: Duration = Duration::from_millis(500);
+/// Models: a provider that asks to wait longer than this is not asked again.
+pub const MODEL_RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
+/// Models: bytes of one answer as they come over the wire.
+pub const MODEL_RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Models: bytes of one event of such an answer.
+pub const MODEL_EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Models: blocks (texts, thoughts, tool calls) of one answer.
+pub const MODEL_BLOCKS_MAX: usize = 1_024;
+/// Models: pieces of an answer that wait to be read, each what one read of the socket brought.
+pub const MODEL_PIECES_MAX: usize = 4;
+/// Models: bytes read of an answer that is an error.
+pub const MODEL_ERROR_BYTES_MAX: usize = 64 * 1024;
+/// Models: characters kept of a provider's error text.
+pub const MODEL_ERROR_CHARS_MAX: usize = 1_000;
+/// Models: how deep the JSON of a tool's arguments may be nested.
+pub const MODEL_JSON_DEPTH_MAX: usize = 128;
+/// Models: unused connections kept per provider, and for how long.
+pub const MODEL_IDLE_CONNECTIONS_MAX: usize = 16;
+/// Models: see `MODEL_IDLE_CONNECTIONS_MAX`.
+pub const MODEL_IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(60);
+/// Models: how long a provider may take to end an answer after its last event.
+pub const MODEL_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Models: how long looking for a local model server may take.
+pub const MODEL_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Models: bytes of one answer of such a server.
+pub const MODEL_PROBE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Models: how many of its models are asked what they can do.
+pub const MODEL_PROBES_MAX: usize = 8;
+/// Models: how long writing speech down may take.
+pub const TRANSCRIPTION_TIMEOUT: Duration = Duration::from_secs(120);
+/// Models: largest sound that is written down, unless config says otherwise.
+pub const TRANSCRIPTION_BYTES_MAX: usize = 25 * 1024 * 1024;
+/// Models: how long saying a text may take, unless config says otherwise.
+pub const SPEECH_TIMEOUT: Duration = Duration::from_secs(30);
+/// Models: longest text that is said, in characters, unless config says otherwise.
+pub const SPEECH_CHARS_MAX: usize = 4_000;
+/// Models: largest sound a provider may answer with.
+pub const SPEECH_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 // Command line.
 

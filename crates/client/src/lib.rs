@@ -1,18 +1,19 @@
 //! A WebSocket client of the gateway: open, log in, call, listen. The command line and the device driver
 //! both stand on it.
 //!
-//! [`Connection`] is the handle, [`Events`] what arrives unasked, [`transfer`] the bytes of `fs.pull` and
-//! `fs.push`. One task per connection reads and writes at the same time, so a large outgoing message never
-//! keeps an answer from arriving.
+//! [`Connection`] is the handle, [`Events`] what arrives unasked, [`Link`] one end of a file transfer. One task
+//! per connection reads and writes at the same time, so a large outgoing message never keeps an answer from
+//! arriving.
 
 mod address;
 mod connection;
+mod link;
 mod pending;
 mod socket;
-pub mod transfer;
 mod transfers;
 
 pub use connection::{Connection, Events};
+pub use link::{Line, Link};
 
 use bytes::Bytes;
 

@@ -70,17 +70,3 @@ async fn blocking<T: Send + 'static>(
         Err(error) => Err(Error::internal(&error.to_string())),
     }
 }
-
-/// `12 bytes`, `1.5 KB`, `2.0 MB`
-fn size_text(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
-    }
-}
-
-/// The number of bytes in hex digits of a digest, checked.
-fn is_sha256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}

@@ -5,10 +5,8 @@
 //! shell with it; what the shell has started is not killed, nor is the shell elsewhere: they lose their pipes
 //! and end by that, unless they need neither input nor output.
 
-mod buffer;
 mod child;
 mod exec;
-mod report;
 mod session;
 mod table;
 

@@ -1,6 +1,9 @@
 //! All handlers on one page.
 
+pub(crate) mod fs;
+pub(crate) mod shell;
 pub(crate) mod sys;
+pub(crate) mod transfer;
 
 use std::sync::Arc;
 
@@ -22,6 +25,14 @@ pub struct Cx {
 pub(crate) fn router() -> Router<Cx> {
     use sys::{account, config, device, token};
     Router::new()
+        .on(fs::read)
+        .on(fs::write)
+        .on(fs::edit)
+        .on(fs::delete)
+        .on(fs::search)
+        .on(transfer::pull)
+        .on(transfer::push)
+        .on(shell::exec)
         .on(config::get)
         .on(config::set)
         .on(device::list)
@@ -68,13 +79,6 @@ mod tests {
         "ai.tools",
         "ai.transcription.create",
         "codemode.run",
-        "fs.delete",
-        "fs.edit",
-        "fs.pull",
-        "fs.push",
-        "fs.read",
-        "fs.search",
-        "fs.write",
         "notification.create",
         "notification.dismiss",
         "notification.list",
@@ -133,7 +137,6 @@ mod tests {
         "sched.remove",
         "sched.run",
         "sched.update",
-        "shell.exec",
         "signal.unwatch",
         "signal.watch",
         "sys.bootstrap",

@@ -15,12 +15,14 @@ use protocol::spec::{Route, Spec};
 use crate::Kernel;
 use crate::caller::{Caller, Origin, Ticket};
 use crate::calls::Cx;
+use crate::connections::Connection;
 use crate::routes::{self, Departure, Leg, Letter};
 use crate::sessions::{self, ShellLeg};
 use crate::tasks;
+use crate::transfers::{self, Side};
 
 /// The target that means the gateway itself.
-const NATIVE: &str = "gsv";
+pub(crate) const NATIVE: &str = "gsv";
 
 /// Carries out a request that passed [`crate::access::check`]; the ticket gets exactly one answer.
 pub(crate) fn dispatch(
@@ -31,7 +33,7 @@ pub(crate) fn dispatch(
     args: &str,
 ) {
     if spec.route != Route::Target {
-        return here(kernel, caller, ticket, spec, args);
+        return here(kernel, caller, ticket, spec, args, || {});
     }
     let Some(members) = Members::parse(args) else {
         return ticket.fail(Error::bad_argument(spec.name, "args", "must be a JSON object"));
@@ -39,6 +41,13 @@ pub(crate) fn dispatch(
     let session_id = if spec.name == "shell.exec" { members.text("sessionId") } else { None };
     if let Some(session_id) = session_id.filter(|id| !id.trim().is_empty()) {
         let session_id = SessionId(session_id.trim().to_string());
+        if kernel.shells.knows(caller.uid(), &session_id.0) {
+            let target = members.text("target").filter(|target| !target.is_empty());
+            if target.is_some_and(|target| target != NATIVE) {
+                return ticket.fail(Error::session_target_mismatch());
+            }
+            return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]), || {});
+        }
         return tasks::run(sessions::resume(kernel.clone(), caller, ticket, session_id, args.to_string()));
     }
     let target = match members.get("target") {
@@ -49,24 +58,59 @@ pub(crate) fn dispatch(
         },
     };
     if target.is_empty() || target == NATIVE {
-        return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]));
+        if let ("fs.pull" | "fs.push", Origin::Connection(connection)) = (spec.name, &caller.origin) {
+            let connection = connection.clone();
+            return transfer(kernel, caller, &connection, ticket, spec, &members);
+        }
+        return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]), || {});
     }
     device(kernel, caller, ticket, spec, DeviceId(target.into_owned()), &members);
 }
 
-/// By a handler of the kernel.
-fn here(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spec, args: &str) {
+/// By a handler of the kernel; `afterwards` follows the answer.
+fn here(
+    kernel: &Arc<Kernel>,
+    caller: Caller,
+    ticket: Ticket,
+    spec: &'static Spec,
+    args: &str,
+    afterwards: impl FnOnce() + Send + 'static,
+) {
     let cx = Cx { kernel: kernel.clone(), caller };
     match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),
-        Some(Ok(answer)) => run(answer, ticket),
+        Some(Ok(answer)) => return run(answer, ticket, afterwards),
+    }
+    afterwards();
+}
+
+/// A transfer with the gateway's own files. Its first bytes must not overtake the answer that names it.
+fn transfer(
+    kernel: &Arc<Kernel>,
+    caller: Caller,
+    connection: &Arc<Connection>,
+    ticket: Ticket,
+    spec: &'static Spec,
+    members: &Members<'_>,
+) {
+    let far = Side::Native(Arc::default());
+    match kernel.transfers.reserve(connection, far, spec.name == "fs.pull") {
+        Err(error) => ticket.fail(error),
+        Ok(id) => {
+            let args = members.rewrite(&["target"], &[("transferId", &id.to_string())]);
+            let begin = {
+                let kernel = kernel.clone();
+                move || transfers::native::begin(&kernel, id)
+            };
+            here(kernel, caller, ticket, spec, &args, begin);
+        }
     }
 }
 
 /// Runs a handler where it stands as far as it goes, and only the rest of it as a task. A handler that panics has
 /// failed one call, not the gateway.
-fn run(mut answer: Answer, ticket: Ticket) {
+fn run(mut answer: Answer, ticket: Ticket, afterwards: impl FnOnce() + Send + 'static) {
     let failed = |_| Err(Error::internal("a handler failed; see the log"));
     let mut cx = Context::from_waker(Waker::noop());
     match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(&mut cx))) {
@@ -75,10 +119,13 @@ fn run(mut answer: Answer, ticket: Ticket) {
             tokio::spawn(async move {
                 let result = AssertUnwindSafe(answer).catch_unwind().await;
                 ticket.answer(result.unwrap_or_else(failed));
+                afterwards();
             });
+            return;
         }
         Err(panic) => ticket.answer(failed(panic)),
     }
+    afterwards();
 }
 
 /// By a device.
@@ -101,12 +148,13 @@ fn device(
             (letter(&["target", "sessionId"], &[]), leg)
         }
         ("fs.pull" | "fs.push", Origin::Connection(connection)) => {
-            match kernel.transfers.reserve(connection, &driver, spec.name == "fs.pull") {
+            match kernel.transfers.reserve(connection, Side::Device(driver.clone()), spec.name == "fs.pull") {
                 Err(error) => return ticket.fail(error),
                 Ok(id) => (letter(&["target"], &[("transferId", &id.to_string())]), Leg::Transfer(id)),
             }
         }
         _ => (letter(&["target"], &[]), Leg::Plain),
     };
-    routes::open(kernel, &driver, Departure { ticket, origin: caller.origin, device_id, letter, leg });
+    let uid = caller.uid();
+    routes::open(kernel, &driver, Departure { ticket, origin: caller.origin, uid, device_id, letter, leg });
 }

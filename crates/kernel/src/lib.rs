@@ -11,6 +11,7 @@ mod connections;
 mod devices;
 mod dispatch;
 mod grants;
+mod homes;
 mod logins;
 mod metrics;
 mod native;
@@ -87,9 +88,13 @@ impl Kernel {
         }
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
+        let tree = Arc::new(tree);
+        homes::settle_all(&tree, &store).await?;
+        sessions::end_native(&store, now_ms).await?;
         let settings = settings::Settings::new();
-        let timeout = store.config_value(settings::ROUTE_TIMEOUT).await?;
-        settings.apply(settings::ROUTE_TIMEOUT, timeout.as_deref());
+        for (key, value) in store.config_where("config", settings::is_kept).await? {
+            settings.apply(&key, Some(&value));
+        }
         let kernel = Kernel {
             router: calls::router(),
             connections: Default::default(),
@@ -100,7 +105,7 @@ impl Kernel {
             settings,
             transfers: Default::default(),
             metrics: Arc::default(),
-            tree: Arc::new(tree),
+            tree,
             shells: shell::Shells::new(clock.clone()),
             started_at: now_ms,
             setup_mode: AtomicBool::new(store.in_setup_mode().await?),
@@ -202,8 +207,9 @@ impl Kernel {
         }
     }
 
-    /// Asks every socket to close.
+    /// Asks every socket to close, and every command of the native shell to end.
     pub fn close_all(&self) {
+        self.shells.stop();
         self.connections.all().iter().for_each(|connection| connection.close(Close::STOPPING));
     }
 
@@ -244,6 +250,8 @@ impl Kernel {
             ("gsv_devices_online", "Connected devices.", online),
             ("gsv_routes", "Calls under way on devices.", routes),
             ("gsv_transfers", "Open file transfers.", self.transfers.count()),
+            ("gsv_shell_running", "Commands of the native shell that run.", self.shells.facts().len()),
+            ("gsv_shell_lost", "Commands that did not end when told to.", self.shells.lost_count()),
             ("gsv_outbox_frames", "Frames that wait for clients to read.", frames),
             ("gsv_outbox_bytes", "Bytes that wait for clients to read.", bytes),
         ] {

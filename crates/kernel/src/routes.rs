@@ -11,8 +11,9 @@ use bytes::Bytes;
 use protocol::args::Members;
 use protocol::error::Error;
 use protocol::frame::{self, Response};
-use protocol::ids::{DeviceId, Pid};
+use protocol::ids::{DeviceId, Pid, Uid};
 use store::routes::RouteRow;
+use vfs::tree::RouteFact;
 
 use crate::Kernel;
 use crate::caller::{Origin, Relayed, Ticket};
@@ -30,7 +31,9 @@ pub(crate) struct RouteTable {
 /// One call under way.
 pub(crate) struct Route {
     ticket: Ticket,
+    uid: Uid,
     device_id: DeviceId,
+    started_at: i64,
     deadline: Instant,
     leg: Leg,
     /// The id of its row, for calls of processes.
@@ -51,6 +54,8 @@ pub(crate) enum Leg {
 pub(crate) struct Departure {
     pub(crate) ticket: Ticket,
     pub(crate) origin: Origin,
+    /// Who asks.
+    pub(crate) uid: Uid,
     pub(crate) device_id: DeviceId,
     pub(crate) letter: Letter,
     pub(crate) leg: Leg,
@@ -115,9 +120,10 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure:
 }
 
 fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<String>) {
-    let Departure { ticket, device_id, letter: Letter { number, text }, leg, .. } = departure;
+    let Departure { ticket, uid, device_id, letter: Letter { number, text }, leg, .. } = departure;
     let deadline = Instant::now() + kernel.settings.route_timeout();
-    let route = Route { ticket, device_id, deadline, leg, row };
+    let started_at = kernel.clock.now_ms();
+    let route = Route { ticket, uid, device_id, started_at, deadline, leg, row };
     let refused = {
         let mut table = lock(driver);
         if table.closed {
@@ -261,6 +267,19 @@ pub(crate) fn expire(kernel: &Arc<Kernel>, driver: &Connection, now: Instant) {
 /// How many calls a driver has open.
 pub(crate) fn count(driver: &Connection) -> usize {
     lock(driver).open.len()
+}
+
+/// What a driver has open, for `/sys/routes`.
+pub(crate) fn facts(driver: &Connection) -> Vec<RouteFact> {
+    let table = lock(driver);
+    let fact = |(number, route): (&u64, &Route)| RouteFact {
+        id: hex(*number),
+        call: route.ticket.call.to_string(),
+        device_id: route.device_id.0.clone(),
+        uid: route.uid,
+        started_at: route.started_at,
+    };
+    table.open.iter().map(fact).collect()
 }
 
 impl Route {

@@ -6,14 +6,17 @@ use std::sync::Arc;
 use base::limits;
 use protocol::args::{Members, push_string};
 use protocol::error::Error;
+use protocol::frame;
 use protocol::ids::{DeviceId, SessionId, Uid};
-use protocol::shell::Status;
+use protocol::shell::{ExecResult, Status};
 use protocol::signal::ExecStatus;
+use store::Store;
 use store::sessions::ShellSession;
 
 use crate::Kernel;
 use crate::caller::{Caller, Relayed, Ticket};
 use crate::connections::{Connection, Slot};
+use crate::dispatch::NATIVE;
 use crate::routes::{self, Departure, Leg, Letter, Route};
 
 /// What the kernel must know to treat the answer to a `shell.exec`.
@@ -46,20 +49,75 @@ pub(crate) async fn resume(
 ) {
     match find(&kernel, &caller, &session_id, &args).await {
         Err(error) => ticket.fail(error),
+        Ok((session, _)) if session.device_id.0 == NATIVE => {
+            let text = over(&kernel, session).map(|result| ticket.head() + &frame::to_json(&result));
+            ticket.answer(text);
+        }
         Ok((session, letter)) => {
             let device_id = session.device_id;
             let is_stale = kernel.clock.now_ms() - session.updated_at > RENEW_MS;
             match kernel.devices.driver_for(&device_id, ticket.call, &caller.identity) {
                 Err(error) => ticket.fail(error),
                 Ok(driver) => {
-                    let leg = ShellLeg { uid: caller.uid(), session_id: Some(session_id), is_stale };
-                    let leg = Leg::Shell(leg);
-                    let departure = Departure { ticket, origin: caller.origin, device_id, letter, leg };
+                    let (uid, origin) = (caller.uid(), caller.origin);
+                    let leg = Leg::Shell(ShellLeg { uid, session_id: Some(session_id), is_stale });
+                    let departure = Departure { ticket, origin, uid, device_id, letter, leg };
                     routes::open(&kernel, &driver, departure);
                 }
             }
         }
     }
+}
+
+/// A command of the native shell that is not known any more: it ended with an earlier gateway, or long ago.
+fn over(kernel: &Kernel, session: ShellSession) -> Result<ExecResult, Error> {
+    // Whatever it came to, its output went with the gateway that ran it.
+    let is_of_an_earlier_gateway = session.updated_at <= kernel.started_at;
+    let error = match session.error {
+        Some(error) => error,
+        None if is_of_an_earlier_gateway => RESTARTED.to_string(),
+        None => return Err(Error::unknown_session(&session.session_id.0)),
+    };
+    Ok(ExecResult {
+        ok: true,
+        status: Status::Failed,
+        output: String::new(),
+        error: Some(error),
+        exit_code: session.exit_code,
+        session_id: Some(session.session_id.0),
+        truncated: Some(false),
+        stdout: None,
+        stderr: None,
+        tail: None,
+        cwd: None,
+        pid: None,
+        started_at: Some(session.created_at),
+        ended_at: Some(session.updated_at),
+        duration_ms: None,
+        signal: None,
+        timed_out: None,
+    })
+}
+
+/// What is said of a command that an earlier gateway ran.
+const RESTARTED: &str = "Command ended: the gateway was restarted";
+
+/// Marks the commands that an earlier gateway ran: they have ended with it.
+pub(crate) async fn end_native(store: &Store, now_ms: i64) -> Result<(), store::Error> {
+    let of_native =
+        |session: &ShellSession| session.device_id.0 == NATIVE && session.status == Status::Running;
+    for session in store.sessions(None, now_ms).await?.into_iter().filter(of_native) {
+        let (id, expires_at) = (&session.device_session_id, session.expires_at);
+        let error = Some(RESTARTED);
+        store.session_update(&session.device_id, id, Status::Failed, None, error, now_ms, expires_at).await?;
+    }
+    Ok(())
+}
+
+/// Writes down how a command of the native shell ended.
+pub(crate) fn note_native(kernel: &Arc<Kernel>, id: &str, status: Status, exit_code: Option<i32>) {
+    let event = Event { device_session: id.to_string(), status, exit_code };
+    note(kernel, DeviceId(NATIVE.to_string()), event, None);
 }
 
 /// A session's row is renewed when it has not been for so long.

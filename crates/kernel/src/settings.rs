@@ -1,39 +1,86 @@
 //! The few config values the kernel itself looks at on every call, kept ready.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use protocol::config::{self, Kind};
 use protocol::error::Error;
 
-pub(crate) const ROUTE_TIMEOUT: &str = "config/routing/timeout_ms";
+const ROUTE_TIMEOUT: &str = "config/routing/timeout_ms";
 
 /// Config values in use.
 pub(crate) struct Settings {
-    route_timeout_ms: AtomicU64,
+    kept: RwLock<Kept>,
+}
+
+struct Kept {
+    route_timeout: Duration,
+    shell: shell::Settings,
+}
+
+/// The keys that are kept ready.
+const KEPT: &[&str] = &[
+    ROUTE_TIMEOUT,
+    "config/server/name",
+    "config/server/timezone",
+    "config/shell/wait_ms",
+    "config/shell/timeout_ms",
+    "config/shell/max_output_bytes",
+    "config/shell/network_enabled",
+    "config/shell/network_private",
+];
+
+/// Whether a key is kept ready.
+pub(crate) fn is_kept(key: &str) -> bool {
+    KEPT.contains(&key)
 }
 
 impl Settings {
     pub(crate) fn new() -> Settings {
-        let settings = Settings { route_timeout_ms: AtomicU64::new(0) };
-        settings.apply(ROUTE_TIMEOUT, None);
+        let shell = shell::Settings {
+            hostname: String::new(),
+            version: String::new(),
+            pid: None,
+            wait_ms: 0,
+            timeout_ms: 0,
+            max_output_bytes: 0,
+            network: false,
+            network_private: false,
+            timezone: String::new(),
+        };
+        let settings = Settings { kept: RwLock::new(Kept { route_timeout: Duration::ZERO, shell }) };
+        KEPT.iter().for_each(|key| settings.apply(key, None));
         settings
     }
 
     /// Takes over a value that was set, or the default of one that was removed.
     pub(crate) fn apply(&self, key: &str, value: Option<&str>) {
-        if key != ROUTE_TIMEOUT {
-            return;
-        }
         let default = config::key(key).map(|row| row.default);
-        if let Some(ms) = value.or(default).and_then(|text| text.parse().ok()) {
-            self.route_timeout_ms.store(ms, Ordering::Relaxed);
+        let Some(text) = value.filter(|value| check(key, value).is_ok()).or(default) else { return };
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let number = || text.parse().unwrap_or_default();
+        match key {
+            ROUTE_TIMEOUT => kept.route_timeout = Duration::from_millis(number()),
+            "config/server/name" => kept.shell.hostname = text.to_string(),
+            "config/server/timezone" => kept.shell.timezone = text.to_string(),
+            "config/shell/wait_ms" => kept.shell.wait_ms = number(),
+            "config/shell/timeout_ms" => kept.shell.timeout_ms = number(),
+            "config/shell/max_output_bytes" => kept.shell.max_output_bytes = number() as usize,
+            "config/shell/network_enabled" => kept.shell.network = text == "true",
+            "config/shell/network_private" => kept.shell.network_private = text == "true",
+            _ => {}
         }
     }
 
     /// How long a device may take to answer.
     pub(crate) fn route_timeout(&self) -> Duration {
-        Duration::from_millis(self.route_timeout_ms.load(Ordering::Relaxed))
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).route_timeout
+    }
+
+    /// What a command of the native shell runs with.
+    pub(crate) fn shell(&self, version: &str, pid: Option<String>) -> shell::Settings {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        shell::Settings { version: version.to_string(), pid, ..kept.shell.clone() }
     }
 }
 
@@ -76,5 +123,18 @@ mod tests {
         assert!(check("config/server/timezone", "Europe/Berlin").is_ok());
         assert!(check("config/server/timezone", "Mars/Olympus").is_err());
         assert!(check("config/anything/else", "").is_ok());
+    }
+
+    #[test]
+    fn what_is_set_is_used_and_what_is_removed_falls_back() {
+        let settings = Settings::new();
+        assert_eq!(settings.shell("1", None).wait_ms, 5_000);
+        settings.apply("config/shell/wait_ms", Some("10"));
+        settings.apply("config/shell/network_enabled", Some("false"));
+        settings.apply("config/shell/timeout_ms", Some("nonsense"));
+        let shell = settings.shell("1", None);
+        assert_eq!((shell.wait_ms, shell.network, shell.timeout_ms), (10, false, 300_000));
+        settings.apply("config/shell/wait_ms", None);
+        assert_eq!(settings.shell("1", None).wait_ms, 5_000);
     }
 }

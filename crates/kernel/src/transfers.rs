@@ -1,4 +1,7 @@
-//! File transfers: binary frames passed between a caller's socket and a device's, by transfer id.
+//! File transfers: binary frames passed between a caller's socket and a device's, or the gateway's own end of
+//! it, by transfer id.
+
+pub(crate) mod native;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -9,44 +12,79 @@ use base::limits;
 use bytes::Bytes;
 use protocol::args::Members;
 use protocol::error::Error;
-use protocol::transfer::{self, Control};
+use protocol::transfer::{Control, HEADER_BYTES, message, split};
+use vfs::upload::{PartialId, Sweeper};
 
 use crate::Kernel;
 use crate::connections::Connection;
-use crate::outbox::Outgoing;
+use crate::outbox::{Outbox, Outgoing};
+use crate::transfers::native::Work;
 
 /// All transfers.
 #[derive(Default)]
 pub(crate) struct Transfers {
     next: AtomicU32,
     open: Mutex<HashMap<u32, Transfer>>,
+    /// Files that are being sent to the gateway itself, by partial file.
+    pub(crate) uploads: Arc<transfer::Uploads<PartialId>>,
+    pub(crate) sweeper: Arc<Sweeper>,
 }
 
 struct Transfer {
     caller: Arc<Connection>,
-    device: Arc<Connection>,
-    /// True when the device sends the file.
+    far: Side,
+    /// True when the far side sends the file.
     pull: bool,
     last: Instant,
     to_caller: Arc<AtomicUsize>,
-    to_device: Arc<AtomicUsize>,
+    to_far: Arc<AtomicUsize>,
+    /// What the gateway's own end does once the caller has its answer.
+    work: Option<Work>,
+}
+
+/// The side that has, or will have, the file.
+pub(crate) enum Side {
+    /// A device, over its socket.
+    Device(Arc<Connection>),
+    /// The gateway itself; what is sent to it waits here.
+    Native(Arc<Outbox>),
+}
+
+impl Side {
+    /// The number of its socket, if it has one.
+    fn number(&self) -> Option<u64> {
+        match self {
+            Side::Device(device) => Some(device.number),
+            Side::Native(_) => None,
+        }
+    }
+
+    fn outbox(&self) -> &Outbox {
+        match self {
+            Side::Device(device) => &device.outbox,
+            Side::Native(inbox) => inbox,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        match self {
+            Side::Device(device) => is_full(device),
+            Side::Native(_) => false,
+        }
+    }
+}
+
+fn is_full(socket: &Connection) -> bool {
+    socket.transfers.load(Ordering::Relaxed) as usize >= limits::TRANSFERS_PER_SOCKET_MAX
 }
 
 /// What may wait in the gateway for one side: the window, its acknowledgements, and some slack.
 const WAITING_BYTES_MAX: usize = 2 * limits::TRANSFER_WINDOW_BYTES as usize;
 
 impl Transfers {
-    /// Reserves an id for a transfer between two sockets.
-    pub(crate) fn reserve(
-        &self,
-        caller: &Arc<Connection>,
-        device: &Arc<Connection>,
-        pull: bool,
-    ) -> Result<u32, Error> {
-        let full = |side: &Connection| {
-            side.transfers.load(Ordering::Relaxed) as usize >= limits::TRANSFERS_PER_SOCKET_MAX
-        };
-        if full(caller) || full(device) {
+    /// Reserves an id for a transfer between a caller's socket and a file's side.
+    pub(crate) fn reserve(&self, caller: &Arc<Connection>, far: Side, pull: bool) -> Result<u32, Error> {
+        if is_full(caller) || far.is_full() {
             return Err(Error::too_busy("too many file transfers are open"));
         }
         let mut open = self.lock();
@@ -57,14 +95,17 @@ impl Transfers {
             }
         };
         caller.transfers.fetch_add(1, Ordering::Relaxed);
-        device.transfers.fetch_add(1, Ordering::Relaxed);
+        if let Side::Device(device) = &far {
+            device.transfers.fetch_add(1, Ordering::Relaxed);
+        }
         let transfer = Transfer {
             caller: caller.clone(),
-            device: device.clone(),
+            far,
             pull,
             last: Instant::now(),
             to_caller: Arc::default(),
-            to_device: Arc::default(),
+            to_far: Arc::default(),
+            work: None,
         };
         open.insert(id, transfer);
         Ok(id)
@@ -73,7 +114,9 @@ impl Transfers {
     fn remove(&self, id: u32) -> Option<Transfer> {
         let transfer = self.lock().remove(&id)?;
         transfer.caller.transfers.fetch_sub(1, Ordering::Relaxed);
-        transfer.device.transfers.fetch_sub(1, Ordering::Relaxed);
+        if let Side::Device(device) = &transfer.far {
+            device.transfers.fetch_sub(1, Ordering::Relaxed);
+        }
         Some(transfer)
     }
 
@@ -106,22 +149,28 @@ pub(crate) fn forget(kernel: &Kernel, id: u32) {
 
 /// Passes one binary message on. Messages of unknown transfers, and from third sockets, are dropped.
 pub(crate) fn pass(kernel: &Kernel, from: &Arc<Connection>, message: Bytes) {
-    let Some((id, payload)) = transfer::split(&message) else { return };
+    let Some((id, _)) = split(&message) else { return };
+    pass_from(kernel, Some(from.number), id, message);
+}
+
+/// The same for a sender that may be the gateway itself, which has no socket.
+fn pass_from(kernel: &Kernel, from: Option<u64>, id: u32, message: Bytes) {
+    let payload = &message[HEADER_BYTES..];
     let mut finished = false;
     let mut flooded = false;
     {
         let mut open = kernel.transfers.lock();
         let Some(transfer) = open.get_mut(&id) else { return };
-        let (to, waiting, from_receiver) = if transfer.caller.number == from.number {
-            (&transfer.device, &transfer.to_device, transfer.pull)
-        } else if transfer.device.number == from.number {
-            (&transfer.caller, &transfer.to_caller, !transfer.pull)
+        let (to, waiting, from_receiver) = if Some(transfer.caller.number) == from {
+            (transfer.far.outbox(), &transfer.to_far, transfer.pull)
+        } else if transfer.far.number() == from {
+            (&transfer.caller.outbox, &transfer.to_caller, !transfer.pull)
         } else {
             return;
         };
         transfer.last = Instant::now();
         if payload.len() > limits::TRANSFER_CHUNK_BYTES_MAX
-            || to.outbox.is_crowded()
+            || to.is_crowded()
             || waiting.load(Ordering::Relaxed) + message.len() > WAITING_BYTES_MAX
         {
             flooded = true;
@@ -132,7 +181,7 @@ pub(crate) fn pass(kernel: &Kernel, from: &Arc<Connection>, message: Bytes) {
             }
             kernel.metrics.transfer_bytes.fetch_add(payload.len() as u64, Ordering::Relaxed);
             waiting.fetch_add(message.len(), Ordering::Relaxed);
-            to.outbox.send(Outgoing::Binary(message.clone(), waiting.clone()));
+            to.send(Outgoing::Binary(message.clone(), waiting.clone()));
         }
     }
     if flooded {
@@ -144,8 +193,9 @@ pub(crate) fn pass(kernel: &Kernel, from: &Arc<Connection>, message: Bytes) {
 
 /// A socket is gone: the other sides of its transfers are told.
 pub(crate) fn closed(kernel: &Kernel, connection: &Connection) {
-    let number = connection.number;
-    let fits = |transfer: &Transfer| transfer.caller.number == number || transfer.device.number == number;
+    let number = Some(connection.number);
+    let fits =
+        |transfer: &Transfer| Some(transfer.caller.number) == number || transfer.far.number() == number;
     for id in kernel.transfers.ids_where(fits) {
         abort(kernel, id, "the other side disconnected");
     }
@@ -163,19 +213,19 @@ fn abort(kernel: &Kernel, id: u32, why: &str) {
     let Some(transfer) = kernel.transfers.remove(id) else { return };
     let error = protocol::frame::to_json(&Control::Failed { error: why.to_string() });
     let sides = [
-        (&transfer.caller, transfer.pull, &transfer.to_caller),
-        (&transfer.device, !transfer.pull, &transfer.to_device),
+        (&transfer.caller.outbox, transfer.pull, &transfer.to_caller),
+        (transfer.far.outbox(), !transfer.pull, &transfer.to_far),
     ];
     for (side, receives_file, waiting) in sides {
         let mut messages = Vec::with_capacity(2);
         if receives_file {
             // An empty chunk says that the trailer follows; the error stands in for it.
-            messages.push(transfer::message(id, b""));
+            messages.push(message(id, b""));
         }
-        messages.push(transfer::message(id, error.as_bytes()));
+        messages.push(message(id, error.as_bytes()));
         for message in messages {
             waiting.fetch_add(message.len(), Ordering::Relaxed);
-            side.outbox.send(Outgoing::Binary(message.into(), waiting.clone()));
+            side.send(Outgoing::Binary(message.into(), waiting.clone()));
         }
     }
 }

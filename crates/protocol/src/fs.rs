@@ -1,14 +1,17 @@
 //! Files, on the native target or on a device.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
+use crate::args::text_of;
 use crate::outcome::Outcome;
 use crate::spec::syscalls;
 
 syscalls! {
     /// Reads a file or lists a directory.
-    /// Text comes with numbered lines, images as content blocks; `offset` and `limit` count lines.
+    /// Text comes with numbered lines, images (PNG, JPEG, GIF and WebP, told by their bytes) as content blocks; SVG is text.
+    /// `offset` and `limit` count lines.
     "fs.read" Read => Outcome<ReadResult>, Granted, Target, tool "Read";
     /// Writes a whole file, creating it and its parent directories where needed.
     "fs.write" Write => Outcome<Written>, Granted, Target, tool "Write";
@@ -71,8 +74,35 @@ pub struct FileContent {
 pub enum Content {
     /// Numbered lines.
     Text(String),
+    /// The same as [`Content::Text`], written as JSON already: large texts are not gone through once more.
+    #[serde(skip_deserializing)]
+    #[schemars(skip)]
+    Json(JsonText),
     /// For images: a description and the picture.
     Blocks(Vec<Block>),
+}
+
+/// A JSON string as it stands on the wire. It is read back as [`Content::Text`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonText(String);
+
+impl JsonText {
+    /// Takes a text that is a JSON string, quotes and all; that it is one is the writer's duty.
+    pub fn new(json: String) -> JsonText {
+        debug_assert!(text_of(&json).is_some(), "not a JSON string: {json:.99}");
+        JsonText(json)
+    }
+}
+
+impl Serialize for JsonText {
+    /// A struct of this name is what `serde_json` takes over as it is. Its own `RawValue` does the same, but can not
+    /// be had without parsing the text first.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const AS_IT_IS: &str = "$serde_json::private::RawValue";
+        let mut raw = serializer.serialize_struct(AS_IT_IS, 1)?;
+        raw.serialize_field(AS_IT_IS, &self.0)?;
+        raw.end()
+    }
 }
 
 /// One content block.
@@ -179,7 +209,7 @@ pub struct Search {
     /// Where to look; the working directory when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// A glob that file names must match.
+    /// A glob that a file's name, or its path below `path`, must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<String>,
 }
@@ -270,4 +300,23 @@ pub struct PushOpened {
     pub offset: u64,
     /// The id that the binary frames carry.
     pub transfer_id: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_text_goes_out_as_it_is_and_comes_back_as_text() {
+        let file = |content| {
+            let content = FileContent { content, path: "/x".into(), lines: Some(1), size: 3 };
+            Outcome::Done(ReadResult::File(content))
+        };
+        let json = JsonText::new(r#"" 1\tä\u0001\"""#.into());
+        let text = crate::frame::to_json(&file(Content::Json(json.clone())));
+        assert_eq!(text, r#"{"ok":true,"content":" 1\tä\u0001\"","path":"/x","lines":1,"size":3}"#);
+        let plain = Content::Text(" 1\tä\u{1}\"".into());
+        assert_eq!(serde_json::from_str::<Outcome<ReadResult>>(&text).unwrap(), file(plain));
+        assert_eq!(serde_json::to_value(&json).unwrap(), " 1\tä\u{1}\"");
+    }
 }

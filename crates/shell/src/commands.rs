@@ -1,19 +1,113 @@
 //! The commands of this system, one file each. To add one: write `commands/<name>.rs` with a `COMMAND`, and
-//! list it in [`ALL`]. Its `man` page and `help` line follow from there.
+//! list it in [`ALL`]. Its `man` page and its `--help` follow from there.
 
+mod accounts;
+mod answers;
+mod base64;
+mod chgrp;
+mod chmod;
+mod chown;
+mod cmp;
+mod config;
+mod cp;
+mod curl;
+mod date;
+mod devices;
+mod diff;
+mod expr;
+mod groups;
+mod gsv;
+mod gzip;
+mod hostname;
+mod id;
+mod ln;
+mod ls;
+mod man;
+mod masks;
+mod mkdir;
+mod mktemp;
+mod modes;
+mod mv;
+mod notify;
+mod options;
+pub(crate) mod owned;
+mod patterns;
+mod places;
+mod ps;
+mod readlink;
+mod realpath;
+mod rm;
+mod rmdir;
+mod sink;
+mod skills;
+#[cfg(test)]
+mod stage;
+mod stat;
+mod tar;
+mod test;
+#[cfg(test)]
+mod tests;
+mod times;
+mod touch;
+mod uname;
+mod walk;
+mod wget;
 mod whoami;
+mod xxd;
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 
+use base::clock::Clock;
 use protocol::calls::Calls;
-use vfs::View;
+use protocol::error::Error;
+use protocol::spec::Syscall;
+use vfs::{Fault, View};
 
 use crate::Settings;
 
-/// Every command of this system.
-pub static ALL: &[&Command] = &[&whoami::COMMAND];
+/// Every command of this system, by name.
+pub static ALL: &[&Command] = &[
+    &base64::COMMAND,
+    &chgrp::COMMAND,
+    &chmod::COMMAND,
+    &chown::COMMAND,
+    &cmp::COMMAND,
+    &config::COMMAND,
+    &cp::COMMAND,
+    &curl::COMMAND,
+    &date::COMMAND,
+    &devices::COMMAND,
+    &diff::COMMAND,
+    &expr::COMMAND,
+    &groups::COMMAND,
+    &gsv::COMMAND,
+    &gzip::COMMAND,
+    &hostname::COMMAND,
+    &id::COMMAND,
+    &ln::COMMAND,
+    &ls::COMMAND,
+    &man::COMMAND,
+    &mkdir::COMMAND,
+    &mktemp::COMMAND,
+    &mv::COMMAND,
+    &notify::COMMAND,
+    &ps::COMMAND,
+    &readlink::COMMAND,
+    &realpath::COMMAND,
+    &rm::COMMAND,
+    &rmdir::COMMAND,
+    &skills::COMMAND,
+    &stat::COMMAND,
+    &tar::COMMAND,
+    &test::COMMAND,
+    &touch::COMMAND,
+    &uname::COMMAND,
+    &wget::COMMAND,
+    &whoami::COMMAND,
+    &xxd::COMMAND,
+];
 
 /// A command: its name, its manual, and what it does.
 pub struct Command {
@@ -31,10 +125,22 @@ pub struct Command {
     pub run: for<'a> fn(&'a Cx<'a>) -> Running<'a>,
 }
 
-/// A command under way.
+/// The command of a name.
+pub fn find(name: &str) -> Option<&'static Command> {
+    ALL.iter().copied().find(|command| command.name == name || command.aliases.contains(&name))
+}
+
+impl Command {
+    /// `usage: <name> <arguments>`
+    pub fn usage_line(&self) -> String {
+        format!("usage: {} {}", self.name, self.usage).trim_end().to_string() + "\n"
+    }
+}
+
+/// A command under way. It is dropped when its shell is stopped, so it must be content to end at any `await`.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
-/// What a command gets.
+/// What a command gets. It runs inside a Tokio runtime with I/O and time enabled: `curl` opens sockets.
 pub struct Cx<'a> {
     /// The name it was called by.
     pub name: &'a str,
@@ -42,14 +148,48 @@ pub struct Cx<'a> {
     pub args: &'a [String],
     /// Exported variables.
     pub env: &'a HashMap<String, String>,
+    /// All variables of the shell that are plain text, exported or not: `test -v` asks for them.
+    pub variables: &'a HashMap<String, String>,
     /// What was piped or redirected into it; empty when nothing was.
     pub stdin: &'a [u8],
+    /// What each `<(…)` among the arguments printed, by the path it was given as.
+    pub pipes: &'a HashMap<String, Vec<u8>>,
     /// The tree as the user sees it, at the shell's current directory: `view.path("x")` is relative to it.
     pub view: &'a View,
     /// The user's right to make calls.
     pub calls: &'a Calls,
     /// What root and the user have set.
     pub settings: &'a Settings,
+    /// The gateway's clock.
+    pub clock: &'a Clock,
+}
+
+impl Cx<'_> {
+    /// The whole of an operand that is read: a file, what a `<(…)` printed, or standard input for `-`.
+    async fn read(&self, operand: &str) -> Result<Vec<u8>, Fault> {
+        if matches!(operand, "-" | "/dev/stdin") {
+            return Ok(self.stdin.to_vec());
+        }
+        match self.pipes.get(operand) {
+            Some(printed) => Ok(printed.clone()),
+            None => self.view.read(&self.view.path(operand)?).await,
+        }
+    }
+
+    /// Makes a call; a failure is said in the command's name.
+    async fn call<S: Syscall>(&self, args: &S) -> Result<S::Result, Done> {
+        self.calls.call(args).await.map_err(|error| self.refused(&error))
+    }
+
+    /// A call failed. The kernel's own words for a missing capability are `Permission denied: <call>`.
+    fn refused(&self, error: &Error) -> Done {
+        Done::failed(self.name, &error.message, 1)
+    }
+
+    /// Something about its arguments is wrong.
+    fn misused(&self, why: impl std::fmt::Display) -> Done {
+        Done::failed(self.name, why, 1)
+    }
 }
 
 /// How a command ended.
@@ -73,4 +213,34 @@ impl Done {
     pub fn failed(name: &str, why: impl std::fmt::Display, code: i32) -> Done {
         Done { stderr: format!("{name}: {why}\n").into_bytes(), code, ..Done::default() }
     }
+
+    /// Adds to what it printed.
+    fn print(&mut self, text: impl AsRef<[u8]>) {
+        self.stdout.extend_from_slice(text.as_ref());
+    }
+
+    /// Adds a line to what it complained about, and sets its exit code unless it is higher already.
+    fn complain(&mut self, name: &str, why: impl std::fmt::Display, code: i32) {
+        self.stderr.extend_from_slice(format!("{name}: {why}\n").as_bytes());
+        self.code = self.code.max(code);
+    }
+}
+
+/// What a shell command says about a failure of the tree: `No such file or directory`.
+fn words(fault: &Fault) -> &str {
+    match &fault.note {
+        Some(note) => note,
+        None => fault.code.shell_words(),
+    }
+}
+
+/// A line of a table: the values, no tab or line break in any of them, with tabs between.
+fn row<const N: usize>(values: [&str; N]) -> String {
+    let plain = |value: &&str| value.replace(['\t', '\n', '\r'], " ");
+    values.iter().map(plain).collect::<Vec<_>>().join("\t") + "\n"
+}
+
+/// A command that ends early does so with an error of its own.
+fn flat(result: Result<Done, Done>) -> Done {
+    result.unwrap_or_else(|done| done)
 }

@@ -1,9 +1,25 @@
 //! Bash over the native file tree, inside the gateway: no program of the host is started.
 //!
-//! [`Shells`] runs commands on threads of its own. Under it are the interpreter's view of the tree (`files`),
-//! its limits, and the commands of this system, one file each under `commands`.
+//! [`Shells`] runs commands on threads of its own (`pool`), each looked after from outside (`watch`, `leash`). Under
+//! it are the interpreter (`engine`), its view of the tree (`files`), its limits (`bounds`), what callers write to a
+//! running command (`stdin`), and the commands of this system, one file each under `commands`.
 
+mod adapter;
+mod bounds;
 pub mod commands;
+mod cpu;
+mod engine;
+mod enter;
+mod files;
+mod find;
+mod leash;
+mod missing;
+mod pool;
+mod readers;
+mod scan;
 mod shells;
+mod stdin;
+mod streams;
+mod watch;
 
 pub use shells::{Order, Settings, Shells};

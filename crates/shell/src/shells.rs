@@ -1,11 +1,29 @@
 //! The commands that run in this gateway: started, polled, ended.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use base::clock::Clock;
+use base::limits;
+use bashkit::BuiltinRegistry;
 use protocol::calls::Calls;
 use protocol::error::Error;
 use protocol::ids::Uid;
-use protocol::shell::{Exec, ExecResult};
-use vfs::View;
+use protocol::shell::{Exec, ExecResult, Status};
+use session::{About, Session, StdinRefused, Tell};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use vfs::tree::SessionFact;
+use vfs::{Follow, Kind, View};
+
+use crate::adapter::Surroundings;
+use crate::engine;
+use crate::leash::{Leash, Why};
+use crate::pool::{Pool, Refused};
+use crate::stdin::Stdin;
+use crate::watch;
 
 /// What a command is run with, besides its text.
 pub struct Order {
@@ -15,6 +33,8 @@ pub struct Order {
     pub calls: Calls,
     /// What root and the user have set.
     pub settings: Settings,
+    /// Told when a command that callers know ends.
+    pub tell: Tell,
 }
 
 /// What root and the user have set, read when the command starts.
@@ -41,21 +61,346 @@ pub struct Settings {
 }
 
 /// The commands that run in this gateway.
-pub struct Shells {}
+pub struct Shells {
+    clock: Clock,
+    pool: Pool,
+    running: Mutex<HashMap<String, Arc<Running>>>,
+    /// Commands that were given up; their threads may go on.
+    lost: Arc<Mutex<Vec<Arc<Running>>>>,
+}
+
+/// A command that was started, and what holds it.
+pub(crate) struct Running {
+    pub(crate) session: Arc<Session>,
+    pub(crate) leash: Arc<Leash>,
+    uid: Uid,
+    input: String,
+    wait_ms: u64,
+    has_left: AtomicBool,
+}
 
 impl Shells {
     /// None yet.
-    pub fn new(_clock: Clock) -> Shells {
-        Shells {}
+    pub fn new(clock: Clock) -> Shells {
+        Shells { clock, pool: Pool::default(), running: Mutex::default(), lost: Arc::default() }
     }
 
-    /// Starts a command and waits for it as long as the settings say.
-    pub async fn start(&self, _order: Order, _args: &Exec) -> Result<ExecResult, Error> {
-        Err(Error::not_implemented("shell.exec"))
+    /// Starts a command and waits for it as long as the settings say. A start waits for the end, so that a short
+    /// command is answered in one piece, unless it writes too much for one answer.
+    pub async fn start(&self, order: Order, args: &Exec) -> Result<ExecResult, Error> {
+        check(args)?;
+        let wait_ms = order.settings.wait_ms;
+        let (running, refused) = self.launch(order, args)?;
+        let session = &running.session;
+        if args.background != Some(true) {
+            let limit = wait(args, wait_ms);
+            tokio::select! {
+                biased;
+                Ok(error) = refused => {
+                    self.forget(&session.id);
+                    return Err(error);
+                }
+                () = session.wait_for_end_or_full(limit) => {}
+            }
+        } else if let Ok(Ok(error)) = tokio::time::timeout(limits::NATIVE_SHELL_GRACE, refused).await {
+            self.forget(&session.id);
+            return Err(error);
+        }
+        let (mut result, _) = session.answer(false);
+        if result.status != Status::Running {
+            self.forget(&session.id);
+            result.session_id = None;
+        }
+        Ok(result)
     }
 
     /// Goes on with one: polls it, writes its stdin, ends it. `None` when there is no such session of that user.
-    pub async fn go_on(&self, _uid: Uid, _id: &str, _args: &Exec) -> Option<Result<ExecResult, Error>> {
-        None
+    /// A caller that `is_gone` meanwhile takes no output with it.
+    pub async fn go_on(
+        &self,
+        uid: Uid,
+        id: &str,
+        args: &Exec,
+        is_gone: impl Fn() -> bool,
+    ) -> Option<Result<ExecResult, Error>> {
+        let running = self.find(uid, id)?;
+        let session = &running.session;
+        if !session.has_ended()
+            && let Err(error) = act(&running, args)
+        {
+            return Some(Err(error));
+        }
+        let mut is_quiet = false;
+        if args.background != Some(true) {
+            is_quiet = !session.wait_for_news(wait(args, running.wait_ms)).await;
+        }
+        if is_gone() {
+            return Some(Ok(session.answer_later()));
+        }
+        // What looked like the beginning of a character, and did not go on, was none.
+        Some(Ok(session.answer(is_quiet).0))
     }
+
+    /// Whether there is such a session of that user.
+    pub fn knows(&self, uid: Uid, id: &str) -> bool {
+        self.find(uid, id).is_some()
+    }
+
+    /// Whether a command has ended, or is not known any more.
+    pub fn has_ended(&self, id: &str) -> bool {
+        self.lock().get(id).is_none_or(|running| running.session.has_ended())
+    }
+
+    /// The commands that run, of every user.
+    pub fn facts(&self) -> Vec<SessionFact> {
+        let running = self.lock();
+        let live = running.values().filter(|running| !running.session.has_ended());
+        live.map(|running| SessionFact {
+            id: running.session.id.clone(),
+            uid: running.uid,
+            input: running.input.clone(),
+            started_at: running.session.started_at,
+        })
+        .collect()
+    }
+
+    /// Commands that did not end when they were told to and still run; each costs a thread.
+    pub fn lost_count(&self) -> usize {
+        self.still_lost(|_| true)
+    }
+
+    fn still_lost(&self, which: impl Fn(&Running) -> bool) -> usize {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.retain(|running| !running.has_left.load(Ordering::Acquire));
+        lost.iter().filter(|running| which(running)).count()
+    }
+
+    /// Tells every command to end and takes no more.
+    pub fn stop(&self) {
+        self.pool.close();
+        self.lock().values().for_each(|running| running.leash.pull(Why::Stopping));
+    }
+
+    fn launch(&self, order: Order, args: &Exec) -> Result<(Arc<Running>, oneshot::Receiver<Error>), Error> {
+        let uid = order.view.who().uid;
+        let time_ms =
+            args.timeout.unwrap_or(order.settings.timeout_ms).clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+        let (session, lines) = Session::begin(About {
+            id: base::random::tagged("sh_"),
+            cwd: order.view.who().cwd.clone(),
+            pid: None,
+            call_id: None,
+            output_bytes_max: order.settings.max_output_bytes,
+            clock: self.clock.clone(),
+            tell: order.tell.clone(),
+        });
+        let session = Arc::new(session);
+        if args.close_stdin == Some(true) {
+            session.close_stdin();
+        }
+        let stdin =
+            if args.close_stdin == Some(true) { None } else { Some(Stdin::new(session.clone(), lines)) };
+        let running = Arc::new(Running {
+            session,
+            leash: Arc::default(),
+            uid,
+            input: args.input.clone(),
+            wait_ms: order.settings.wait_ms,
+            has_left: AtomicBool::new(false),
+        });
+        self.admit(uid, &running)?;
+        let (refuse, refused) = oneshot::channel();
+        let started = self.submit(order, args.input.clone(), stdin, time_ms, &running, refuse);
+        if let Err(error) = started {
+            self.forget(&running.session.id);
+            return Err(error);
+        }
+        Ok((running, refused))
+    }
+
+    fn submit(
+        &self,
+        order: Order,
+        script: String,
+        stdin: Option<Stdin>,
+        time_ms: u64,
+        running: &Arc<Running>,
+        refuse: oneshot::Sender<Error>,
+    ) -> Result<(), Error> {
+        let (seated, seat) = oneshot::channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let (held, clock, runtime) = (running.clone(), self.clock.clone(), Handle::current());
+        let job = Box::new(move |seat: &crate::pool::Seat| {
+            // Whoever watches has gone when the command was given up before it began.
+            if seated.send(seat.number).is_err() {
+                return;
+            }
+            let time = Duration::from_millis(time_ms);
+            let _leaving = Leaving(held.clone());
+            Handle::current().block_on(carry_out(order, script, stdin, time, clock, &held, refuse));
+            drop(end);
+        });
+        self.pool.submit(&runtime, job).map_err(|refused| match refused {
+            Refused::Busy => Error::too_busy("too many commands wait for the native shell"),
+            Refused::Closed => Error::stopping(),
+        })?;
+        let watch = watch::Watch {
+            running: running.clone(),
+            pool: self.pool.clone(),
+            lost: self.lost.clone(),
+            time_ms,
+        };
+        tokio::spawn(watch.until(seat, ended));
+        Ok(())
+    }
+
+    /// Makes room and takes a command in.
+    fn admit(&self, uid: Uid, new: &Arc<Running>) -> Result<(), Error> {
+        if self.still_lost(|one| one.uid == uid) >= limits::NATIVE_SHELL_LOST_PER_USER_MAX {
+            return Err(Error::too_busy("earlier commands of yours do not end"));
+        }
+        let mut running = self.lock();
+        running.retain(|_, one| {
+            !one.session.has_ended() || one.session.touched().elapsed() < limits::SHELL_FINISHED_KEPT
+        });
+        let of_user = running.values().filter(|one| one.uid == uid && !one.session.has_ended()).count();
+        if of_user >= limits::NATIVE_SHELL_PER_USER_MAX {
+            return Err(Error::too_busy(&format!("{of_user} commands of yours run in the native shell")));
+        }
+        while running.len() >= limits::NATIVE_SHELL_SESSIONS_MAX {
+            let ended = running.values().filter(|one| one.session.has_ended());
+            let Some(oldest) =
+                ended.min_by_key(|one| one.session.touched()).map(|one| one.session.id.clone())
+            else {
+                return Err(Error::too_busy(&format!("{} commands run in the native shell", running.len())));
+            };
+            running.remove(&oldest);
+        }
+        running.insert(new.session.id.clone(), new.clone());
+        Ok(())
+    }
+
+    fn find(&self, uid: Uid, id: &str) -> Option<Arc<Running>> {
+        self.lock().get(id).filter(|running| running.uid == uid).cloned()
+    }
+
+    fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Running>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says, however it goes away, that a command's thread is free.
+struct Leaving(Arc<Running>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.has_left.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Shells {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Runs a command on the thread that asks. The caller is told when it can not even begin.
+async fn carry_out(
+    order: Order,
+    script: String,
+    stdin: Option<Stdin>,
+    time: Duration,
+    clock: Clock,
+    held: &Running,
+    refuse: oneshot::Sender<Error>,
+) {
+    let Running { session, leash, .. } = held;
+    leash.begin();
+    let view = order.view.here();
+    if let Some((why, _)) = leash.pulled() {
+        return session.finish(why.end());
+    }
+    if let Err(error) = check_cwd(&view).await {
+        let end = session::End { error: Some(error.message.clone()), ..Default::default() };
+        // Whoever asked is told before it hears of an end. It may have gone; then the session says it.
+        drop(refuse.send(error));
+        return session.finish(end);
+    }
+    drop(refuse);
+    let registry = BuiltinRegistry::new();
+    if let Some(stdin) = stdin {
+        stdin.wrap(&script, &registry);
+    }
+    let surroundings = Surroundings { view, calls: order.calls, settings: order.settings, clock };
+    let end = engine::run(surroundings, &script, registry, time, session, leash).await;
+    session.finish(end);
+}
+
+async fn check_cwd(view: &View) -> Result<(), Error> {
+    let cwd = &view.who().cwd;
+    let bad = |why: &str| Error::bad_argument("shell.exec", "cwd", &format!("'{cwd}': {why}"));
+    let path = view.path(cwd).map_err(|fault| bad(fault.code.shell_words()))?;
+    let stat = view.stat(&path, Follow::Yes).await.map_err(|fault| bad(fault.code.shell_words()))?;
+    if stat.kind != Kind::Directory {
+        return Err(bad("Not a directory"));
+    }
+    match view.may(&path, 1).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(bad("Permission denied")),
+        Err(fault) => Err(bad(fault.code.shell_words())),
+    }
+}
+
+fn check(args: &Exec) -> Result<(), Error> {
+    if args.input.trim().is_empty() {
+        return Err(Error::missing_argument("shell.exec", "input"));
+    }
+    if args.input.contains('\0') {
+        return Err(Error::bad_argument("shell.exec", "input", "contains a NUL byte"));
+    }
+    if args.signal.is_some() {
+        return Err(Error::missing_argument("shell.exec with signal", "sessionId"));
+    }
+    Ok(())
+}
+
+fn act(running: &Running, args: &Exec) -> Result<(), Error> {
+    let session = &running.session;
+    if let Some(name) = &args.signal {
+        running.leash.pull(Why::Signal(signal_number(name)?));
+    }
+    if !args.input.is_empty() {
+        session.write(&args.input).map_err(|refused| match refused {
+            StdinRefused::Closed => {
+                Error::conflict(format!("stdin is closed for shell session: {}", session.id))
+            }
+            StdinRefused::Full => Error::too_busy(&format!(
+                "the command does not read its stdin, shell session: {}",
+                session.id
+            )),
+        })?;
+    }
+    if args.close_stdin == Some(true) {
+        session.close_stdin();
+    }
+    Ok(())
+}
+
+fn signal_number(name: &str) -> Result<i32, Error> {
+    let upper = name.to_ascii_uppercase();
+    match upper.strip_prefix("SIG").unwrap_or(&upper) {
+        "INT" => Ok(2),
+        "TERM" => Ok(15),
+        "KILL" => Ok(9),
+        _ => Err(Error::bad_argument("shell.exec", "signal", "must be INT, TERM or KILL")),
+    }
+}
+
+fn wait(args: &Exec, settings_ms: u64) -> Duration {
+    let asked = args.yield_ms.map(|ms| ms.clamp(limits::SHELL_WAIT_MS_MIN, limits::SHELL_WAIT_MS_MAX));
+    Duration::from_millis(asked.unwrap_or(settings_ms))
 }

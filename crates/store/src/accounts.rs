@@ -117,6 +117,23 @@ impl Store {
         Ok(!self.change(statement).await?.is_empty())
     }
 
+    /// Sets the real name. False when there is no such user.
+    pub async fn account_set_gecos(&self, uid: Uid, gecos: &str) -> Result<bool> {
+        let statement = Statement::new("UPDATE accounts SET gecos = $2 WHERE uid = $1 RETURNING uid")
+            .bind(uid)
+            .bind(gecos);
+        Ok(!self.change(statement).await?.is_empty())
+    }
+
+    /// The last number that was given to a user or a group; the next one gets the number after it.
+    pub async fn latest_number(&self) -> Result<u32> {
+        let statement = Statement::new("SELECT latest FROM numbers WHERE name = 'account'");
+        let Some(mut row) = self.read(statement).await?.pop() else {
+            return Err(Error::Failed("the count of accounts is not there".to_string()));
+        };
+        Ok(row.uid()?.0)
+    }
+
     /// Locks or unlocks; the hash is kept. False when there is no such user.
     pub async fn account_set_locked(&self, uid: Uid, locked: bool) -> Result<bool> {
         let statement = Statement::new("UPDATE accounts SET locked = $2 WHERE uid = $1 RETURNING uid")

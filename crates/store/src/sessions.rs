@@ -68,6 +68,18 @@ impl Store {
         self.read(statement.bind(session_id).bind(now_ms)).await?.pop().map(session_from).transpose()
     }
 
+    /// Those of a user, or of everybody, that have not expired, by id.
+    pub async fn sessions(&self, of: Option<Uid>, now_ms: i64) -> Result<Vec<ShellSession>> {
+        // Everybody's is a range of uids, so that one text serves both.
+        let (from, to) = of.map_or((Uid(0), Uid(u32::MAX)), |uid| (uid, uid));
+        let statement = Statement::new(
+            "SELECT session_id, uid, device_id, device_session_id, status, exit_code, error, created_at, \
+             updated_at, expires_at FROM shell_sessions WHERE uid >= $1 AND uid <= $2 AND expires_at > $3 \
+             ORDER BY session_id",
+        );
+        self.read(statement.bind(from).bind(to).bind(now_ms)).await?.into_iter().map(session_from).collect()
+    }
+
     /// Notes how it stands. An exit code or error noted before is kept when the new one is absent. False when
     /// there is no such session.
     #[allow(clippy::too_many_arguments, reason = "each is one column of the row")]

@@ -1,13 +1,140 @@
 //! Plain files below the data directory, with owners, groups and modes of this system's own.
+//!
+//! Rooms that build on it (search, uploads) use it so: [`Disk::find`] leads a caller along a path and returns a
+//! [`walk::Found`]; an [`walk::Entry`] is a name in an open [`dir::Dir`] with what is [`dir::There`], already open
+//! for reading. `Disk::directory` turns it into a `Dir` that the caller may list; `Dir::names`, `Disk::look` and
+//! `Disk::enter` go on from there by handles, and `There::meta().allows(who, meta::READ)` is the permission to ask
+//! before `There::into_file`. To write, `Disk::target` finds the entry; `Disk::replace` does all of it, and an
+//! upload does it in steps: a file of its own named `mounts::PARTIAL…` in `entry.dir`, `Disk::meta_after_write`
+//! to learn whether the caller may, `Disk::draft_of_partial`, and `Disk::put_durably` at the end.
 
+pub(crate) mod dir;
+pub(crate) mod fail;
+pub mod fast;
+pub(crate) mod lock;
+pub(crate) mod meta;
+pub(crate) mod mounts;
+pub(crate) mod tour;
+pub(crate) mod usage;
+pub(crate) mod walk;
+pub(crate) mod write;
+
+mod change;
+mod remove;
+mod rename;
+mod settle;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use base::clock::Clock;
+use protocol::ids::{Gid, Uid};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+
+use dir::HostId;
+use fast::Remembered;
+use lock::Locks;
+use meta::Meta;
+use mounts::MOUNTS;
+use settle::Settle;
+use usage::Usage;
 
 /// The files on disk.
-pub struct Disk {}
+pub struct Disk {
+    files: Arc<OwnedFd>,
+    /// Whether the disk can keep owners and modes beside files.
+    attributes: bool,
+    clock: Clock,
+    homes: RwLock<HashMap<String, (Uid, Gid)>>,
+    locks: Locks,
+    settle: Settle,
+    pub(crate) usage: Usage,
+    pub(crate) remembered: Remembered,
+    /// Tells the drafts of this run from older ones.
+    run: String,
+    drafts: AtomicU64,
+    swept: Mutex<HashMap<HostId, i64>>,
+}
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Disk {
     /// Opens the directory, making what is missing.
-    pub fn open(_files: &Path) -> std::io::Result<Disk> {
-        Ok(Disk {})
+    pub fn open(files: &Path, clock: Clock) -> io::Result<Disk> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(files)?;
+        let handle = openat(CWD, files, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let attributes = keeps_attributes(&handle)?;
+        if !attributes {
+            tracing::warn!(
+                "the file system below {} keeps no extended attributes: every file belongs to the owner of its \
+                 place, and chmod and chown do not work",
+                files.display()
+            );
+        }
+        let disk = Disk::new(handle, attributes, clock);
+        disk.make_mounts()?;
+        Ok(disk)
+    }
+
+    /// The same, as if the file system kept no extended attributes.
+    pub(crate) fn open_plain(files: &Path, clock: Clock) -> io::Result<Disk> {
+        Ok(Disk { attributes: false, ..Disk::open(files, clock)? })
+    }
+
+    fn new(files: OwnedFd, attributes: bool, clock: Clock) -> Disk {
+        Disk {
+            files: Arc::new(files),
+            attributes,
+            clock,
+            homes: RwLock::default(),
+            locks: Locks::new(),
+            settle: Settle::default(),
+            usage: Usage::default(),
+            remembered: Remembered::default(),
+            run: base::random::tagged(""),
+            drafts: AtomicU64::new(0),
+            swept: Mutex::default(),
+        }
+    }
+
+    /// Tells whose homes are whose by name, for homes that keep no owner themselves.
+    pub fn homes(&self, homes: HashMap<String, (Uid, Gid)>) {
+        *self.homes.write().unwrap_or_else(PoisonError::into_inner) = homes;
+        self.forget_directories();
+    }
+
+    fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
+        self.homes.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+
+    fn make_mounts(&self) -> io::Result<()> {
+        for path in ["usr", "usr/share"].into_iter().chain(MOUNTS.iter().map(|mount| &mount.path[1..])) {
+            match mkdirat(&*self.files, path, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        for mount in MOUNTS.iter().filter(|_| self.attributes) {
+            let dir = openat(&*self.files, &mount.path[1..], DIRECTORY, Mode::empty())?;
+            if Meta::read(dir.as_fd())?.is_none() {
+                mount.meta.write(&dir)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keeps_attributes(files: &OwnedFd) -> io::Result<bool> {
+    match mounts::FIXED_META.write(files) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOTSUP) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }

@@ -62,6 +62,29 @@ impl Code {
         }
     }
 
+    /// What the operating system's error number means here.
+    pub fn of(errno: rustix::io::Errno) -> Code {
+        use rustix::io::Errno;
+        match errno {
+            Errno::NOENT => Code::NotFound,
+            Errno::ACCESS => Code::Denied,
+            Errno::PERM | Errno::ROFS => Code::NotPermitted,
+            Errno::ISDIR => Code::IsDirectory,
+            Errno::NOTDIR => Code::NotDirectory,
+            Errno::EXIST => Code::Exists,
+            Errno::NOTEMPTY => Code::NotEmpty,
+            Errno::LOOP => Code::Loop,
+            Errno::NAMETOOLONG => Code::NameTooLong,
+            Errno::INVAL => Code::Invalid,
+            Errno::NOSPC => Code::NoSpace,
+            Errno::DQUOT => Code::Quota,
+            Errno::FBIG => Code::TooLarge,
+            Errno::NOSYS | Errno::NOTSUP => Code::Unsupported,
+            Errno::XDEV => Code::CrossDevice,
+            _ => Code::Io,
+        }
+    }
+
     /// What Unix says about it, in the words of `facts`: lower case.
     pub fn words(self) -> &'static str {
         match self {

@@ -3,12 +3,16 @@
 //! A [`View`] is the tree as one caller sees it; everything goes through it. Under it are two rooms: `disk`,
 //! plain files below the data directory with owners of their own, and `live`, what the kernel knows as text.
 
+mod cwd;
 pub mod disk;
 pub mod fault;
+pub mod home;
 pub mod live;
 pub mod path;
+pub mod search;
 pub mod stat;
 pub mod tree;
+pub mod upload;
 pub mod view;
 
 pub use fault::{Code, Fault};

@@ -31,6 +31,9 @@ impl VPath {
             _ if text.starts_with('/') => ("", text),
             _ => (cwd, text),
         };
+        if base.contains('\0') {
+            return invalid(Code::Invalid, "a path must not contain NUL");
+        }
         let mut path = VPath::root();
         for part in base.split('/').chain(rest.split('/')) {
             match part {

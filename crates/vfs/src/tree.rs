@@ -1,9 +1,15 @@
 //! The tree itself, one per gateway.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use base::clock::Clock;
+use base::limits;
+use protocol::ids::{Gid, Uid};
 use store::Store;
+use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
 
@@ -12,12 +18,44 @@ pub struct Tree {
     pub(crate) disk: Disk,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
+    /// Turns at the disk, for callers on the async runtime.
+    pub(crate) turns: Arc<Semaphore>,
+    /// Held while a live file is changed: what was read must still be true when it is written.
+    pub(crate) live_changes: tokio::sync::Mutex<()>,
+    /// When the quota of a user was last read.
+    pub(crate) quotas_read: Mutex<HashMap<Uid, Instant>>,
 }
 
 impl Tree {
     /// Opens the tree whose files are in `files`, making what is missing.
     pub fn open(files: &Path, store: Store, clock: Clock) -> std::io::Result<Tree> {
-        Ok(Tree { disk: Disk::open(files)?, store, clock })
+        let disk = Disk::open(files, clock.clone())?;
+        Ok(Tree::new(disk, store, clock))
+    }
+
+    /// The same, as if the file system kept no extended attributes: for tests.
+    #[doc(hidden)]
+    pub fn open_plain(files: &Path, store: Store, clock: Clock) -> std::io::Result<Tree> {
+        let disk = Disk::open_plain(files, clock.clone())?;
+        Ok(Tree::new(disk, store, clock))
+    }
+
+    fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
+        let turns = Arc::new(Semaphore::new(limits::FILE_WORK_MAX));
+        Tree { disk, store, clock, turns, live_changes: Default::default(), quotas_read: Mutex::default() }
+    }
+
+    /// Tells whose homes are whose by name, for homes that keep no owner themselves.
+    pub fn homes(&self, homes: HashMap<String, (Uid, Gid)>) {
+        self.disk.homes(homes);
+    }
+
+    /// Learns the same from the accounts in the store; to be called at start and when accounts change.
+    pub async fn learn_homes(&self) -> store::Result<()> {
+        let accounts = self.store.accounts().await?;
+        let homes = accounts.into_iter().map(|account| (account.username, (account.uid, account.gid)));
+        self.disk.homes(homes.collect());
+        Ok(())
     }
 }
 

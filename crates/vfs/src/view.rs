@@ -1,15 +1,27 @@
 //! The tree as one caller sees it: every operation, checked against the caller.
+//!
+//! Here is what a view is and how its work on the disk is done; `view/looking.rs`, `view/writing.rs` and
+//! `view/changing.rs` have the operations.
+
+mod changing;
+mod looking;
+mod quota;
+mod writing;
 
 use std::fs::File;
 use std::sync::Arc;
 
+use base::limits;
 use protocol::calls::Calls;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{Gid, Uid};
 
+use crate::disk::fail::Fail;
+use crate::disk::walk::Found;
+use crate::disk::{Disk, mounts};
 use crate::fault::{Code, Fault};
+use crate::live;
 use crate::path::VPath;
-use crate::stat::{Named, Stat};
+use crate::stat::Stat;
 use crate::tree::{Facts, Tree};
 
 /// Whether the last part of a path, if it is a link, is followed.
@@ -93,94 +105,60 @@ impl View {
     pub fn path(&self, text: &str) -> Result<VPath, Fault> {
         VPath::resolve(text, &self.who.home, &self.who.cwd)
     }
+}
 
-    /// What is at a path.
-    pub async fn stat(&self, path: &VPath, _follow: Follow) -> Result<Stat, Fault> {
-        Err(Fault::new(Code::Unsupported, "stat", path.as_str()))
+/// Where a path led: what was done on disk, or the live path to do it at.
+pub(crate) enum Led<T, L = VPath> {
+    Disk(T),
+    Live(L),
+}
+
+impl View {
+    /// Does work on the disk where this view does it.
+    pub(crate) async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Disk, &ProcessIdentity) -> Result<T, Fail> + Send + 'static,
+    ) -> Result<T, Fail> {
+        if self.work == Work::Here {
+            return work(&self.tree.disk, &self.who);
+        }
+        let turn =
+            tokio::time::timeout(limits::FILE_WORK_WAIT, self.tree.turns.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else {
+            return Err(Fail::because(Code::Io, "the disk has too much to do, try again later"));
+        };
+        let (tree, who) = (self.tree.clone(), self.who.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&tree.disk, &who);
+            drop(turn);
+            done
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "work on the disk broke off");
+            Err(Fail::because(Code::Io, "the work broke off"))
+        })
     }
 
-    /// The names in a directory, sorted.
-    pub async fn list(&self, path: &VPath) -> Result<Vec<Named>, Fault> {
-        Err(Fault::new(Code::Unsupported, "scandir", path.as_str()))
-    }
-
-    /// Opens for reading.
-    pub async fn open(&self, path: &VPath) -> Result<Opened, Fault> {
-        Err(Fault::new(Code::Unsupported, "open", path.as_str()))
-    }
-
-    /// A whole file, at most `limits::FILE_READ_BYTES_MAX` ([`Code::TooLarge`] beyond).
-    pub async fn read(&self, path: &VPath) -> Result<Vec<u8>, Fault> {
-        Err(Fault::new(Code::Unsupported, "open", path.as_str()))
-    }
-
-    /// Replaces or creates a file, atomically and durably.
-    pub async fn write(&self, path: &VPath, _bytes: Vec<u8>, _how: Writing) -> Result<Stat, Fault> {
-        Err(Fault::new(Code::Unsupported, "open", path.as_str()))
-    }
-
-    /// Adds to the end of a file, creating it if need be.
-    pub async fn append(&self, path: &VPath, _bytes: Vec<u8>) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "open", path.as_str()))
-    }
-
-    /// Replaces a file's content by what `change` makes of it; nobody else changes it meanwhile.
-    /// `change` may refuse with words of its own: the outer result is the tree's, the inner one `change`'s.
-    pub async fn edit<T: Send + 'static, E: Send + 'static>(
+    /// Finds a path and does work on what it leads to, unless that is live.
+    pub(crate) async fn found<T: Send + 'static>(
         &self,
         path: &VPath,
-        _change: impl FnOnce(Vec<u8>) -> Result<(Vec<u8>, T), E> + Send + 'static,
-    ) -> Result<Result<T, E>, Fault> {
-        Err(Fault::new(Code::Unsupported, "open", path.as_str()))
+        follow: Follow,
+        work: impl FnOnce(&Disk, &ProcessIdentity, Found) -> Result<T, Fail> + Send + 'static,
+    ) -> Result<Led<T>, Fail> {
+        if is_surely_live(path) {
+            return Ok(Led::Live(path.clone()));
+        }
+        let path = path.clone();
+        self.on_disk(move |disk, who| match disk.find(who, &path, follow)? {
+            Found::Live(path) => Ok(Led::Live(path)),
+            found => work(disk, who, found).map(Led::Disk),
+        })
+        .await
     }
+}
 
-    /// Makes a directory; `recursive` makes missing parents too and is content with one that is there.
-    pub async fn mkdir(&self, path: &VPath, _recursive: bool, _mode: u32) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "mkdir", path.as_str()))
-    }
-
-    /// Removes a file, a link, or a directory; one that is not empty only with `recursive`.
-    pub async fn remove(&self, path: &VPath, _recursive: bool) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "unlink", path.as_str()))
-    }
-
-    /// Moves; replaces a file that is there.
-    pub async fn rename(&self, from: &VPath, _to: &VPath) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "rename", from.as_str()))
-    }
-
-    /// Copies one file.
-    pub async fn copy(&self, from: &VPath, _to: &VPath) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "cp", from.as_str()))
-    }
-
-    /// Makes a symbolic link; `target` is kept as it is written.
-    pub async fn symlink(&self, _target: &str, link: &VPath) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "symlink", link.as_str()))
-    }
-
-    /// Where a link leads, as it is written.
-    pub async fn read_link(&self, path: &VPath) -> Result<String, Fault> {
-        Err(Fault::new(Code::Unsupported, "readlink", path.as_str()))
-    }
-
-    /// Sets the permission bits.
-    pub async fn chmod(&self, path: &VPath, _mode: u32) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "chmod", path.as_str()))
-    }
-
-    /// Sets owner and group: root any, the owner a group of its own.
-    pub async fn chown(&self, path: &VPath, _uid: Option<Uid>, _gid: Option<Gid>) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "chown", path.as_str()))
-    }
-
-    /// Sets the time of the last change.
-    pub async fn set_modified(&self, path: &VPath, _ms: i64) -> Result<(), Fault> {
-        Err(Fault::new(Code::Unsupported, "utimes", path.as_str()))
-    }
-
-    /// Whether the caller may read (4), write (2) and execute or enter (1), for the bits asked.
-    pub async fn may(&self, path: &VPath, _bits: u32) -> Result<bool, Fault> {
-        Err(Fault::new(Code::Unsupported, "access", path.as_str()))
-    }
+/// Whether a path is live with no directory on disk on the way, so that the disk need not be asked.
+fn is_surely_live(path: &VPath) -> bool {
+    live::covers(path) && !mounts::is_kept(path.as_str())
 }

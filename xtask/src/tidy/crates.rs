@@ -48,7 +48,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-tungstenite", &["server", "client", "testkit"]),
     ("tokio-websockets", &["server", "client", "testkit"]),
     ("axum", &["server", "testkit"]),
-    ("hyper", &["server", "testkit"]),
+    ("hyper", &["server", "model", "shell", "testkit"]),
+    ("bashkit", &["shell"]),
     ("clap", &["gsv", "testkit"]),
     ("anyhow", &["gsv", "testkit", "xtask"]),
 ];

@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use base::limits;
-use client::transfer::{self, Error, Link, Sha256, hex};
 use client::{Connection, Events};
 use futures_util::{SinkExt, StreamExt};
 use sha2::Digest;
 use tokio::io::AsyncWrite;
 use tokio_tungstenite::tungstenite::Message;
+use transfer::{Error, Sha256, hex};
 
 use crate::gateway::{Peer, pair};
 
@@ -69,7 +69,7 @@ async fn bytes_arrive_whole_and_checked() {
         let both = linked(|_, message| Some(message)).await;
         let bytes = content(size);
         let send = async {
-            let mut link = Link::open(&both.left, 7);
+            let mut link = both.left.link(7);
             let mut file = &bytes[..];
             let hash = transfer::hash(&mut file, offset as u64).await.unwrap();
             let mut seen = 0;
@@ -79,7 +79,7 @@ async fn bytes_arrive_whole_and_checked() {
             sent
         };
         let receive = async {
-            let mut link = Link::open(&both.right, 7);
+            let mut link = both.right.link(7);
             let mut file = bytes[..offset].to_vec();
             let hash =
                 transfer::hash_before_receiving(&link, &mut &bytes[..offset], offset as u64).await.unwrap();
@@ -107,8 +107,8 @@ async fn bytes_that_were_changed_on_the_way_are_noticed() {
     })
     .await;
     let bytes = content(600_000);
-    let mut left = Link::open(&both.left, 1);
-    let mut right = Link::open(&both.right, 1);
+    let mut left = both.left.link(1);
+    let mut right = both.right.link(1);
     let (mut file, mut copy) = (&bytes[..], Vec::new());
     let (sent, received) = tokio::join!(
         transfer::send(&mut left, &mut file, 0, 600_000, Sha256::new(), |_| {}),
@@ -122,7 +122,7 @@ async fn bytes_that_were_changed_on_the_way_are_noticed() {
 async fn a_file_that_shrinks_fails_on_both_ends() {
     let both = linked(|_, message| Some(message)).await;
     let bytes = content(1000);
-    let (mut left, mut right) = (Link::open(&both.left, 1), Link::open(&both.right, 1));
+    let (mut left, mut right) = (both.left.link(1), both.right.link(1));
     let (mut file, mut copy) = (&bytes[..], Vec::new());
     let (sent, received) = tokio::join!(
         transfer::send(&mut left, &mut file, 0, 2000, Sha256::new(), |_| {}),
@@ -136,7 +136,7 @@ async fn a_file_that_shrinks_fails_on_both_ends() {
 async fn a_cut_connection_ends_both_ends() {
     let both = linked(|count, message| (count < 3).then_some(message)).await;
     let bytes = content(8 * 1024 * 1024);
-    let (mut left, mut right) = (Link::open(&both.left, 1), Link::open(&both.right, 1));
+    let (mut left, mut right) = (both.left.link(1), both.right.link(1));
     let (mut file, mut copy) = (&bytes[..], Vec::new());
     let size = bytes.len() as u64;
     let (sent, received) = tokio::join!(
@@ -170,7 +170,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
     let stuck = tokio::spawn({
         let right = both.right.clone();
         async move {
-            let mut link = Link::open(&right, 1);
+            let mut link = right.link(1);
             transfer::receive(&mut link, &mut Stuck, 0, size, Sha256::new(), |_| {}).await
         }
     });
@@ -178,7 +178,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
     let sending = tokio::spawn({
         let (left, bytes) = (both.left.clone(), bytes.clone());
         async move {
-            let mut link = Link::open(&left, 1);
+            let mut link = left.link(1);
             transfer::send(&mut link, &mut &bytes[..], 0, size, Sha256::new(), move |n| {
                 at.send_replace(n);
             })
@@ -187,7 +187,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
     });
     position.wait_for(|at| *at == limits::TRANSFER_WINDOW_BYTES).await.unwrap();
     // Another transfer on the same sockets goes through while the first one hangs.
-    let (mut left, mut right) = (Link::open(&both.left, 2), Link::open(&both.right, 2));
+    let (mut left, mut right) = (both.left.link(2), both.right.link(2));
     let (mut file, mut copy) = (&bytes[..], Vec::new());
     let receive = async {
         let sha256 = transfer::receive(&mut right, &mut copy, 0, size, Sha256::new(), |_| {}).await.unwrap();
@@ -206,7 +206,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
 #[tokio::test]
 async fn a_slow_end_says_that_it_is_alive() {
     let both = linked(|_, message| Some(message)).await;
-    let link = Link::open(&both.left, 7);
+    let link = both.left.link(7);
     let mut heard = both.right.transfer(7);
     tokio::time::pause();
     let signs = limits::TRANSFER_IDLE.as_secs() / limits::TRANSFER_SIGN_OF_LIFE.as_secs();

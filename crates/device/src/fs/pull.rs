@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 
-use client::transfer::{self, Link};
 use protocol::error::Error;
 use protocol::fs::{Pull, PullOpened};
 use protocol::outcome::Outcome;
@@ -20,18 +19,10 @@ pub(super) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Erro
         Outcome::Done(opened) => opened,
         Outcome::Failed(error) => return Ok(Outcome::Failed(error)),
     };
-    let size = opened.size;
-    let mut link = Link::open(&connection, id);
+    let (link, size) = (connection.link(id), opened.size);
     cx.then(async move {
-        let _slot = slot;
-        let mut file = tokio::fs::File::from_std(file);
-        let hash = match transfer::hash(&mut file, offset).await {
-            Ok(hash) => hash,
-            Err(error) => return link.fail_sending(&error.to_string()).await,
-        };
-        if let Err(error) = transfer::send(&mut link, &mut file, offset, size, hash, |_| {}).await {
-            tracing::debug!(transfer = id, %error, "a file was not sent to its end");
-        }
+        transfer::give(link, tokio::fs::File::from_std(file), offset, size).await;
+        drop(slot);
     });
     Ok(Outcome::Done(opened))
 }

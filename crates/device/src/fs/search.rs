@@ -4,58 +4,39 @@
 
 mod ignored;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use base::limits;
-use globset::{Glob, GlobMatcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use content::Side;
+use content::query::{Lens, Query};
 use protocol::fs::{Match, Search, SearchResult};
 
 use self::ignored::Ignored;
 use crate::files::{Entry, Failure, Files};
 
 pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failure> {
-    let query = args.query.trim();
-    if query.is_empty() {
-        return Err("query is required".to_string().into());
-    }
-    let matcher = RegexMatcherBuilder::new()
-        .fixed_strings(true)
-        .line_terminator(Some(b'\n'))
-        .build(query)
-        .map_err(|error| format!("query cannot be searched for: {error}"))?;
-    let include = args.include.as_deref().map(Glob::new).transpose();
-    let include = include.map_err(|error| format!("Invalid include pattern: {error}"))?;
+    let query = Query::new(Side::Device, args)?;
     let place = files.place(args.path.as_deref().unwrap_or(""))?;
     let entry = files.entry(&place).map_err(|error| Failure::of("search", &place, &error))?;
-    let mut hunt = Hunt {
-        matcher,
-        include: include.map(|glob| glob.compile_matcher()),
-        searcher: SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build(),
-        deadline: Instant::now() + limits::SEARCH_TIME_MAX,
-        matches: Vec::new(),
-        truncated: false,
-    };
+    let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
+    let lens = query.lens(deadline);
+    let mut hunt = Hunt { query: &query, lens, deadline, matches: Vec::new(), truncated: false };
     hunt.walk(files, &entry, &place.shown);
     let (count, truncated) = (hunt.matches.len() as u64, hunt.truncated.then_some(true));
     Ok(SearchResult { matches: hunt.matches, count, truncated })
 }
 
-struct Hunt {
-    matcher: RegexMatcher,
-    include: Option<GlobMatcher>,
-    searcher: Searcher,
+struct Hunt<'a> {
+    query: &'a Query,
+    lens: Lens<'a>,
     deadline: Instant,
     matches: Vec<Match>,
     truncated: bool,
 }
 
-impl Hunt {
+impl Hunt<'_> {
     /// Depth first and in the order of names.
     fn walk(&mut self, files: &Files, entry: &Entry, shown: &Path) {
         let top = entry.real();
@@ -95,30 +76,21 @@ impl Hunt {
     }
 
     fn is_included(&self, found: &Path, top: &Path) -> bool {
-        let Some(include) = &self.include else { return true };
-        found.file_name().is_some_and(|name| include.is_match(name))
-            || found.strip_prefix(top).is_ok_and(|relative| include.is_match(relative))
+        let below = found.strip_prefix(top).ok().filter(|below| !below.as_os_str().is_empty());
+        below.or(found.file_name().map(Path::new)).is_some_and(|relative| self.query.includes(relative))
     }
 
     fn look_into(&mut self, files: &Files, found: &Path, top: &Path, shown: &Path) {
         let Ok(file) = files.open_found(found) else { return };
-        let path = match found.strip_prefix(top) {
-            Ok(relative) if !relative.as_os_str().is_empty() => shown.join(relative),
-            _ => shown.to_path_buf(),
+        let path = || {
+            let path = match found.strip_prefix(top) {
+                Ok(relative) if !relative.as_os_str().is_empty() => shown.join(relative),
+                _ => shown.to_path_buf(),
+            };
+            path.to_string_lossy().into_owned()
         };
-        let mut lines = FileLines {
-            path: path.to_string_lossy().into_owned(),
-            room: limits::SEARCH_MATCHES_MAX - self.matches.len(),
-            deadline: self.deadline,
-            matches: Vec::new(),
-            binary: false,
-        };
-        // An error in the middle of a file leaves what was found before it.
-        let reader = Timed { file, deadline: self.deadline };
-        drop(self.searcher.search_reader(&self.matcher, reader, &mut lines));
-        if !lines.binary {
-            self.matches.append(&mut lines.matches);
-        }
+        let room = limits::SEARCH_MATCHES_MAX - self.matches.len();
+        self.matches.append(&mut self.lens.look(file, path, room));
         self.truncated |= self.matches.len() >= limits::SEARCH_MATCHES_MAX || Instant::now() >= self.deadline;
     }
 }
@@ -129,41 +101,4 @@ struct Found {
     is_dir: bool,
     /// The rules of the directories above it.
     ignored: Option<Arc<Ignored>>,
-}
-
-/// A file that ends when the time is up.
-struct Timed {
-    file: File,
-    deadline: Instant,
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if Instant::now() >= self.deadline { Ok(0) } else { self.file.read(buffer) }
-    }
-}
-
-struct FileLines {
-    path: String,
-    room: usize,
-    deadline: Instant,
-    matches: Vec<Match>,
-    binary: bool,
-}
-
-impl Sink for FileLines {
-    type Error = std::io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let line = String::from_utf8_lossy(found.bytes());
-        let content =
-            line.trim_end_matches(['\n', '\r']).chars().take(limits::SEARCH_LINE_CHARS_MAX).collect();
-        self.matches.push(Match { path: self.path.clone(), line: found.line_number().unwrap_or(0), content });
-        Ok(self.matches.len() < self.room && Instant::now() < self.deadline)
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {
-        self.binary = true;
-        Ok(false)
-    }
 }

@@ -6,8 +6,9 @@ use base::limits;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::shell::{Exec, ExecResult};
+use session::StdinRefused;
 
-use super::session::{Session, StdinRefused};
+use super::session::Session;
 use crate::machine::Cx;
 
 /// `shell.exec`

@@ -8,10 +8,12 @@ use std::time::Duration;
 use base::clock::Clock;
 use base::limits;
 use protocol::error::Error;
+use protocol::frame;
+use session::Tell;
 use tokio::time::Instant;
 
 use super::child::Spawner;
-use super::session::{Session, Tell};
+use super::session::Session;
 
 /// Sessions by id.
 pub(crate) struct Shells {
@@ -23,7 +25,8 @@ pub(crate) struct Shells {
 
 impl Shells {
     pub(crate) fn new(clock: Clock, tell: Box<dyn Fn(String) + Send + Sync>) -> Shells {
-        Shells { sessions: Mutex::default(), spawner: Spawner::new(), clock, tell: Arc::from(tell) }
+        let tell: Tell = Arc::new(move |status| tell(frame::signal("exec.status", &status)));
+        Shells { sessions: Mutex::default(), spawner: Spawner::new(), clock, tell }
     }
 
     /// Starts a command.
@@ -40,14 +43,7 @@ impl Shells {
             .spawner
             .start(input, cwd)
             .map_err(|error| Error::new(500, format!("Failed to start the shell: {error}")))?;
-        let session = Session::begin(
-            child,
-            cwd.to_path_buf(),
-            call_id,
-            time_limit,
-            self.clock.clone(),
-            self.tell.clone(),
-        );
+        let session = Session::begin(child, cwd, call_id, time_limit, self.clock.clone(), self.tell.clone());
         sessions.insert(session.id.clone(), session.clone());
         Ok(session)
     }

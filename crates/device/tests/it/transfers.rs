@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use client::transfer::{Sha256, hex};
 use protocol::transfer::{Control, Trailer};
 use serde_json::{Value, json};
 use sha2::Digest;
+use transfer::{Sha256, hex};
 
 use crate::gateway::{Gateway, Socket};
 

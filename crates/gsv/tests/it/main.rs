@@ -8,6 +8,7 @@ mod alone;
 mod copying;
 mod crash;
 mod login;
+mod native_copying;
 mod restart;
 mod running;
 #[cfg(target_os = "linux")]

@@ -16,6 +16,7 @@ crate::home::with_a_store_on_both_engines! {
     concurrent_users_get_distinct_numbers,
     the_same_name_at_once_is_given_to_one,
     passwords_and_locks,
+    names_and_the_last_number,
     memberships_are_replaced,
     removing_a_user_removes_what_is_its_own,
     groups_come_and_go,
@@ -190,4 +191,13 @@ async fn names_sort_by_their_bytes(store: &Store) {
     }
     let names: Vec<String> = store.grants().await.unwrap().into_iter().map(|(_, name)| name).collect();
     assert_eq!(names, ["-", "A", "B", "Z", "_", "a", "b", "z", "ä"]);
+}
+
+async fn names_and_the_last_number(store: &Store) {
+    assert_eq!(store.latest_number().await.unwrap(), 999);
+    let ada = add(store, "ada").await;
+    assert_eq!(store.latest_number().await.unwrap(), ada.uid.0);
+    assert!(store.account_set_gecos(ada.uid, "Ada L.").await.unwrap());
+    assert_eq!(store.account("ada").await.unwrap().unwrap().gecos, "Ada L.");
+    assert!(!store.account_set_gecos(Uid(4_000), "nobody").await.unwrap());
 }

@@ -12,6 +12,7 @@ crate::home::with_a_store_on_both_engines! {
     an_update_keeps_what_it_does_not_say,
     an_id_the_device_uses_again_belongs_to_the_new_session,
     expired_sessions_are_removed,
+    sessions_are_listed_by_user,
 }
 
 pub fn session(id: &str, uid: Uid, device_id: &str, device_session_id: &str) -> ShellSession {
@@ -98,4 +99,17 @@ async fn expired_sessions_are_removed(store: &Store) {
     assert_eq!(store.sessions_prune(2).await.unwrap(), 0);
     assert!(store.session(&"sh_3".into(), 0).await.unwrap().is_some());
     assert!(store.session(&"sh_1".into(), 0).await.unwrap().is_none());
+}
+
+async fn sessions_are_listed_by_user(store: &Store) {
+    for (id, uid) in [("sh_2", 1000), ("sh_1", 1000), ("sh_3", 1001)] {
+        store.session_create(session(id, Uid(uid), "pc", id)).await.unwrap();
+    }
+    let listed = async |of: Option<u32>, at: i64| -> Vec<String> {
+        let rows = store.sessions(of.map(Uid), NOW_MS + at).await.unwrap();
+        rows.into_iter().map(|row| row.session_id.0).collect()
+    };
+    assert_eq!(listed(Some(1000), 0).await, ["sh_1", "sh_2"]);
+    assert_eq!(listed(None, 99).await, ["sh_1", "sh_2", "sh_3"]);
+    assert!(listed(Some(0), 0).await.is_empty() && listed(None, 100).await.is_empty());
 }

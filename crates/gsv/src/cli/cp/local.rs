@@ -5,9 +5,9 @@ use std::io::{ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use base::limits;
-use client::transfer::{self, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use transfer::Sha256;
 
 use super::side::Remote;
 use crate::failure::{Failure, Result};

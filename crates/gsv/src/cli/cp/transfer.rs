@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use base::limits;
-use client::transfer::{self, Link};
+use client::Link;
 use protocol::fs::{Pull, PullOpened, Push, PushOpened};
 use tokio::time::sleep;
 
@@ -180,14 +180,14 @@ impl<'a> Copier<'a> {
         let anew = earlier.offset > 0 && !goes_on;
         if anew {
             if let Ok(opened) = &opened {
-                let link = Link::open(&self.session.connection, opened.transfer_id);
+                let link = self.session.connection.link(opened.transfer_id);
                 link.fail("more than this is there already").await;
             }
             opened = self.open_pull(from, 0).await?;
         }
         // Only now that the other side has answered is anything created or thrown away.
         let opened = opened.map_err(Failure::new)?;
-        let mut link = Link::open(&self.session.connection, opened.transfer_id);
+        let mut link = self.session.connection.link(opened.transfer_id);
         let partial = match earlier.open(anew).await {
             Ok(partial) => partial,
             Err(failure) => {
@@ -245,7 +245,7 @@ impl<'a> Copier<'a> {
             Push { path: to.path.clone(), size: source.size, sha256, mode: source.mode, transfer_id: None };
         let opened = self.session.connection.call_on(Some(&to.target), &call, limits::CALL_TIMEOUT).await?;
         let opened: PushOpened = opened.into_result().map_err(Failure::new)?;
-        let mut link = Link::open(&self.session.connection, opened.transfer_id);
+        let mut link = self.session.connection.link(opened.transfer_id);
         let hash = match transfer::hash(&mut source.file, opened.offset).await {
             Ok(hash) => hash,
             Err(error) => {

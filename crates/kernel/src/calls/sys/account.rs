@@ -15,7 +15,7 @@ use super::connect::identity_of;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{passwords, store_error};
+use crate::{homes, passwords, store_error};
 
 pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
     let username = check_username(&args.username)?;
@@ -29,6 +29,7 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, 
         store::Error::Conflict(_) => Error::conflict(format!("User or group already exists: {username}")),
         other => store_error(other),
     })?;
+    homes::settle(&cx.kernel.tree, &cx.kernel.store, account.clone()).await;
     shown(&cx, account).await
 }
 
@@ -80,6 +81,7 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Err
     cx.kernel.grants.remove_group(account.gid);
     cx.kernel.devices.remove_group(account.gid);
     close_all_of(&cx, account.uid);
+    homes::learn(&cx.kernel.tree, &cx.kernel.store).await.map_err(store_error)?;
     Ok(Removed { removed })
 }
 

@@ -14,7 +14,7 @@ use store::tokens::NewToken;
 
 use super::{connect, device, token};
 use crate::caller::Ticket;
-use crate::{Kernel, passwords, settings, store_error, tasks};
+use crate::{Kernel, homes, passwords, settings, store_error, tasks};
 
 /// Handles the request; the gate has checked that the system is in setup mode.
 pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
@@ -60,6 +60,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
     kernel.setup_mode.store(false, Ordering::Release);
     tracing::info!(username, uid = %account.uid, "the system was set up");
+    homes::settle(&kernel.tree, &kernel.store, account.clone()).await;
     Ok(SetupDone {
         user: connect::identity_of(&account),
         root_locked: passwords::is_unset(&root_hash),

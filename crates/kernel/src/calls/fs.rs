@@ -1,0 +1,182 @@
+//! `fs.*` on the native target: reading, writing, editing, deleting and searching the file tree.
+//! What fails in the operation itself is an outcome; bad paths and what is not permitted are errors.
+
+use std::io::{self, BufReader};
+
+use base::limits;
+use content::Side;
+use content::lines::Window;
+use content::read::{BLOCK_BYTES, content};
+use protocol::error::Error;
+use protocol::fs::{
+    Delete, Deleted, Edit, Edited, Listing, Read, ReadResult, Search, SearchResult, Write, Written,
+};
+use protocol::outcome::Outcome;
+use protocol::spec::Syscall;
+use vfs::view::{Opened, Writing};
+use vfs::{Code, Fault, Follow, Kind, VPath, View};
+
+use super::Cx;
+use crate::native;
+
+/// `fs.read`
+pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
+    let path = place::<Read>(&view, &args.path)?;
+    let window = Window { offset: args.offset, limit: args.limit };
+    if let Some(read) = read_now(&view, &path, window) {
+        return read;
+    }
+    let opened = match view.open(&path).await {
+        Ok(opened) => opened,
+        Err(fault) if fault.code == Code::NotFound => return failed(format!("Not found: {path}")),
+        Err(fault) => return outcome(fault),
+    };
+    match opened {
+        Opened::Directory(_) => list(&view, &path).await,
+        Opened::Bytes(bytes, stat) => {
+            Ok(shown(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
+        }
+        Opened::File(file, stat) => {
+            aside(move || {
+                let reader = BufReader::with_capacity(BLOCK_BYTES, file);
+                shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window))
+            })
+            .await
+        }
+    }
+}
+
+/// A file that is in the machine's memory already is read where we stand: a thread to wait on would cost more than
+/// the reading. Nothing when that can not be done, or would hold up others.
+fn read_now(view: &View, path: &VPath, window: Window) -> Option<Result<Outcome<ReadResult>, Error>> {
+    let (file, stat) = match view.open_now(path)? {
+        Ok(Opened::File(file, stat)) => (file, stat),
+        Ok(_) => return None,
+        Err(fault) => return Some(outcome(fault)),
+    };
+    if stat.size > limits::NATIVE_READ_NOW_BYTES_MAX {
+        return None;
+    }
+    let bytes = vfs::disk::fast::read_now(&file, stat.size)?;
+    let content = content(Side::Native, bytes.as_slice(), path.as_str(), bytes.len() as u64, window);
+    Some(Ok(shown(path, content)))
+}
+
+fn shown(
+    path: &VPath,
+    content: io::Result<Result<protocol::fs::FileContent, String>>,
+) -> Outcome<ReadResult> {
+    match content {
+        Ok(content) => content.map(ReadResult::File).into(),
+        Err(error) => Outcome::Failed(format!("{}: {error}, read '{path}'", Code::Io.name())),
+    }
+}
+
+/// A link to a directory counts as one; a link to nothing is a file.
+async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
+    let names = match view.list(path).await {
+        Ok(names) => names,
+        Err(fault) => return outcome(fault),
+    };
+    let max = limits::READ_ENTRIES_MAX;
+    if names.len() > max {
+        return failed(format!("Directory '{path}' has more than {max} entries"));
+    }
+    let (mut files, mut directories) = (Vec::new(), Vec::new());
+    for named in names {
+        let is_directory = match named.stat.kind {
+            Kind::Directory => true,
+            Kind::File => false,
+            Kind::Link => {
+                let target = view.stat(&path.join(&named.name), Follow::Yes).await;
+                target.is_ok_and(|stat| stat.kind == Kind::Directory)
+            }
+        };
+        if is_directory { directories.push(named.name) } else { files.push(named.name) }
+    }
+    Ok(Outcome::Done(ReadResult::Directory(Listing { path: path.to_string(), files, directories })))
+}
+
+/// `fs.write`
+pub(crate) async fn write(cx: Cx, args: Write) -> Result<Outcome<Written>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
+    let path = place::<Write>(&view, &args.path)?;
+    let size = args.content.len() as u64;
+    let how = Writing { parents: true, ..Writing::default() };
+    match view.write(&path, args.content.into_bytes(), how).await {
+        Ok(_) => Ok(Outcome::Done(Written { path: path.to_string(), size })),
+        Err(fault) => outcome(fault),
+    }
+}
+
+/// `fs.edit`
+pub(crate) async fn edit(cx: Cx, args: Edit) -> Result<Outcome<Edited>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
+    let path = place::<Edit>(&view, &args.path)?;
+    if let Err(why) = content::edit::refuse_empty(&args) {
+        return failed(why);
+    }
+    let shown = path.to_string();
+    let change = move |bytes| content::edit::edited(Side::Native, &shown, bytes, &args);
+    match view.edit(&path, change).await {
+        Ok(Ok(replacements)) => Ok(Outcome::Done(Edited { path: path.to_string(), replacements })),
+        Ok(Err(why)) => failed(why),
+        Err(fault) if fault.code == Code::NotFound => failed(format!("File not found: {path}")),
+        Err(fault) => outcome(fault),
+    }
+}
+
+/// `fs.delete`
+pub(crate) async fn delete(cx: Cx, args: Delete) -> Result<Outcome<Deleted>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
+    let path = place::<Delete>(&view, &args.path)?;
+    match view.remove(&path, true).await {
+        Ok(()) => Ok(Outcome::Done(Deleted { path: path.to_string() })),
+        Err(fault) if fault.code == Code::NotFound => failed(format!("File not found: {path}")),
+        Err(fault) => outcome(fault),
+    }
+}
+
+/// `fs.search`
+pub(crate) async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
+    let path = place::<Search>(&view, args.path.as_deref().unwrap_or("."))?;
+    let query = match content::query::Query::new(Side::Native, &args) {
+        Ok(query) => query,
+        Err(why) => return failed(why),
+    };
+    match view.search(&path, query).await {
+        Ok(found) => {
+            let (count, truncated) = (found.matches.len() as u64, found.is_truncated.then_some(true));
+            Ok(Outcome::Done(SearchResult { matches: found.matches, count, truncated }))
+        }
+        Err(fault) if fault.code == Code::NotFound => failed(format!("Not found: {path}")),
+        Err(fault) => outcome(fault),
+    }
+}
+
+/// What a path means to the caller. One that can not be a path is a bad argument.
+pub(super) fn place<S: Syscall>(view: &View, text: &str) -> Result<VPath, Error> {
+    view.path(text).map_err(|fault| {
+        let why = fault.note.unwrap_or_else(|| fault.code.words().to_string());
+        Error::bad_argument(S::SPEC.name, "path", &why)
+    })
+}
+
+/// A refusal is an error, any other failure an outcome.
+pub(super) fn outcome<T>(fault: Fault) -> Result<Outcome<T>, Error> {
+    match fault.code {
+        Code::Denied | Code::NotPermitted => Err(Error::forbidden(fault.to_string())),
+        _ => failed(fault.to_string()),
+    }
+}
+
+fn failed<T>(why: String) -> Result<Outcome<T>, Error> {
+    Ok(Outcome::Failed(why))
+}
+
+/// Work that may wait for a disk.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::internal(&error.to_string()))
+}

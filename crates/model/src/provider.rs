@@ -1,0 +1,170 @@
+//! Who can be asked: the kinds of providers, where one of them is, and what all of them can do.
+
+mod remote;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::cancel::Cancel;
+use crate::demo::Demo;
+use crate::failure::{Cause, Failure};
+use crate::http::Client;
+use crate::message::Request;
+use crate::secret::Secret;
+use crate::stream::EventStream;
+use crate::wire::{self, Wire};
+use remote::Remote;
+
+/// Somebody who answers requests.
+pub trait Provider: Send + Sync {
+    /// Begins an answer. What goes wrong is the last event of the stream; dropping the stream ends everything.
+    fn stream(&self, request: Request, cancel: Cancel) -> EventStream;
+}
+
+/// The kinds of providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Anthropic, by its Messages API.
+    Anthropic,
+    /// OpenAI, by its Responses API.
+    Openai,
+    /// Anybody who speaks OpenAI's Chat Completions.
+    OpenaiChat,
+    /// Google's Gemini.
+    Gemini,
+    /// OpenRouter.
+    Openrouter,
+    /// Ollama, by its own API.
+    Ollama,
+    /// The built-in interpreter of plain requests.
+    Demo,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 7] = [
+        Kind::Anthropic,
+        Kind::Openai,
+        Kind::OpenaiChat,
+        Kind::Gemini,
+        Kind::Openrouter,
+        Kind::Ollama,
+        Kind::Demo,
+    ];
+
+    /// Its name in config.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Anthropic => "anthropic",
+            Kind::Openai => "openai",
+            Kind::OpenaiChat => "openai-chat",
+            Kind::Gemini => "gemini",
+            Kind::Openrouter => "openrouter",
+            Kind::Ollama => "ollama",
+            Kind::Demo => "demo",
+        }
+    }
+
+    /// Where it is unless config says otherwise.
+    pub fn default_base_url(self) -> &'static str {
+        match self {
+            Kind::Anthropic => "https://api.anthropic.com/v1",
+            Kind::Openai | Kind::OpenaiChat => "https://api.openai.com/v1",
+            Kind::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            Kind::Openrouter => "https://openrouter.ai/api/v1",
+            Kind::Ollama => "http://127.0.0.1:11434/v1",
+            Kind::Demo => "",
+        }
+    }
+
+    /// The environment variable that holds its key.
+    pub fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Kind::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Kind::Openai | Kind::OpenaiChat => Some("OPENAI_API_KEY"),
+            Kind::Gemini => Some("GEMINI_API_KEY"),
+            Kind::Openrouter => Some("OPENROUTER_API_KEY"),
+            Kind::Ollama | Kind::Demo => None,
+        }
+    }
+
+    fn wire(self) -> Option<&'static dyn Wire> {
+        match self {
+            Kind::Anthropic => Some(&wire::anthropic::Messages),
+            Kind::Openai => Some(&wire::responses::Responses),
+            Kind::OpenaiChat => Some(&wire::chat::Chat::PLAIN),
+            Kind::Openrouter => Some(&wire::chat::Chat::OPENROUTER),
+            Kind::Gemini => Some(&wire::gemini::Gemini),
+            Kind::Ollama => Some(&wire::ollama::Ollama),
+            Kind::Demo => None,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Kind, Failure> {
+        let name = text.trim().to_ascii_lowercase();
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let alias = (name == "google").then_some(Kind::Gemini);
+        kind.or(alias).ok_or_else(|| Failure::new(Cause::Request, format!("Unknown model provider: {text}")))
+    }
+}
+
+/// Where a provider is, and the key to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endpoint {
+    /// Which kind of provider.
+    pub kind: Kind,
+    /// Its address with the version path; the kind's usual one when absent.
+    pub base_url: Option<String>,
+    /// Its key.
+    pub key: Option<Secret>,
+}
+
+impl Endpoint {
+    /// The usual address of a kind of provider, without a key.
+    pub fn new(kind: Kind) -> Endpoint {
+        Endpoint { kind, base_url: None, key: None }
+    }
+
+    /// The address without a slash at its end.
+    pub(crate) fn base(&self) -> &str {
+        let set = self.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty());
+        set.unwrap_or(self.kind.default_base_url()).trim_end_matches('/')
+    }
+
+    /// True when the address is the kind's usual one.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.base() == self.kind.default_base_url()
+    }
+
+    /// The key, where there is one.
+    pub(crate) fn secret(&self) -> Option<&Secret> {
+        self.key.as_ref().filter(|key| !key.is_empty())
+    }
+
+    /// The key, or the failure that names who wants one.
+    pub(crate) fn required_key(&self) -> Result<&Secret, Failure> {
+        let missing = || Failure::new(Cause::Key, format!("No API key for provider: {}", self.kind));
+        self.secret().ok_or_else(missing)
+    }
+}
+
+impl Client {
+    /// The provider at an endpoint. Nothing is connected before the first request.
+    pub fn provider(&self, endpoint: Endpoint) -> Arc<dyn Provider> {
+        match endpoint.kind.wire() {
+            Some(wire) => Arc::new(Remote::new(self.clone(), endpoint, wire)),
+            None => Arc::new(Demo::new(self.clock.clone())),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! OpenAI's Chat Completions, as many servers speak it: reading answers. Writing requests is in `encode.rs`.
+
+mod encode;
+mod reader;
+
+use super::{Decoder, Wire};
+use crate::failure::Failure;
+use crate::http::Call;
+use crate::message::Request;
+use crate::provider::Endpoint;
+
+pub(crate) struct Chat {
+    /// With OpenRouter's additions.
+    openrouter: bool,
+}
+
+impl Chat {
+    pub(crate) const PLAIN: Chat = Chat { openrouter: false };
+    pub(crate) const OPENROUTER: Chat = Chat { openrouter: true };
+}
+
+impl Wire for Chat {
+    fn api(&self) -> &'static str {
+        "openai-completions"
+    }
+
+    fn call(&self, request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {
+        encode::call(request, endpoint, self.openrouter)
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<reader::Reader>::default()
+    }
+}

@@ -1,0 +1,331 @@
+//! One command: its output as it comes, its stdin, its end, and those who wait for them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base::clock::Clock;
+use base::limits;
+use protocol::shell::ExecResult;
+use protocol::signal::ExecStatus;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::buffer::{Buffer, Taken};
+
+/// Where the status of a command that callers know is told.
+pub type Tell = Arc<dyn Fn(ExecStatus) + Send + Sync>;
+
+/// What is known of a command when it starts.
+pub struct About {
+    /// Its id.
+    pub id: String,
+    /// Where it starts.
+    pub cwd: String,
+    /// Its process id, if it has one.
+    pub pid: Option<u32>,
+    /// The call that started it.
+    pub call_id: Option<String>,
+    /// Bytes kept per stream; the tail wins.
+    pub output_bytes_max: usize,
+    /// For the times that are told.
+    pub clock: Clock,
+    /// Told when callers know the command, and when it ends after that.
+    pub tell: Tell,
+}
+
+/// A command that was started.
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// When it started, in milliseconds.
+    pub started_at: i64,
+    pub(crate) about: About,
+    state: Mutex<State>,
+    news: watch::Sender<u64>,
+}
+
+pub(crate) struct State {
+    pub(crate) stdout: Buffer,
+    pub(crate) stderr: Buffer,
+    pub(crate) tail: Buffer,
+    unread: Buffer,
+    pub(crate) end: Option<End>,
+    pub(crate) ended_at: i64,
+    /// Whether a caller knows the session, so that its end is told.
+    known: bool,
+    touched: Instant,
+    /// Bytes of the last answer, which may come back until the next question.
+    handed_over: usize,
+    /// Until then a full buffer makes the command wait instead of losing its oldest bytes.
+    awaited_until: Instant,
+    stdin: Option<mpsc::Sender<Vec<u8>>>,
+    stdin_bytes: usize,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, such as `SIG15`.
+    pub signal: Option<String>,
+    /// Whether its time was up.
+    pub timed_out: bool,
+    /// Why it failed, where the code, the signal and the time do not say it.
+    pub error: Option<String>,
+    /// Where it was at its end.
+    pub cwd: Option<String>,
+}
+
+/// Which of a command's streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Its output.
+    Stdout,
+    /// Its complaints.
+    Stderr,
+}
+
+/// Why stdin was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StdinRefused {
+    /// It is closed.
+    Closed,
+    /// The command does not read it.
+    Full,
+}
+
+impl Session {
+    /// A command that starts now, and what callers will write to its stdin.
+    pub fn begin(about: About) -> (Session, mpsc::Receiver<Vec<u8>>) {
+        let cap = about.output_bytes_max;
+        let (stdin, lines) = mpsc::channel(limits::SHELL_STDIN_WRITES_MAX);
+        let state = State {
+            stdout: Buffer::new(cap),
+            stderr: Buffer::new(cap),
+            tail: Buffer::new(limits::SHELL_TAIL_BYTES),
+            // Each of the two readers may find it not yet full and then add what it reads.
+            unread: Buffer::new(cap + 2 * limits::SHELL_READ_BYTES),
+            end: None,
+            ended_at: 0,
+            known: false,
+            touched: Instant::now(),
+            handed_over: 0,
+            awaited_until: Instant::now() + limits::SHELL_UNREAD_WAIT,
+            stdin: Some(stdin),
+            stdin_bytes: 0,
+        };
+        let session = Session {
+            id: about.id.clone(),
+            started_at: about.clock.now_ms(),
+            about,
+            state: Mutex::new(state),
+            news: watch::Sender::new(0),
+        };
+        (session, lines)
+    }
+
+    /// Takes in what the command wrote. After the end it is dropped: whoever was left in the background can go
+    /// on writing.
+    pub fn push(&self, stream: Stream, bytes: &[u8]) {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return;
+        }
+        match stream {
+            Stream::Stdout => state.stdout.push(bytes),
+            Stream::Stderr => state.stderr.push(bytes),
+        }
+        state.tail.push(bytes);
+        state.unread.push(bytes);
+        if !state.is_awaited() {
+            let kept = self.about.output_bytes_max;
+            state.unread.keep(kept);
+        }
+        drop(state);
+        self.say_news();
+    }
+
+    /// A command that writes faster than its output is asked for has to wait, as long as somebody asks.
+    pub async fn wait_for_room(&self) {
+        if !self.is_held() {
+            return;
+        }
+        let mut news = self.news.subscribe();
+        loop {
+            let until = {
+                let state = self.lock();
+                if !self.holds(&state) {
+                    return;
+                }
+                state.awaited_until
+            };
+            // Whether there is news or the time is up is seen above.
+            drop(timeout_at(until, news.changed()).await);
+        }
+    }
+
+    /// Whether the command is made to wait for somebody to take its output.
+    pub fn is_held(&self) -> bool {
+        self.holds(&self.lock())
+    }
+
+    fn holds(&self, state: &State) -> bool {
+        state.end.is_none() && self.is_full(state) && state.is_awaited()
+    }
+
+    /// Whether there is as much unread output as is kept.
+    fn is_full(&self, state: &State) -> bool {
+        state.unread.len() + state.handed_over > self.about.output_bytes_max
+    }
+
+    /// Waits for the end, at most `limit`.
+    pub async fn wait_for_end(&self, limit: Duration) {
+        self.wait_until(limit, |state| state.end.is_some()).await;
+    }
+
+    /// Waits for the end or for as much output as is kept, at most `limit`.
+    pub async fn wait_for_end_or_full(&self, limit: Duration) {
+        self.ask(limit);
+        self.wait_until(limit, |state| state.end.is_some() || self.is_full(state)).await;
+    }
+
+    /// Waits for output or the end, at most `limit`; says whether there is any. Output that comes in a burst
+    /// is waited for a little.
+    pub async fn wait_for_news(&self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        self.ask(limit);
+        if !self.wait_until(limit, |state| state.end.is_some() || !state.unread.is_empty()).await {
+            return false;
+        }
+        let left = deadline.saturating_duration_since(Instant::now()).min(limits::SHELL_COALESCE);
+        self.wait_until(left, |state| state.end.is_some() || self.is_full(state)).await;
+        true
+    }
+
+    async fn wait_until(&self, limit: Duration, is: impl Fn(&State) -> bool) -> bool {
+        let mut news = self.news.subscribe();
+        matches!(timeout(limit, news.wait_for(|_| is(&self.lock()))).await, Ok(Ok(_)))
+    }
+
+    /// Somebody asks and waits so long: the last answer has arrived, and output is not dropped meanwhile.
+    fn ask(&self, wait: Duration) {
+        let mut state = self.lock();
+        state.handed_over = 0;
+        state.awaited_until = Instant::now() + wait + limits::SHELL_UNREAD_WAIT;
+        drop(state);
+        self.say_news();
+    }
+
+    fn say_news(&self) {
+        self.news.send_modify(|version| *version += 1);
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
+    /// When it was last asked for or changed its state.
+    pub fn touched(&self) -> Instant {
+        self.lock().touched
+    }
+
+    /// How it stands, with the output since the last answer; a character that is not complete is left out
+    /// unless `all` is wanted. From the first answer that says `running` on, its end will be told.
+    pub fn answer(&self, all: bool) -> (ExecResult, Taken) {
+        let mut state = self.lock();
+        state.touched = Instant::now();
+        if state.end.is_none() && !state.known {
+            state.known = true;
+            self.tell_status(&state, "started");
+        }
+        let ended = state.end.is_some();
+        let taken = state.unread.take(all || ended);
+        state.handed_over = taken.len();
+        state.awaited_until = Instant::now() + limits::SHELL_UNREAD_WAIT;
+        let mut result = self.result(&state);
+        result.output = taken.text();
+        result.truncated =
+            Some(taken.is_cut() || (ended && (state.stdout.is_cut() || state.stderr.is_cut())));
+        (result, taken)
+    }
+
+    /// Says `running` and hands nothing over: for a caller that may not hear it.
+    pub fn answer_later(&self) -> ExecResult {
+        let state = self.lock();
+        ExecResult { truncated: Some(false), ..self.running(&state) }
+    }
+
+    /// Output that did not arrive will be in the next answer.
+    pub fn put_back(&self, taken: Taken) {
+        let mut state = self.lock();
+        state.handed_over = 0;
+        state.unread.put_back(taken);
+        state.touched = Instant::now();
+        drop(state);
+        self.say_news();
+    }
+
+    /// Leaves text for the command to read.
+    pub fn write(&self, input: &str) -> Result<(), StdinRefused> {
+        let mut state = self.lock();
+        let Some(stdin) = &state.stdin else { return Err(StdinRefused::Closed) };
+        if state.stdin_bytes + input.len() > limits::SHELL_STDIN_BYTES_MAX {
+            return Err(StdinRefused::Full);
+        }
+        match stdin.try_send(input.as_bytes().to_vec()) {
+            Ok(()) => state.stdin_bytes += input.len(),
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(StdinRefused::Full),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(StdinRefused::Closed),
+        }
+        Ok(())
+    }
+
+    /// The command has read so many bytes of what waited for it.
+    pub fn took_stdin(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.stdin_bytes = state.stdin_bytes.saturating_sub(bytes);
+    }
+
+    /// No more stdin: the command sees the end of it once it has read what waits.
+    pub fn close_stdin(&self) {
+        self.lock().stdin = None;
+    }
+
+    /// It has ended. Only the first end counts.
+    pub fn finish(&self, end: End) {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return;
+        }
+        let event = match (end.timed_out, end.exit_code) {
+            (true, _) => "timed_out",
+            (false, Some(0)) => "finished",
+            _ => "failed",
+        };
+        state.end = Some(end);
+        state.ended_at = self.about.clock.now_ms();
+        state.stdin = None;
+        state.touched = Instant::now();
+        if state.known {
+            self.tell_status(&state, event);
+        }
+        drop(state);
+        self.say_news();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether somebody has asked lately.
+    fn is_awaited(&self) -> bool {
+        Instant::now() < self.awaited_until
+    }
+}
+
+#[cfg(test)]
+mod tests;

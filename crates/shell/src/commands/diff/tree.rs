@@ -1,0 +1,161 @@
+//! Directories, with all that is in them.
+
+use std::collections::BTreeMap;
+
+use base::limits;
+use vfs::Kind;
+
+use super::super::walk::beside;
+use super::super::words;
+use super::Comparing;
+
+/// The file of the same name in a directory.
+pub(super) fn within(directory: &str, file: &str) -> String {
+    beside(directory, file.trim_end_matches('/').rsplit('/').next().unwrap_or(file))
+}
+
+/// One name in two directories, and what it leads to in each.
+struct Pair {
+    old: String,
+    new: String,
+    name: String,
+    kinds: [Option<Kind>; 2],
+}
+
+impl Comparing<'_> {
+    /// Compares what is in two directories, and with `-r` what is below, in the order of the names.
+    pub(super) async fn directories(&mut self, old: String, new: String) {
+        let mut todo = self.inside(&old, &new).await;
+        let mut met = 0;
+        while let Some(pair) = todo.pop() {
+            met += 1;
+            if met > limits::WALK_FILES_MAX {
+                return self.done.complain(self.cx.name, format!("{}: Too many files below", pair.old), 2);
+            }
+            if let Some((old, new)) = self.pair(pair).await {
+                todo.extend(self.inside(&old, &new).await);
+            }
+        }
+    }
+
+    /// What is in two directories, by name, the last one first.
+    async fn inside(&mut self, old: &str, new: &str) -> Vec<Pair> {
+        let (Some(left), Some(right)) = (self.names(old).await, self.names(new).await) else {
+            return Vec::new();
+        };
+        let mut names: BTreeMap<String, [Option<Kind>; 2]> = BTreeMap::new();
+        for (side, listed) in [left, right].into_iter().enumerate() {
+            for (name, kind) in listed {
+                names.entry(name).or_default()[side] = Some(kind);
+            }
+        }
+        let pair = |(name, kinds)| Pair { old: old.to_string(), new: new.to_string(), name, kinds };
+        names.into_iter().rev().map(pair).collect()
+    }
+
+    /// Compares what has one name; answers two directories that are to be compared.
+    async fn pair(&mut self, Pair { old, new, name, kinds }: Pair) -> Option<(String, String)> {
+        let pair = (beside(&old, &name), beside(&new, &name));
+        let recursive = self.options.has("recursive");
+        match kinds {
+            [Some(Kind::Directory), Some(Kind::Directory)] if recursive => return Some(pair),
+            [Some(Kind::Directory), Some(Kind::Directory)] => {
+                self.done.print(format!("Common subdirectories: {} and {}\n", pair.0, pair.1));
+            }
+            [Some(a), Some(b)] if (a == Kind::Directory) != (b == Kind::Directory) => {
+                let is = |kind| if kind == Kind::Directory { "a directory" } else { "a regular file" };
+                self.done.code = self.done.code.max(1);
+                let (left, right) = (is(a), is(b));
+                self.done.print(format!("File {} is {left} while file {} is {right}\n", pair.0, pair.1));
+            }
+            [Some(_), Some(_)] => self.files(pair.0, pair.1, true).await,
+            [a, b] => {
+                if self.options.has("new-file") && a.or(b) != Some(Kind::Directory) {
+                    self.files(pair.0, pair.1, true).await;
+                } else if self.options.has("new-file") && recursive {
+                    return Some(pair);
+                } else {
+                    let directory = if a.is_some() { &old } else { &new };
+                    let directory = directory.trim_end_matches('/');
+                    self.done.print(format!("Only in {directory}: {name}\n"));
+                    self.done.code = self.done.code.max(1);
+                }
+            }
+        }
+        None
+    }
+
+    /// The names in a directory and what they lead to, without those that are left out.
+    async fn names(&mut self, directory: &str) -> Option<Vec<(String, Kind)>> {
+        let listed = match self.cx.view.path(directory) {
+            Ok(path) => self.cx.view.list(&path).await,
+            Err(fault) => Err(fault),
+        };
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(fault) if fault.code == vfs::Code::NotFound && self.options.has("new-file") => Vec::new(),
+            Err(fault) => {
+                self.done.complain(self.cx.name, format!("{directory}: {}", words(&fault)), 2);
+                return None;
+            }
+        };
+        let mut names = Vec::new();
+        for named in listed {
+            if self.options.values("exclude").any(|pattern| matches(pattern, &named.name)) {
+                continue;
+            }
+            let kind = match named.stat.kind {
+                Kind::Link => self.kind(&beside(directory, &named.name)).await.unwrap_or(Kind::Link),
+                kind => kind,
+            };
+            names.push((named.name, kind));
+        }
+        Some(names)
+    }
+}
+
+/// Whether a name fits a pattern of `*`, `?` and `[…]`.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // Where to go on when what came after the last star does not fit.
+    let mut again: Option<(usize, usize)> = None;
+    loop {
+        if pattern.get(p) == Some(&'*') {
+            again = Some((p, n));
+            p += 1;
+        } else if n == name.len() && p == pattern.len() {
+            return true;
+        } else if let Some(next) = name.get(n).and_then(|letter| one(&pattern, p, *letter)) {
+            (p, n) = (next, n + 1);
+        } else {
+            match again {
+                Some((star, from)) if from < name.len() => {
+                    again = Some((star, from + 1));
+                    (p, n) = (star + 1, from + 1);
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// Whether a letter fits what stands at `p`; answers where the pattern goes on.
+fn one(pattern: &[char], p: usize, letter: char) -> Option<usize> {
+    match pattern.get(p)? {
+        '?' => Some(p + 1),
+        '[' => {
+            let end = p + 2 + pattern.get(p + 2..)?.iter().position(|c| *c == ']')?;
+            let inside = &pattern[p + 1..end];
+            let (not, set) = match inside.first()? {
+                '!' | '^' => (true, &inside[1..]),
+                _ => (false, inside),
+            };
+            let mut fits = set.contains(&letter);
+            fits |= set.windows(3).any(|range| range[1] == '-' && (range[0]..=range[2]).contains(&letter));
+            (fits != not).then_some(end + 1)
+        }
+        '\\' if p + 1 < pattern.len() => (pattern[p + 1] == letter).then_some(p + 2),
+        other => (*other == letter).then_some(p + 1),
+    }
+}

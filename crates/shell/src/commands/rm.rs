@@ -1,0 +1,202 @@
+//! `rm`: removes files and, with `-r`, directories and all in them.
+
+use vfs::{Code, Fault, Follow, Kind, VPath};
+
+use super::answers::Answers;
+use super::options::{Opt, Options, flag};
+use super::places::{last_name, place};
+use super::walk::{Met, beside};
+use super::{Command, Cx, Done, words};
+
+pub(super) static COMMAND: Command = Command {
+    name: "rm",
+    aliases: &[],
+    about: "remove files and directories",
+    usage: "[-dfirRv] FILE...",
+    manual: "\
+  -r  also directories and all in them      -d  also empty directories      -v  say what is removed
+  -f  a missing file is no mistake; what may not be removed still is
+  -i  ask before each; the answers are the lines piped in, and without any nothing is removed
+  -I  ask once before a recursive removal or more than three files
+Links are removed, not followed. /, . and .. are never removed.",
+    run: |cx| Box::pin(run(cx)),
+};
+
+const KNOWN: &[Opt] = &[
+    flag('r', "recursive"),
+    flag('R', "Recursive"),
+    flag('f', "force"),
+    flag('i', "interactive"),
+    flag('I', "once"),
+    flag('d', "dir"),
+    flag('v', "verbose"),
+    flag('\0', "preserve-root"),
+    flag('\0', "one-file-system"),
+];
+
+async fn run(cx: &Cx<'_>) -> Done {
+    let options = match Options::parse(cx, &COMMAND, KNOWN, 1) {
+        Ok(options) => options,
+        Err(done) => return done,
+    };
+    // Of those that contradict each other the last one counts.
+    let mood = options.given().filter(|(name, _)| matches!(*name, "force" | "interactive" | "once")).last();
+    let mood = mood.map_or("", |(name, _)| name);
+    if options.operands.is_empty() {
+        return if options.has("force") { Done::default() } else { cx.misused("missing operand") };
+    }
+    let mut remover = Remover {
+        cx,
+        recursive: options.has("recursive") || options.has("Recursive"),
+        empty: options.has("dir"),
+        verbose: options.has("verbose"),
+        force: mood == "force",
+        asks: mood == "interactive",
+        answers: Answers::of(cx),
+        done: Done::default(),
+    };
+    if mood == "once" && (remover.recursive || options.operands.len() > 3) {
+        let many = options.operands.len();
+        let (noun, how) = (
+            if many == 1 { "argument" } else { "arguments" },
+            if remover.recursive { " recursively" } else { "" },
+        );
+        if !remover.ask(&format!("remove {many} {noun}{how}?")) {
+            return remover.done;
+        }
+    }
+    for operand in &options.operands {
+        remover.operand(operand).await;
+    }
+    remover.done
+}
+
+struct Remover<'a> {
+    cx: &'a Cx<'a>,
+    recursive: bool,
+    empty: bool,
+    verbose: bool,
+    force: bool,
+    asks: bool,
+    answers: Answers<'a>,
+    done: Done,
+}
+
+impl Remover<'_> {
+    fn ask(&mut self, question: &str) -> bool {
+        self.answers.ask(self.cx, &mut self.done, question)
+    }
+
+    fn complain(&mut self, why: String) {
+        self.done.complain(self.cx.name, why, 1);
+    }
+
+    fn cannot(&mut self, shown: &str, fault: &Fault) {
+        self.complain(format!("cannot remove '{shown}': {}", words(fault)));
+    }
+
+    async fn operand(&mut self, operand: &str) {
+        if matches!(last_name(operand), "." | "..") {
+            return self.complain(format!("refusing to remove '.' or '..' directory: skipping '{operand}'"));
+        }
+        let (path, stat) = match self.look(operand).await {
+            Ok(both) => both,
+            Err(fault) if self.force && matches!(fault.code, Code::NotFound | Code::NotDirectory) => return,
+            Err(fault) => return self.cannot(operand, &fault),
+        };
+        if path == VPath::root() {
+            return self.complain("it is dangerous to operate recursively on '/'".to_string());
+        }
+        let first = Met { path, shown: operand.to_string(), stat };
+        match first.stat.kind {
+            Kind::Directory if self.recursive && !self.asks && !self.verbose => self.whole(first).await,
+            Kind::Directory if self.recursive => self.each(first).await,
+            Kind::Directory if !self.empty => {
+                let fault = Fault::new(Code::IsDirectory, "unlink", operand);
+                self.cannot(operand, &fault);
+            }
+            _ => self.one(&first).await,
+        }
+    }
+
+    async fn look(&self, operand: &str) -> Result<(VPath, vfs::Stat), Fault> {
+        let path = place(self.cx.view, operand).await?;
+        let stat = self.cx.view.stat(&path, Follow::No).await?;
+        if operand.ends_with('/') && stat.kind != Kind::Directory {
+            return Err(Fault::new(Code::NotDirectory, "unlink", operand));
+        }
+        Ok((path, stat))
+    }
+
+    /// All of it at once; when something in it can not be removed, one by one, so that it is named.
+    async fn whole(&mut self, first: Met) {
+        if self.cx.view.remove(&first.path, true).await.is_err() {
+            self.each(first).await;
+        }
+    }
+
+    /// A directory and all below it, what is below first.
+    async fn each(&mut self, first: Met) {
+        // A directory comes twice: to be entered, and with what it holds gone, to be removed.
+        let mut todo = vec![(first, false)];
+        while let Some((met, was_entered)) = todo.pop() {
+            if met.stat.kind != Kind::Directory || was_entered {
+                self.one(&met).await;
+                continue;
+            }
+            let names = match self.cx.view.list(&met.path).await {
+                Ok(names) => names,
+                Err(fault) if fault.code == Code::NotFound => continue,
+                Err(fault) => {
+                    self.cannot(&met.shown, &fault);
+                    continue;
+                }
+            };
+            if self.asks && !names.is_empty() {
+                let question = format!("descend into directory '{}'?", met.shown);
+                if !self.ask(&question) {
+                    continue;
+                }
+            }
+            let below: Vec<_> = names
+                .into_iter()
+                .rev()
+                .map(|named| {
+                    let (path, shown) = (met.path.join(&named.name), beside(&met.shown, &named.name));
+                    (Met { path, shown, stat: named.stat }, false)
+                })
+                .collect();
+            todo.push((met, true));
+            todo.extend(below);
+        }
+    }
+
+    /// A file, a link or an empty directory.
+    async fn one(&mut self, met: &Met) {
+        let (shown, is_directory) = (&met.shown, met.stat.kind == Kind::Directory);
+        let kind = match met.stat.kind {
+            Kind::Directory => "directory",
+            Kind::Link => "symbolic link",
+            Kind::File if met.stat.size == 0 => "regular empty file",
+            Kind::File => "regular file",
+        };
+        if self.asks && !self.ask(&format!("remove {kind} '{shown}'?")) {
+            return;
+        }
+        match self.cx.view.remove(&met.path, false).await {
+            Ok(()) if self.verbose && is_directory => {
+                self.done.print(format!("removed directory '{shown}'\n"))
+            }
+            Ok(()) if self.verbose => self.done.print(format!("removed '{shown}'\n")),
+            Ok(()) => {}
+            // What could not be removed in it has been said.
+            Err(fault) if fault.code == Code::NotEmpty && is_directory && self.recursive => {
+                if self.done.code == 0 {
+                    self.cannot(shown, &fault);
+                }
+            }
+            Err(fault) if fault.code == Code::NotFound && self.force => {}
+            Err(fault) => self.cannot(shown, &fault),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A file and everything below it, for the commands that take `-R`.
+
+use base::limits;
+use vfs::{Fault, Follow, Kind, Stat, VPath, View};
+
+/// One file met on the way.
+pub(super) struct Met {
+    /// Where.
+    pub path: VPath,
+    /// How the user would write it.
+    pub shown: String,
+    /// What it is; the link itself when it is one, except for the operand.
+    pub stat: Stat,
+}
+
+/// A directory that could not be listed.
+pub(super) struct Unread {
+    /// How the user would write it.
+    pub shown: String,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// The file itself and, with `below`, everything below it, parents first. Links are met, not followed.
+pub(super) async fn walk(
+    view: &View,
+    operand: &str,
+    below: bool,
+    follow: Follow,
+) -> Result<(Vec<Met>, Vec<Unread>), Fault> {
+    let path = view.path(operand)?;
+    let stat = view.stat(&path, follow).await?;
+    let (mut met, mut unread) = (Vec::new(), Vec::new());
+    let mut todo = vec![Met { path, shown: operand.to_string(), stat }];
+    while let Some(next) = todo.pop() {
+        if met.len() >= limits::WALK_FILES_MAX {
+            let fault = Fault::new(vfs::Code::TooLarge, "scandir", next.path.as_str());
+            unread.push(Unread { shown: next.shown, fault: fault.because("Too many files below") });
+            break;
+        }
+        if below && next.stat.kind == Kind::Directory {
+            match view.list(&next.path).await {
+                Ok(names) => todo.extend(names.into_iter().rev().map(|named| Met {
+                    path: next.path.join(&named.name),
+                    shown: beside(&next.shown, &named.name),
+                    stat: named.stat,
+                })),
+                Err(fault) => unread.push(Unread { shown: next.shown.clone(), fault }),
+            }
+        }
+        met.push(next);
+    }
+    Ok((met, unread))
+}
+
+/// A name in a directory as the user would write it.
+pub(super) fn beside(directory: &str, name: &str) -> String {
+    if directory.ends_with('/') { format!("{directory}{name}") } else { format!("{directory}/{name}") }
+}

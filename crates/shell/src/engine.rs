@@ -1,0 +1,186 @@
+//! One script, run by the interpreter over the user's tree.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use base::limits;
+use bashkit::{Bash, BuiltinRegistry, ExecOptions, ExecResult, StreamData};
+use session::{End, Session, Stream};
+
+use crate::adapter::{Adapter, Surroundings};
+use crate::bounds::{self, GivenUp};
+use crate::files::{self, Files};
+use crate::leash::{Leash, Why, stopped};
+use crate::streams::{Seq, Yes};
+use crate::{commands, enter, find, missing};
+
+/// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
+pub(crate) async fn run(
+    surroundings: Surroundings,
+    script: &str,
+    registry: BuiltinRegistry,
+    time: Duration,
+    session: &Arc<Session>,
+    leash: &Arc<Leash>,
+) -> End {
+    let mut bash = interpreter(surroundings, registry, time);
+    leash.tie(bash.cancellation_token());
+    let outlet = Arc::new(Outlet {
+        session: session.clone(),
+        leash: leash.clone(),
+        stdout: AtomicUsize::new(0),
+        stderr: AtomicUsize::new(0),
+    });
+    let ended = {
+        let outlet = outlet.clone();
+        let options =
+            ExecOptions::new().streaming(Box::new(move |stdout, stderr| outlet.write(stdout, stderr)));
+        tokio::select! {
+            biased;
+            ended = bash.exec_with_options(script, options) => ended,
+            // Between commands the interpreter looks for itself; one that waits is left here.
+            () = leash.until_pulled() => Err(bashkit::Error::Cancelled),
+        }
+    };
+    let end = match ended {
+        Ok(result) => finished(&result, &outlet),
+        Err(error) => given_up(bounds::given_up(error, script), session, leash, time),
+    };
+    End { cwd: Some(bash.shell_state_view().cwd.to_string_lossy().into_owned()), ..end }
+}
+
+fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Duration) -> Bash {
+    let surroundings = Arc::new(surroundings);
+    enter::guard(&registry, &surroundings);
+    find::guard(&registry, &surroundings);
+    let mut builder = Bash::builder()
+        .fs(Files::new(surroundings.view.clone()))
+        .rootfs(false)
+        .limits(bounds::execution(time))
+        .memory_limits(bounds::memory())
+        .session_limits(bounds::session())
+        .username(&surroundings.view.who().username)
+        .hostname(&surroundings.settings.hostname)
+        .cwd(&surroundings.view.who().cwd)
+        .command_resolver(Arc::new(missing::Missing));
+    for (name, value) in environment(&surroundings) {
+        builder = builder.env(name, value);
+    }
+    for command in commands::ALL.iter().copied() {
+        for name in std::iter::once(&command.name).chain(command.aliases) {
+            let adapter = Adapter { name, command, surroundings: surroundings.clone() };
+            builder = builder.builtin(*name, Box::new(adapter));
+        }
+    }
+    let bash = builder.command("seq", Seq).command("yes", Yes).builtin_registry(registry).build();
+    files::know_builtins(|| bash.builtin_names());
+    bash
+}
+
+fn environment(surroundings: &Surroundings) -> [(&'static str, String); 13] {
+    let who = surroundings.view.who();
+    let settings = &surroundings.settings;
+    [
+        ("HOME", who.home.clone()),
+        ("USER", who.username.clone()),
+        ("LOGNAME", who.username.clone()),
+        ("SHELL", "/bin/bash".to_string()),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".to_string()),
+        ("PWD", who.cwd.clone()),
+        ("TERM", "xterm-256color".to_string()),
+        ("LANG", "en_US.UTF-8".to_string()),
+        ("UID", who.uid.to_string()),
+        ("GSV_PID", settings.pid.clone().unwrap_or_default()),
+        ("HOSTNAME", settings.hostname.clone()),
+        ("GSV_VERSION", settings.version.clone()),
+        ("TZ", settings.timezone.clone()),
+    ]
+}
+
+/// Where the interpreter's output goes, command by command.
+struct Outlet {
+    session: Arc<Session>,
+    leash: Arc<Leash>,
+    stdout: AtomicUsize,
+    stderr: AtomicUsize,
+}
+
+impl Outlet {
+    /// A script that writes more than its caller reads waits here, and its whole thread with it.
+    fn write(&self, stdout: &StreamData, stderr: &StreamData) {
+        self.push(Stream::Stdout, stdout.as_bytes());
+        self.push(Stream::Stderr, stderr.as_bytes());
+        while self.session.is_held() && self.leash.pulled().is_none() {
+            std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
+        }
+    }
+
+    fn push(&self, stream: Stream, bytes: &[u8]) {
+        let so_far = match stream {
+            Stream::Stdout => &self.stdout,
+            Stream::Stderr => &self.stderr,
+        };
+        so_far.fetch_add(bytes.len(), Ordering::Relaxed);
+        if !bytes.is_empty() {
+            self.session.push(stream, bytes);
+        }
+    }
+
+    /// Whether more was written than is passed on.
+    fn is_cut(&self) -> bool {
+        let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX;
+        self.stdout.load(Ordering::Relaxed) >= most || self.stderr.load(Ordering::Relaxed) >= most
+    }
+}
+
+/// A script that came to its end by itself. One whose output was cut has not done what it was told to.
+fn finished(result: &ExecResult, outlet: &Outlet) -> End {
+    for (stream, all, told) in
+        [(Stream::Stdout, &result.stdout, &outlet.stdout), (Stream::Stderr, &result.stderr, &outlet.stderr)]
+    {
+        // What was not passed on on the way is passed on now.
+        if let Some(rest) = all.as_bytes().get(told.load(Ordering::Relaxed)..) {
+            outlet.push(stream, rest);
+        }
+    }
+    if !result.stdout_truncated && !result.stderr_truncated && !outlet.is_cut() {
+        return End { exit_code: Some(result.exit_code), ..End::default() };
+    }
+    let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX / 1024 / 1024;
+    too_much(&format!("more than {most} MiB of output"), &outlet.session)
+}
+
+fn given_up(given_up: GivenUp, session: &Session, leash: &Leash, time: Duration) -> End {
+    match given_up {
+        GivenUp::Cancelled | GivenUp::TimedOut => {
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            let why = leash.pulled().map_or(Why::Time(ms), |(why, _)| why);
+            let end = why.end();
+            complain(session, end.error.as_deref());
+            end
+        }
+        GivenUp::Limit(limit) => too_much(&limit, session),
+        GivenUp::Syntax(report) => {
+            session.push(Stream::Stderr, report.as_bytes());
+            End { exit_code: Some(bounds::SYNTAX), ..End::default() }
+        }
+        GivenUp::Failed(why) => {
+            complain(session, Some(&why));
+            End { exit_code: Some(1), error: Some(format!("Command failed: {why}")), ..End::default() }
+        }
+    }
+}
+
+fn too_much(limit: &str, session: &Session) -> End {
+    let error = stopped(limit);
+    complain(session, Some(&error));
+    End { exit_code: Some(bounds::TOO_MUCH), error: Some(error), ..End::default() }
+}
+
+/// What ended a script is said where a person looks for it too.
+pub(crate) fn complain(session: &Session, why: Option<&str>) {
+    if let Some(why) = why {
+        session.push(Stream::Stderr, format!("bash: {why}\n").as_bytes());
+    }
+}

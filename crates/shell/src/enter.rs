@@ -1,0 +1,80 @@
+//! `cd` and `pushd` into a directory that the user may not enter. The interpreter asks only whether there is one.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use vfs::Code;
+
+use crate::adapter::Surroundings;
+use crate::files;
+
+/// Puts the question in front of the commands that enter directories.
+pub(crate) fn guard(registry: &BuiltinRegistry, surroundings: &Arc<Surroundings>) {
+    for name in ["cd", "pushd"] {
+        registry.insert(name, Arc::new(Entering { name, surroundings: surroundings.clone() }));
+    }
+}
+
+struct Entering {
+    name: &'static str,
+    surroundings: Arc<Surroundings>,
+}
+
+#[async_trait]
+impl Builtin for Entering {
+    /// Asked for when there is no plan: the directory is refused.
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
+        let words = Code::Denied.shell_words();
+        let target = target(&ctx).unwrap_or_default();
+        Ok(ExecResult::err(format!("bash: {}: {target}: {words}\n", self.name), 1))
+    }
+
+    async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
+        if let Some(target) = target(ctx)
+            && !self.may_enter(&target, ctx).await
+        {
+            return Ok(None);
+        }
+        // By its path the command is found past this guard.
+        let command = SubCommand {
+            name: files::program(self.name),
+            args: ctx.args.to_vec(),
+            stdin: ctx.stdin.cloned(),
+            assignments: Vec::new(),
+        };
+        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+    }
+}
+
+impl Entering {
+    /// Whether there is nothing against it; a directory that is not there is the command's own business.
+    async fn may_enter(&self, target: &str, ctx: &BuiltinContext<'_>) -> bool {
+        let view = self.surroundings.view.at(&ctx.cwd.to_string_lossy());
+        let Ok(path) = view.path(target) else { return true };
+        match view.may(&path, 1).await {
+            Ok(may) => may,
+            Err(fault) => fault.code != Code::Denied,
+        }
+    }
+}
+
+/// Where it wants to go, if that can be told before it goes.
+fn target(ctx: &BuiltinContext<'_>) -> Option<String> {
+    let variable = |name: &str| ctx.variables.get(name).or_else(|| ctx.env.get(name)).cloned();
+    let is_option = |word: &&String| word.len() > 1 && (word.starts_with('-') || word.starts_with('+'));
+    match ctx.args.iter().find(|word| !is_option(word)).map(String::as_str) {
+        Some("-") => variable("OLDPWD"),
+        // What is found along a search path may be anywhere.
+        Some(word)
+            if !word.starts_with(['/', '.']) && variable("CDPATH").is_some_and(|path| !path.is_empty()) =>
+        {
+            None
+        }
+        // `~` was the shell's business; here it is a name.
+        Some(word) if word.starts_with('~') => Some(format!("./{word}")),
+        Some(word) => Some(word.to_string()).filter(|word| !word.is_empty()),
+        None if ctx.args.is_empty() => variable("HOME"),
+        None => None,
+    }
+}

@@ -1,0 +1,3 @@
+#!/bin/bash
+echo "hello, ${1:-world}"
+exit 3

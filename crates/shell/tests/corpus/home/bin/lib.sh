@@ -1,0 +1,2 @@
+greet() { printf "Hi %s\n" "$1"; }
+GREETING=loaded

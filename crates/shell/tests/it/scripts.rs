@@ -1,0 +1,195 @@
+//! What scripts do over the tree, and what they may not do.
+
+use protocol::shell::Status;
+
+use crate::place::{ANN, BOB, Place, ROOT, seen};
+
+/// Scripts, what they print, and their exit codes.
+const SCRIPTS: &[(&str, &str, i32)] = &[
+    (
+        "echo $HOME $USER $LOGNAME $UID $SHELL $PATH",
+        "/home/ann ann ann 1000 /bin/bash /usr/local/bin:/usr/bin:/bin\n",
+        0,
+    ),
+    (
+        "echo $PWD $TERM $LANG [$GSV_PID] $HOSTNAME $GSV_VERSION $TZ",
+        "/home/ann xterm-256color en_US.UTF-8 [] gsv test UTC\n",
+        0,
+    ),
+    ("echo hi > f && cat f | tr a-z A-Z >> f; cat f; wc -l < f", "hi\nHI\n2\n", 0),
+    (
+        "mkdir -p a/b; cd a/b; pwd; cd ..; pwd; cd - > /dev/null; pwd",
+        "/home/ann/a/b\n/home/ann/a\n/home/ann/a/b\n",
+        0,
+    ),
+    ("touch x1 x2 y1; echo x*; echo {a,b}{1,2}; rm x*; echo *1", "x1 x2\na1 a2 b1 b2\ny1\n", 0),
+    ("a=(one 'two three'); a+=(4); echo ${#a[@]} \"${a[1]}\" ${a[-1]}", "3 two three 4\n", 0),
+    ("declare -A m=([k]=v); m[z]=1; echo ${m[k]} ${#m[@]}", "v 2\n", 0),
+    ("f() { local n=$1; ((n < 2)) && echo 1 || echo $((n * $(f $((n - 1))))); }; f 5", "120\n", 0),
+    ("cat <<'E'\n$HOME\nE\ncat <<E\n$HOME\nE", "$HOME\n/home/ann\n", 0),
+    ("set -e; false; echo no", "", 1),
+    ("set -u; echo $nothing; echo no", "", 1),
+    ("set -o pipefail; false | true; echo $?", "1\n", 0),
+    ("trap 'echo bye' EXIT; echo hi; exit 7", "hi\nbye\n", 7),
+    ("(sleep 0.05; echo slow) & echo fast; wait; echo done", "fast\nslow\ndone\n", 0),
+    ("x=5; (x=6; echo $x); echo $x", "6\n5\n", 0),
+    (
+        "case abc in a*) echo yes;; *) echo no;; esac; [[ abc =~ ^a(.)c$ ]] && echo ${BASH_REMATCH[1]}",
+        "yes\nb\n",
+        0,
+    ),
+    ("diff <(printf '1\\n2\\n') <(printf '1\\n3\\n')", "2c2\n< 2\n---\n> 3\n", 1),
+    ("echo '{\"a\":[1,{\"b\":2}]}' | jq -c '.a[1]'", "{\"b\":2}\n", 0),
+    ("printf '%s\\n' b a c | sort | head -2 | paste -sd,", "a,b\n", 0),
+    ("seq 5 | awk '{ s += $1 } END { print s }'; echo abc | sed 's/b/X/'", "15\naXc\n", 0),
+    ("printf 'k v\\nk2 v2\\n' > t; while read -r k v; do echo $v$k; done < t", "vk\nv2k2\n", 0),
+    (
+        "echo one > a; ln -s a l; cat l; readlink l; [ -L l ] && rm l; [ -e a ] && echo kept",
+        "one\na\nkept\n",
+        0,
+    ),
+    ("ln -s /home/ann d; cd d; pwd; cd -P .; pwd", "/home/ann/d\n/home/ann\n", 0),
+    ("ln -s nowhere l; [ -e l ] || echo dangling; [ -L l ] && echo link; cat l", "dangling\nlink\n", 1),
+    (
+        "echo 'echo from $0 $1' > s.sh; chmod +x s.sh; ./s.sh a; bash s.sh b; . ./s.sh; echo",
+        "from ./s.sh a\nfrom s.sh b\nfrom bash\n\n",
+        0,
+    ),
+    ("/bin/echo by path; /usr/bin/env true && command -v ls", "by path\n/usr/bin/ls\n", 0),
+    ("eval 'echo $((6*7))'; echo ${HOME##*/} ${USER^^} ${nope:-def}", "42\nann ANN def\n", 0),
+    ("timeout 0.05 sleep 5; echo $?", "124\n", 0),
+    ("echo a b c | xargs -n1 echo -", "- a\n- b\n- c\n", 0),
+    ("printf 'x' | tee y; cat y | base64", "xeA==\n", 0),
+    (
+        "printf '\\377\\376z' > bin; cat bin | wc -c; cp bin bin2; cmp bin bin2 && sha256sum < bin2 | cut -c1-8",
+        "3\n9ee4beb5\n",
+        0,
+    ),
+    (
+        "tar cf t.tar --files-from /dev/null 2>/dev/null; echo x > f; tar cf t.tar f; rm f; tar xf t.tar; cat f",
+        "x\n",
+        0,
+    ),
+    ("echo x > f; gzip f; ls; gunzip f.gz; cat f", "f.gz\nx\n", 0),
+    ("export V=1; env | grep ^V=; unset V; env | grep -c ^V=", "V=1\n0\n", 1),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bash_does_what_bash_does() {
+    for (script, stdout, code) in SCRIPTS {
+        let place = Place::new().await;
+        let result = place.run(script).await;
+        assert_eq!((seen(&result).0, result.exit_code), (*stdout, Some(*code)), "{script}\n{result:?}");
+        let status = if *code == 0 { Status::Completed } else { Status::Failed };
+        assert_eq!(result.status, status, "{script}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_says_where_the_shell_was_at_its_end() {
+    let place = Place::new().await;
+    let result = place.run("mkdir deep && cd deep && echo there").await;
+    assert_eq!((result.output.as_str(), result.cwd.as_deref()), ("there\n", Some("/home/ann/deep")));
+    assert_eq!((result.session_id, result.pid), (None, None));
+    assert_eq!(place.run("cd /tmp; exit 3").await.cwd.as_deref(), Some("/tmp"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_are_told_apart_and_together() {
+    let place = Place::new().await;
+    let result = place.run("echo out; echo err >&2; echo out2").await;
+    assert_eq!(seen(&result), ("out\nout2\n", "err\n", Some(0)));
+    assert_eq!(result.output, "out\nerr\nout2\n");
+    assert_eq!(result.truncated, Some(false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_that_is_not_text_is_shown_as_well_as_it_can_be() {
+    let place = Place::new().await;
+    let result = place.run("printf 'a\\377b\\n'").await;
+    assert_eq!(result.output, "a\u{FFFD}b\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_command_and_a_broken_script_are_said_in_bashs_words() {
+    let place = Place::new().await;
+    let result = place.run("true\nsl -l; echo $?").await;
+    assert_eq!(result.stdout.as_deref(), Some("127\n"));
+    let stderr = result.stderr.unwrap();
+    assert!(stderr.starts_with("bash: ") && stderr.ends_with("sl: command not found\n"), "{stderr}");
+
+    let result = place.run("echo ok\nif then").await;
+    assert_eq!((result.stdout.as_deref(), result.exit_code), (Some("ok\n"), Some(2)));
+    let stderr = result.stderr.unwrap();
+    assert!(stderr.starts_with("bash: line 2: syntax error"), "{stderr}");
+
+    let result = place.run("echo (").await;
+    assert_eq!(result.exit_code, Some(2));
+    assert!(result.stderr.unwrap().contains("syntax error"), "a script that can not be read at all");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_users_files_are_refused_in_every_way() {
+    let place = Place::new().await;
+    place
+        .run_as(
+            BOB,
+            "echo secret > ~/s; chmod 600 ~/s; mkdir ~/open; echo pub > ~/open/p; chmod 755 ~ ~/open",
+        )
+        .await;
+    for script in [
+        "cat /home/bob/s",
+        "cat < /home/bob/s",
+        "echo x > /home/bob/s",
+        "echo x >> /home/bob/s",
+        "rm /home/bob/s",
+        "mv /home/bob/s /tmp/s",
+        "cp /home/bob/s /tmp/s",
+        "grep s /home/bob/s",
+        "touch /home/bob/new",
+        "mkdir /home/bob/new",
+        "ln -s /tmp /home/bob/new",
+        "chmod 644 /home/bob/s",
+        "ln -s /home/bob/s l; cat l",
+        ". /home/bob/s",
+        "/home/bob/s",
+        "sed -i s/a/b/ /home/bob/s",
+        "tar cf /tmp/t.tar /home/bob/s && tar xOf /tmp/t.tar",
+        "cat /etc/shadow",
+        "cd /root",
+    ] {
+        let result = place.run(script).await;
+        assert_ne!(result.exit_code, Some(0), "{script}\n{result:?}");
+        assert!(!result.output.contains("secret"), "{script}\n{result:?}");
+        let stderr = result.stderr.unwrap();
+        assert!(
+            stderr.contains("ermission denied") || stderr.contains("not permitted"),
+            "{script}: {stderr}"
+        );
+    }
+    assert_eq!(place.run("cat /home/bob/open/p").await.output, "pub\n");
+    assert_eq!(place.run_as(BOB, "cat ~/s").await.output, "secret\n");
+    assert_eq!(place.run_as(ROOT, "cat /home/bob/s").await.output, "secret\n");
+    let owned = place.run("echo mine > /tmp/mine; stat -c '%U %a' /tmp/mine").await;
+    assert_eq!(owned.stdout.as_deref().map(str::trim_end).unwrap().split(' ').next_back(), Some("644"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_about_files_are_true_for_the_caller() {
+    let place = Place::new().await;
+    place.run_as(BOB, "echo x > ~/s; chmod 600 ~/s; chmod 755 ~").await;
+    let script = "f=/home/bob/s; for t in e f r w x; do [ -$t $f ] && echo $t; done; \
+                  echo > own; for t in r w x O; do [ -$t own ] && echo own-$t; done; chmod +x own; test -x own && echo run";
+    let result = place.run_as(ANN, script).await;
+    assert_eq!(result.output, "e\nf\nown-r\nown-w\nown-O\nrun\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_too_large_to_be_read_at_once_is_refused_clearly() {
+    let place = Place::new().await;
+    let script = "for i in 1 2 3 4 5; do head -c 16000000 /dev/zero >> big; done; wc -c big";
+    let result = place.run(script).await;
+    assert_ne!(result.exit_code, Some(0), "{result:?}");
+    let stderr = result.stderr.unwrap();
+    assert!(stderr.contains("larger than 64 MiB"), "{stderr}");
+}

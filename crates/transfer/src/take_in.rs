@@ -1,0 +1,71 @@
+//! A file that a machine is sent: taken in, checked, put in its place, and the sender told.
+
+use std::fs::File;
+
+use tokio::sync::Notify;
+
+use crate::link::{Error, Link, Wire};
+use crate::receive::{hash_before_receiving, receive};
+
+/// An upload whose partial file is open and locked.
+pub struct Intake {
+    /// The partial file, at its beginning.
+    pub file: File,
+    /// How much is in it already.
+    pub offset: u64,
+    /// How much it shall be.
+    pub size: u64,
+    /// SHA-256 of the whole, in hex.
+    pub sha256: String,
+}
+
+/// Where an upload goes at its end. Both are done on a thread that may wait.
+pub trait Place: Send + 'static {
+    /// Puts the whole file, now checked, in its place, durably; fails with words for the sender.
+    fn store(self, file: File) -> Result<(), String>;
+
+    /// Throws the partial file away: it is not the beginning of what was meant.
+    fn discard(self);
+}
+
+/// Takes an upload in to its end. What arrived before it broke off stays for the next attempt; `ended` is told
+/// when a newer upload of the same file takes over.
+pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Place, ended: &Notify) {
+    let Intake { file, offset, size, sha256 } = intake;
+    let mut file = tokio::fs::File::from_std(file);
+    let received = async {
+        let hash = hash_before_receiving(&link, &mut file, offset).await?;
+        receive(&mut link, &mut file, offset, size, hash, |_| {}).await
+    };
+    let received = tokio::select! {
+        received = received => received,
+        () = ended.notified() => return link.fail("a newer transfer of the same file has begun").await,
+    };
+    let found = match received {
+        Ok(found) if found.eq_ignore_ascii_case(&sha256) => found,
+        Ok(found) => {
+            link.fail(&format!("the digest does not match: {sha256} was meant, {found} arrived")).await;
+            return discard(place).await;
+        }
+        Err(Error::Corrupt { .. }) => return discard(place).await,
+        Err(error) => return tracing::debug!(%error, "a file was not taken in to its end"),
+    };
+    let file = file.into_std().await;
+    // A slow disk may take its time to make the bytes durable.
+    let storing = tokio::task::spawn_blocking(move || place.store(file));
+    let told = match link.say_alive_during(size - offset, storing).await {
+        Ok(Ok(Ok(()))) => link.stored(&found).await,
+        Ok(Ok(Err(words))) => return link.fail(&words).await,
+        Ok(Err(error)) => return link.fail(&format!("Internal error: {error}")).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = told {
+        tracing::debug!(%error, "a stored file could not be reported");
+    }
+}
+
+async fn discard(place: impl Place) {
+    if let Err(error) = tokio::task::spawn_blocking(move || place.discard()).await {
+        tracing::warn!(%error, "a partial file could not be removed");
+    }
+}

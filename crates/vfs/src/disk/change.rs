@@ -1,0 +1,157 @@
+//! Directories, links, modes, owners and times.
+
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Uid};
+use rustix::fs::{AtFlags, Mode, Timespec, Timestamps, UTIME_OMIT, futimens, mkdirat, symlinkat, unlinkat};
+
+use base::limits;
+
+use super::Disk;
+use super::dir::There;
+use super::fail::Fail;
+use super::meta::{MODE_MASK, Meta, WRITE};
+use super::mounts;
+use super::walk::{Entry, Found};
+use crate::fault::Code;
+use crate::stat::Kind;
+
+/// How far from now a time may be that somebody gives who may write a file but does not own it.
+const NOW_MS: i64 = 2_000;
+
+impl Disk {
+    /// Makes a directory; EEXIST when anything is there.
+    pub(crate) fn make_directory(&self, who: &ProcessIdentity, entry: &Entry, mode: u32) -> Result<(), Fail> {
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
+            return Err(Code::Exists.into());
+        }
+        let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
+        mkdirat(&*entry.dir.fd, entry.os_name(), Mode::RWXU)?;
+        let stamped = match self.look(&entry.dir, entry.os_name())? {
+            Some(made) => self.stamp(made.handle()?, meta).map_err(Fail::from),
+            None => Err(Code::NotFound.into()),
+        };
+        // Without its owner it would be somebody else's; the first error is the one to tell.
+        if stamped.is_err()
+            && let Err(errno) = unlinkat(&*entry.dir.fd, entry.os_name(), AtFlags::REMOVEDIR)
+        {
+            tracing::warn!(%errno, path = %entry.path(), "a directory without an owner could not be removed");
+        }
+        stamped
+    }
+
+    /// Makes a symbolic link.
+    pub(crate) fn make_link(&self, who: &ProcessIdentity, entry: &Entry, target: &str) -> Result<(), Fail> {
+        if target.is_empty() {
+            return Err(Code::NotFound.into());
+        }
+        if target.contains('\0') {
+            return Err(Fail::because(Code::Invalid, "a path must not contain NUL"));
+        }
+        if target.len() > limits::PATH_BYTES_MAX {
+            return Err(Code::NameTooLong.into());
+        }
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
+            return Err(Code::Exists.into());
+        }
+        if mounts::is_reserved(entry.os_name()) {
+            self.meta_of_new(who, entry, Kind::Link, 0o777)?;
+        }
+        entry.dir.need_change(who)?;
+        self.refuse_link_in_shared(who, entry)?;
+        Ok(symlinkat(target, &*entry.dir.fd, entry.os_name())?)
+    }
+
+    /// Links have no owner of their own, so in a directory that everybody shares nobody could be told from
+    /// others who may remove it.
+    pub(super) fn refuse_link_in_shared(&self, who: &ProcessIdentity, entry: &Entry) -> Result<(), Fail> {
+        if who.uid.is_root() || entry.dir.meta.mode & 0o1000 == 0 {
+            return Ok(());
+        }
+        let note = format!(
+            "'{}' is a shared directory, where links are not possible; make a directory of your own in it",
+            entry.dir.path
+        );
+        Err(Fail::because(Code::NotPermitted, note))
+    }
+
+    /// Sets the permission bits: the owner and root may.
+    pub(crate) fn change_mode(&self, who: &ProcessIdentity, found: Found, mode: u32) -> Result<(), Fail> {
+        self.change_meta(found, |there| {
+            let meta = there.meta();
+            if !meta.is_ruled_by(who) {
+                return Err(Code::NotPermitted.into());
+            }
+            Ok(Meta { mode: mode & MODE_MASK, ..meta })
+        })
+    }
+
+    /// Sets owner and group: root any, the owner a group of its own.
+    pub(crate) fn change_owner(
+        &self,
+        who: &ProcessIdentity,
+        found: Found,
+        uid: Option<Uid>,
+        gid: Option<Gid>,
+    ) -> Result<(), Fail> {
+        self.change_meta(found, |there| {
+            let meta = there.meta();
+            let after = Meta { uid: uid.unwrap_or(meta.uid), gid: gid.unwrap_or(meta.gid), ..meta };
+            let own_group = after.gid == meta.gid || after.gid == who.gid || who.gids.contains(&after.gid);
+            let allowed = meta.is_ruled_by(who) && after.uid == meta.uid && own_group;
+            if who.uid.is_root() || allowed { Ok(after) } else { Err(Code::NotPermitted.into()) }
+        })
+    }
+
+    fn change_meta(
+        &self,
+        found: Found,
+        change: impl FnOnce(&There) -> Result<Meta, Fail>,
+    ) -> Result<(), Fail> {
+        let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
+        if mounts::fixed_names(entry.path().as_str()).is_some() {
+            return Err(part_of_system(entry.path().as_str()));
+        }
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        entry.existing()?;
+        let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
+        let (before, after) = (there.meta(), change(&there)?);
+        if !self.attributes && before != after {
+            let note = "the disk under this system keeps no owners and modes";
+            return Err(Fail::because(Code::Unsupported, note));
+        }
+        self.stamp(there.handle()?, after)?;
+        if there.is_directory() {
+            self.forget_directories();
+        }
+        if before.uid != after.uid && there.stat.kind == Kind::File {
+            self.refund(before.uid, there.stat.size as i64);
+            self.refund(after.uid, -(there.stat.size as i64));
+        }
+        Ok(())
+    }
+
+    /// Sets the time of the last change: the owner and root any, others who may write only about now.
+    pub(crate) fn change_time(&self, who: &ProcessIdentity, found: Found, ms: i64) -> Result<(), Fail> {
+        let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
+        let there = entry.existing()?;
+        let about_now = (self.clock.now_ms() - ms).abs() <= NOW_MS;
+        let allowed = there.meta().is_ruled_by(who) || (about_now && there.meta().allows(who, WRITE));
+        if !allowed {
+            return Err(Code::NotPermitted.into());
+        }
+        let times = Timestamps {
+            last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT as _ },
+            last_modification: Timespec {
+                tv_sec: ms.div_euclid(1_000),
+                tv_nsec: (ms.rem_euclid(1_000) * 1_000_000) as _,
+            },
+        };
+        Ok(futimens(there.handle()?, &times)?)
+    }
+}
+
+fn part_of_system(path: &str) -> Fail {
+    Fail::because(Code::NotPermitted, format!("'{path}' is part of the system and can not be changed"))
+}

@@ -1,0 +1,324 @@
+//! An open directory of the tree, and what is found in it. Nothing here follows a link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Uid};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::Disk;
+use super::fail::Fail;
+use super::meta::{ENTER, Meta, READ, WRITE};
+use super::mounts;
+use crate::fault::Code;
+use crate::live;
+use crate::path::VPath;
+use crate::stat::{Kind, Stat};
+
+/// How things are opened to see what they are: without following, waiting or becoming their terminal.
+const LOOK: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
+
+/// Device and inode of something on the host.
+pub(crate) type HostId = (u64, u64);
+
+/// To whom files belong that appear from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub uid: Uid,
+    pub gid: Gid,
+    /// A home or a workspace: nothing is for others.
+    pub private: bool,
+}
+
+impl Place {
+    /// Outside of homes and workspaces.
+    pub const ELSEWHERE: Place = Place { uid: Uid::ROOT, gid: Gid::ROOT, private: false };
+
+    /// Owner, group and mode of something that appears here.
+    pub fn meta(self, kind: Kind) -> Meta {
+        let mode = match (kind, self.private) {
+            (Kind::Link, _) => 0o777,
+            (Kind::Directory, true) => 0o750,
+            (Kind::Directory, false) => 0o755,
+            (Kind::File, true) => 0o640,
+            (Kind::File, false) => 0o644,
+        };
+        Meta { uid: self.uid, gid: self.gid, mode }
+    }
+}
+
+/// An open directory. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Dir {
+    pub fd: Arc<OwnedFd>,
+    /// Its path in the tree, free of links.
+    pub path: VPath,
+    pub meta: Meta,
+    /// Whose things are that appear in it from outside.
+    pub place: Place,
+    /// The names it has when it is made up; nobody can change it then.
+    pub fixed: Option<&'static [&'static str]>,
+}
+
+/// What a name in a directory names.
+pub(crate) struct There {
+    pub stat: Stat,
+    /// Whether owner, group and mode are kept beside it; otherwise they follow from the place.
+    pub stamped: bool,
+    /// Something that is neither file, directory nor link: it can only be removed or renamed.
+    pub special: bool,
+    pub id: HostId,
+    fd: Option<OwnedFd>,
+}
+
+impl There {
+    /// Owner, group and mode.
+    pub fn meta(&self) -> Meta {
+        Meta { uid: self.stat.uid, gid: self.stat.gid, mode: self.stat.mode }
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.stat.kind == Kind::Directory
+    }
+
+    /// Whether it is a link.
+    pub fn is_link(&self) -> bool {
+        self.stat.kind == Kind::Link
+    }
+
+    /// The handle of a file or directory, open for reading.
+    pub fn handle(&self) -> Result<BorrowedFd<'_>, Fail> {
+        self.fd.as_ref().map(AsFd::as_fd).ok_or_else(|| self.unreadable())
+    }
+
+    /// The regular file it is, open for reading at its beginning. Permissions are not looked at.
+    pub fn into_file(mut self) -> Result<File, Fail> {
+        match (self.stat.kind, self.fd.take()) {
+            (Kind::Directory, _) => Err(Code::IsDirectory.into()),
+            (Kind::File, Some(fd)) if !self.special => Ok(File::from(fd)),
+            _ => Err(self.unreadable()),
+        }
+    }
+
+    fn unreadable(&self) -> Fail {
+        if self.special {
+            return Fail::because(Code::Invalid, "not a regular file");
+        }
+        if self.is_link() {
+            return Code::Loop.into();
+        }
+        Fail::because(Code::Denied, "the gateway itself is not allowed to open this file on its machine")
+    }
+}
+
+impl Dir {
+    /// Whether all bits are allowed. A made-up directory can not be written, not even by root.
+    pub fn allows(&self, who: &ProcessIdentity, bits: u32) -> bool {
+        self.meta.allows(who, bits) && (bits & WRITE == 0 || self.fixed.is_none())
+    }
+
+    /// Goes on only where names may be looked up.
+    pub fn need_enter(&self, who: &ProcessIdentity) -> Result<(), Fail> {
+        if self.allows(who, ENTER) { Ok(()) } else { Err(Code::Denied.into()) }
+    }
+
+    /// Goes on only where names may be read, with what they name.
+    pub fn need_list(&self, who: &ProcessIdentity) -> Result<(), Fail> {
+        if self.allows(who, READ | ENTER) { Ok(()) } else { Err(Code::Denied.into()) }
+    }
+
+    /// Goes on only where names may be added and taken away.
+    pub fn need_change(&self, who: &ProcessIdentity) -> Result<(), Fail> {
+        if self.fixed.is_some() {
+            let note = format!("'{}' is part of the system and can not be changed", self.path);
+            return Err(Fail::because(Code::NotPermitted, note));
+        }
+        if self.allows(who, WRITE | ENTER) { Ok(()) } else { Err(Code::Denied.into()) }
+    }
+
+    /// Device and inode.
+    pub fn id(&self) -> Result<HostId, Errno> {
+        fstat(&*self.fd).map(|stat| host_id(&stat))
+    }
+
+    /// Calls `each` for every name on disk, the gateway's own included, until it breaks.
+    pub fn each_raw(&self, mut each: impl FnMut(&OsStr, FileType) -> ControlFlow<()>) -> Result<(), Errno> {
+        let mut stream = rustix::fs::Dir::read_from(&*self.fd)?;
+        while let Some(entry) = stream.read() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && each(name, entry.file_type()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a name on disk is to be seen: not the gateway's own, not covered by a live file.
+    pub fn shows(&self, name: &OsStr) -> bool {
+        if mounts::is_reserved(name) {
+            return false;
+        }
+        let Some(text) = name.to_str() else { return self.fixed.is_none() };
+        self.fixed.is_none_or(|names| names.contains(&text)) && !live::names_in(&self.path).contains(&text)
+    }
+
+    /// The names on disk that are to be seen, unsorted.
+    pub fn names(&self) -> Result<Vec<OsString>, Fail> {
+        let mut names = Vec::new();
+        self.each_raw(|name, _| {
+            if self.shows(name) {
+                names.push(name.to_os_string());
+            }
+            if names.len() > base::limits::DIRECTORY_NAMES_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        if names.len() > base::limits::DIRECTORY_NAMES_MAX {
+            let note = format!("'{}' has more than {} names", self.path, base::limits::DIRECTORY_NAMES_MAX);
+            return Err(Fail::because(Code::TooLarge, note));
+        }
+        Ok(names)
+    }
+
+    /// Where a link in it leads, as it is written.
+    pub fn link_target(&self, name: &OsStr) -> Result<OsString, Errno> {
+        Ok(OsString::from_vec(readlinkat(&*self.fd, name, Vec::new())?.into_bytes()))
+    }
+}
+
+impl Disk {
+    /// The root directory.
+    pub(crate) fn top(&self) -> Dir {
+        Dir {
+            fd: self.files.clone(),
+            path: VPath::root(),
+            meta: mounts::FIXED_META,
+            place: Place::ELSEWHERE,
+            fixed: mounts::fixed_names("/"),
+        }
+    }
+
+    /// What a name in a directory names, opened unless it is a link. Permissions are not looked at, and names
+    /// of the gateway's own are found; see [`Dir::shows`].
+    pub(crate) fn look(&self, dir: &Dir, name: &OsStr) -> Result<Option<There>, Fail> {
+        for _ in 0..base::limits::FILE_RACES_MAX {
+            match openat(&*dir.fd, name, LOOK, Mode::empty()) {
+                Ok(fd) => return self.look_open(dir, name, fd).map(Some),
+                Err(Errno::NOENT) => return Ok(None),
+                Err(Errno::LOOP | Errno::MLINK | Errno::NXIO | Errno::NODEV | Errno::ACCESS) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            if let Some(there) = self.look_closed(dir, name)? {
+                return Ok(Some(there));
+            }
+        }
+        Err(Fail::because(Code::Io, "it changes all the time"))
+    }
+
+    fn look_open(&self, dir: &Dir, name: &OsStr, fd: OwnedFd) -> Result<There, Fail> {
+        let host = fstat(&fd)?;
+        let (kind, special) = kind_of(&host);
+        let kept = if special || !self.attributes { None } else { Meta::read(fd.as_fd())? };
+        let meta = kept.unwrap_or_else(|| self.meta_from_place(dir, name, kind));
+        Ok(There { stamped: kept.is_some(), fd: Some(fd), ..there(&host, kind, special, meta) })
+    }
+
+    /// What could not be opened: a link, a socket, or a file that the host keeps from the gateway. Nothing when
+    /// it has become something else meanwhile.
+    fn look_closed(&self, dir: &Dir, name: &OsStr) -> Result<Option<There>, Fail> {
+        let host = match statat(&*dir.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(host) => host,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        let (kind, special) = kind_of(&host);
+        let mut meta = self.meta_from_place(dir, name, kind);
+        if kind != Kind::Link {
+            meta.mode = 0;
+        }
+        let kept_from_us = kind == Kind::Link
+            || special
+            || matches!(openat(&*dir.fd, name, LOOK, Mode::empty()), Err(Errno::ACCESS));
+        Ok(kept_from_us.then(|| there(&host, kind, special, meta)))
+    }
+
+    /// The directory that was found in another.
+    pub(crate) fn enter(&self, parent: &Dir, name: &OsStr, there: There) -> Result<Dir, Fail> {
+        if !there.is_directory() {
+            return Err(Code::NotDirectory.into());
+        }
+        let (mut meta, path) = (there.meta(), parent.path.join(&name.to_string_lossy()));
+        let place = if mounts::holds_places(parent.path.as_str()) {
+            Place { uid: meta.uid, gid: meta.gid, private: true }
+        } else {
+            parent.place
+        };
+        let fixed = mounts::fixed_names(path.as_str());
+        if fixed.is_some() {
+            meta = mounts::FIXED_META;
+        }
+        let Some(fd) = there.fd else { return Err(there.unreadable()) };
+        Ok(Dir { fd: Arc::new(fd), path, meta, place, fixed })
+    }
+
+    /// Owner, group and mode of what appeared from outside.
+    pub(crate) fn meta_from_place(&self, dir: &Dir, name: &OsStr, kind: Kind) -> Meta {
+        if dir.fixed.is_some() {
+            let mount = name.to_str().and_then(|name| mounts::mount(dir.path.join(name).as_str()));
+            return mount.map_or(mounts::FIXED_META, |mount| mount.meta);
+        }
+        if kind == Kind::Directory
+            && dir.path.as_str() == "/home"
+            && let Some((uid, gid)) = name.to_str().and_then(|name| self.home_owner(name))
+        {
+            return Place { uid, gid, private: true }.meta(kind);
+        }
+        dir.place.meta(kind)
+    }
+}
+
+fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> There {
+    let modified_ms = modified_ms(host);
+    let size = if kind == Kind::Directory || special { 0 } else { host.st_size as u64 };
+    let stat = Stat { kind, size, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms };
+    There { stat, stamped: false, special, id: host_id(host), fd: None }
+}
+
+fn kind_of(host: &rustix::fs::Stat) -> (Kind, bool) {
+    match FileType::from_raw_mode(host.st_mode) {
+        FileType::RegularFile => (Kind::File, false),
+        FileType::Directory => (Kind::Directory, false),
+        FileType::Symlink => (Kind::Link, false),
+        _ => (Kind::File, true),
+    }
+}
+
+/// Device and inode of an open file.
+pub(crate) fn id_of(file: impl AsFd) -> Result<HostId, Errno> {
+    fstat(file).map(|stat| host_id(&stat))
+}
+
+// The host decides how wide these numbers are.
+#[allow(clippy::unnecessary_cast)]
+fn host_id(host: &rustix::fs::Stat) -> HostId {
+    (host.st_dev as u64, host.st_ino as u64)
+}
+
+#[allow(clippy::unnecessary_cast)]
+pub(super) fn modified_ms(host: &rustix::fs::Stat) -> i64 {
+    host.st_mtime as i64 * 1_000 + host.st_mtime_nsec as i64 / 1_000_000
+}

@@ -1,0 +1,78 @@
+//! The directories that are always there: those kept on disk, and the made-up ones above them.
+
+use std::ffi::OsStr;
+
+use super::meta::Meta;
+
+/// A directory that is kept on disk, by its path below the files' directory.
+pub(crate) struct Mount {
+    pub path: &'static str,
+    pub meta: Meta,
+}
+
+/// Every directory kept on disk.
+pub(crate) const MOUNTS: &[Mount] = &[
+    Mount { path: "/etc", meta: Meta::root(0o755) },
+    Mount { path: "/home", meta: Meta::root(0o755) },
+    Mount { path: "/root", meta: Meta::root(0o700) },
+    Mount { path: "/src", meta: Meta::root(0o755) },
+    Mount { path: "/tmp", meta: Meta::root(0o1777) },
+    Mount { path: "/usr/local", meta: Meta::root(0o755) },
+    Mount { path: "/var", meta: Meta::root(0o755) },
+    Mount { path: "/workspaces", meta: Meta::root(0o755) },
+];
+
+/// The made-up directories: only the names listed are in them, and nobody can add one.
+const FIXED: &[(&str, &[&str])] = &[
+    ("/", &["etc", "home", "root", "src", "tmp", "usr", "var", "workspaces"]),
+    ("/usr", &["local", "share"]),
+    ("/usr/share", &[]),
+];
+
+/// What made-up directories are like.
+pub(crate) const FIXED_META: Meta = Meta::root(0o755);
+
+/// The names on disk of a made-up directory; `None` for an ordinary one.
+pub(crate) fn fixed_names(path: &str) -> Option<&'static [&'static str]> {
+    FIXED.iter().find(|(fixed, _)| *fixed == path).map(|(_, names)| *names)
+}
+
+/// The mount with exactly this path.
+pub(crate) fn mount(path: &str) -> Option<&'static Mount> {
+    MOUNTS.iter().find(|mount| mount.path == path)
+}
+
+/// Whether the path is a mount or below one.
+pub(crate) fn is_kept(path: &str) -> bool {
+    MOUNTS.iter().any(|mount| {
+        path.strip_prefix(mount.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// Directories whose children each begin a place of their own: what appears in one is its owner's.
+pub(crate) fn holds_places(path: &str) -> bool {
+    path == "/home" || path == "/workspaces"
+}
+
+/// Why a directory can be neither removed nor renamed, if so.
+pub(crate) fn protection(path: &str) -> Option<&'static str> {
+    if fixed_names(path).is_some() {
+        return Some("is part of the system");
+    }
+    if mount(path).is_some() {
+        return Some("is a mount point");
+    }
+    let below_home = path.strip_prefix("/home/")?;
+    (!below_home.contains('/')).then_some("is a home")
+}
+
+/// Names that begin so are the gateway's own: drafts of files being written.
+pub(crate) const DRAFT: &str = ".gsv-tmp-";
+/// Names that begin so are the gateway's own: uploads that are not finished.
+pub(crate) const PARTIAL: &str = ".gsv-part-";
+
+/// Whether a name is one of the gateway's own: not shown, not found, and refused to users.
+pub(crate) fn is_reserved(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(DRAFT.as_bytes()) || name.starts_with(PARTIAL.as_bytes())
+}

@@ -1,0 +1,122 @@
+//! Moving within the tree.
+
+use protocol::identity::ProcessIdentity;
+use rustix::fs::renameat;
+use rustix::io::Errno;
+
+use super::Disk;
+use super::dir::There;
+use super::fail::Fail;
+use super::meta::WRITE;
+use super::mounts;
+use super::remove::refuse_protected;
+use super::walk::Entry;
+use crate::fault::Code;
+use crate::stat::Kind;
+
+impl Disk {
+    /// Moves an entry to another one, which is replaced: a file by a file, an empty directory by a directory.
+    pub(crate) fn rename(&self, who: &ProcessIdentity, from: &Entry, to: &Entry) -> Result<(), Fail> {
+        let (from_id, to_id) = (from.dir.id()?, to.dir.id()?);
+        from.existing()?;
+        if from_id == to_id && from.name == to.name {
+            return Ok(());
+        }
+        let _held = self.locks.two((from_id, from.os_name()), (to_id, to.os_name()));
+        let moved = self.look(&from.dir, from.os_name())?.ok_or(Code::NotFound)?;
+        let shown = to.dir.shows(to.os_name());
+        let replaced = if shown { self.look(&to.dir, to.os_name())? } else { None };
+        self.refuse_move(who, from, &moved, to, replaced.as_ref())?;
+        if moved.is_directory() && from_id != to_id && !moved.meta().allows(who, WRITE) {
+            return Err(Code::Denied.into());
+        }
+        self.stamp_before_move(from, &moved, to)?;
+        let rename = || renameat(&*from.dir.fd, from.os_name(), &*to.dir.fd, to.os_name());
+        match rename() {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                if !self.clear_ours(&to.dir, to.os_name())? {
+                    return Err(Code::NotEmpty.into());
+                }
+                rename()?;
+            }
+            done => done?,
+        }
+        if moved.is_directory() {
+            self.forget_directories();
+        }
+        self.refund_file(replaced.as_ref());
+        Ok(())
+    }
+
+    /// Why somebody may not move this there, if so.
+    fn refuse_move(
+        &self,
+        who: &ProcessIdentity,
+        from: &Entry,
+        moved: &There,
+        to: &Entry,
+        replaced: Option<&There>,
+    ) -> Result<(), Fail> {
+        if moved.is_directory() {
+            refuse_protected(from, "renamed")?;
+        }
+        if replaced.is_some_and(There::is_directory) {
+            refuse_protected(to, "replaced")?;
+        }
+        if mounts::is_reserved(to.os_name()) {
+            let note = format!("'{}' is a name that the system keeps for itself", to.path());
+            return Err(Fail::because(Code::NotPermitted, note));
+        }
+        from.dir.need_change(who)?;
+        to.dir.need_change(who)?;
+        let let_go = moved.meta().lets_go(from.dir.meta, who)
+            && replaced.is_none_or(|replaced| replaced.meta().lets_go(to.dir.meta, who));
+        if !let_go {
+            return Err(Code::NotPermitted.into());
+        }
+        if moved.is_link() {
+            self.refuse_link_in_shared(who, to)?;
+        }
+        if moved.is_directory() && to.path().is_within(&from.path()) {
+            let note = format!("'{}' can not be moved into itself", from.path());
+            return Err(Fail::because(Code::Invalid, note));
+        }
+        match replaced {
+            Some(replaced) if moved.is_directory() && !replaced.is_directory() => {
+                Err(Code::NotDirectory.into())
+            }
+            Some(replaced) if !moved.is_directory() && replaced.is_directory() => {
+                Err(Code::IsDirectory.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What has no owner of its own would change hands by moving to another place: it gets the one it has.
+    fn stamp_before_move(&self, from: &Entry, moved: &There, to: &Entry) -> Result<(), Fail> {
+        let here = self.meta_from_place(&from.dir, from.os_name(), moved.stat.kind);
+        let there = self.meta_from_place(&to.dir, to.os_name(), moved.stat.kind);
+        if here == there || moved.is_link() || moved.special {
+            return Ok(());
+        }
+        if !self.attributes {
+            let note = "it would change hands: the disk under this system keeps no owners";
+            return Err(Fail::because(Code::NotPermitted, note));
+        }
+        if !moved.stamped {
+            moved.meta().write(moved.handle()?)?;
+        }
+        if !moved.is_directory() {
+            return Ok(());
+        }
+        let Some(again) = self.look(&from.dir, from.os_name())? else { return Err(Code::NotFound.into()) };
+        let top = self.enter(&from.dir, from.os_name(), again)?;
+        self.tour(top, &mut |_, _, below| {
+            let plain = !below.stamped && !below.special && below.stat.kind != Kind::Link;
+            if plain && let Ok(handle) = below.handle() {
+                below.meta().write(handle)?;
+            }
+            Ok(())
+        })
+    }
+}

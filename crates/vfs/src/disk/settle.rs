@@ -1,0 +1,166 @@
+//! Makes changed directories durable: soon, by a thread of its own, or before going on.
+//!
+//! A file's new content is durable before it takes its place; only that it has taken its place is made durable
+//! here. Writers of one directory share their syncs, so many writers at once need few of them.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use base::limits;
+use rustix::fs::fsync;
+use rustix::io::Errno;
+
+use super::dir::HostId;
+
+/// The directories that are being made durable.
+#[derive(Default)]
+pub(crate) struct Settle {
+    groups: Mutex<HashMap<HostId, Arc<Group>>>,
+    changed: Arc<Changed>,
+}
+
+/// Directories that were changed a moment ago.
+#[derive(Default)]
+struct Changed {
+    directories: Mutex<Waiting>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    handles: HashMap<HostId, Arc<OwnedFd>>,
+    /// Whether the thread that syncs them is there.
+    tended: bool,
+}
+
+impl Changed {
+    /// Syncs what has been changed, until nothing was for a while.
+    fn tend(&self) {
+        loop {
+            // Those that come meanwhile share the sync.
+            std::thread::sleep(limits::FILE_SETTLE_AFTER);
+            let handles = std::mem::take(&mut locked(&self.directories).handles);
+            handles.values().for_each(sync);
+            let waiting = locked(&self.directories);
+            let idle = |waiting: &mut Waiting| waiting.handles.is_empty();
+            let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
+            let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if waiting.handles.is_empty() {
+                waiting.tended = false;
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        locked(&self.directories).handles.values().for_each(sync);
+    }
+}
+
+fn sync(directory: &Arc<OwnedFd>) {
+    if let Err(errno) = fsync(directory)
+        && !cannot_be_synced(errno)
+    {
+        tracing::error!(%errno, "a directory of the file tree could not be made durable");
+    }
+}
+
+/// Not every file system can sync a directory; the change itself has happened.
+fn cannot_be_synced(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::NOTSUP | Errno::BADF)
+}
+
+#[derive(Default)]
+struct Group {
+    state: Mutex<State>,
+    finished: Condvar,
+}
+
+/// Syncs of one directory are numbered; one runs at a time.
+#[derive(Default)]
+struct State {
+    waiting: usize,
+    started: u64,
+    finished: u64,
+    failures: Vec<(u64, Errno)>,
+}
+
+impl Settle {
+    /// Makes what was done to the directory durable within moments.
+    pub fn soon(&self, id: HostId, directory: &Arc<OwnedFd>) {
+        let mut waiting = locked(&self.changed.directories);
+        if waiting.handles.len() >= limits::FILE_SETTLE_MAX && !waiting.handles.contains_key(&id) {
+            drop(waiting);
+            return sync(directory);
+        }
+        waiting.handles.insert(id, directory.clone());
+        if waiting.tended {
+            self.changed.more.notify_one();
+            return;
+        }
+        let changed = self.changed.clone();
+        let tending = std::thread::Builder::new().name("gsv-settle".into()).spawn(move || changed.tend());
+        match tending {
+            Ok(_) => waiting.tended = true,
+            Err(error) => {
+                tracing::warn!(%error, "no thread for syncing directories");
+                waiting.handles.remove(&id);
+                drop(waiting);
+                sync(directory);
+            }
+        }
+    }
+
+    /// Returns when everything that was done to the directory before the call is durable.
+    pub fn settle(&self, id: HostId, dir: impl AsFd) -> Result<(), Errno> {
+        let group = {
+            let mut groups = locked(&self.groups);
+            let group = groups.entry(id).or_default().clone();
+            locked(&group.state).waiting += 1;
+            group
+        };
+        let result = group.wait(dir.as_fd());
+        let mut groups = locked(&self.groups);
+        let mut state = locked(&group.state);
+        state.waiting -= 1;
+        if state.waiting == 0 {
+            groups.remove(&id);
+        }
+        result
+    }
+}
+
+impl Group {
+    fn wait(&self, dir: BorrowedFd) -> Result<(), Errno> {
+        let mut state = locked(&self.state);
+        let mine = state.started + 1;
+        while state.finished < mine {
+            if state.started > state.finished {
+                state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.started += 1;
+            drop(state);
+            let done = fsync(dir);
+            state = locked(&self.state);
+            state.finished = state.started;
+            let number = state.finished;
+            match done {
+                Err(errno) if !cannot_be_synced(errno) => state.failures.push((number, errno)),
+                _ => {}
+            }
+            self.finished.notify_all();
+        }
+        match state.failures.iter().find(|(number, _)| *number == mine) {
+            Some((_, errno)) => Err(*errno),
+            None => Ok(()),
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

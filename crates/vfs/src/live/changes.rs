@@ -1,0 +1,289 @@
+//! What a new text of an account file asks for, compared with the accounts there are. Everything that can be
+//! refused is refused here, before anything is changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::ids::{Gid, Uid};
+use store::accounts::{Account, Group};
+
+use super::hash::Password;
+use super::tables::{Bad, Numbered, Person, Secret, Team};
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A new account without a password. Its number must be the one that was asked for.
+    AddUser {
+        username: String,
+        uid: Option<Uid>,
+        gecos: String,
+    },
+    RemoveUser {
+        username: String,
+    },
+    Gecos {
+        username: String,
+        uid: Uid,
+        gecos: String,
+    },
+    Hash {
+        username: String,
+        uid: Uid,
+        hash: String,
+    },
+    Lock {
+        username: String,
+        locked: bool,
+    },
+    AddGroup {
+        name: String,
+        gid: Option<Gid>,
+    },
+    RemoveGroup {
+        name: String,
+    },
+    /// All the groups a user is in besides its own.
+    Groups {
+        username: String,
+        groups: Vec<String>,
+    },
+}
+
+/// The accounts and groups there are, and the last number that was given to one.
+pub(crate) struct Present {
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) latest_number: u32,
+}
+
+impl Present {
+    pub(crate) fn people(&self) -> Vec<Person> {
+        self.accounts.iter().map(person).collect()
+    }
+
+    pub(crate) fn teams(&self) -> Vec<Team> {
+        let team = |group: &Group| Team {
+            name: group.name.clone(),
+            gid: Some(group.gid),
+            members: group.members.clone(),
+        };
+        self.groups.iter().map(team).collect()
+    }
+
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let secret = |account: &Account| Secret {
+            username: account.username.clone(),
+            password: Password::of(&account.hash, account.locked),
+            changed_day: Some(account.changed_at.div_euclid(86_400_000)),
+        };
+        self.accounts.iter().map(secret).collect()
+    }
+
+    fn account(&self, username: &str) -> Option<&Account> {
+        self.accounts.iter().find(|account| account.username == username)
+    }
+
+    fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// Refuses a number for something new that is not the next one: numbers are never given twice.
+    fn check_number(&self, given: Option<u32>, added: usize) -> Result<(), String> {
+        let next = self.latest_number.saturating_add(1).saturating_add(added as u32);
+        match given {
+            Some(number) if number != next => {
+                Err(format!("the number must be empty or {next}, the next free one"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn person(account: &Account) -> Person {
+    Person {
+        username: account.username.clone(),
+        uid: Some(account.uid),
+        gid: Some(account.gid),
+        gecos: account.gecos.clone(),
+        home: account.home.clone(),
+        shell: account.shell.clone(),
+    }
+}
+
+/// What a new `/etc/passwd` asks for.
+pub(crate) fn of_people(present: &Present, wanted: &[Numbered<Person>]) -> Result<Vec<Change>, Bad> {
+    let mut changes = Vec::new();
+    let mut added = 0;
+    for (line, person) in wanted {
+        let bad = |why: String| Bad { line: Some(*line), why };
+        match present.account(&person.username) {
+            Some(account) => changes.extend(of_person(account, person).map_err(bad)?),
+            None => {
+                changes.push(new_person(present, person, added).map_err(bad)?);
+                added += 1;
+            }
+        }
+    }
+    let kept: BTreeSet<&str> = wanted.iter().map(|(_, person)| person.username.as_str()).collect();
+    for account in present.accounts.iter().filter(|account| !kept.contains(account.username.as_str())) {
+        if account.uid.is_root() {
+            return Err(Bad {
+                line: None,
+                why: "root's line is missing: root can not be removed".to_string(),
+            });
+        }
+        changes.push(Change::RemoveUser { username: account.username.clone() });
+    }
+    Ok(changes)
+}
+
+fn of_person(account: &Account, wanted: &Person) -> Result<Option<Change>, String> {
+    let username = &account.username;
+    if wanted.uid.is_some_and(|uid| uid != account.uid) || wanted.gid.is_some_and(|gid| gid != account.gid) {
+        return Err(format!("the numbers of {username} can not be changed: they are {}", account.uid));
+    }
+    if !wanted.home.is_empty() && wanted.home != account.home {
+        return Err(format!("the home of {username} can not be changed: it is {}", account.home));
+    }
+    if !wanted.shell.is_empty() && wanted.shell != account.shell {
+        return Err(format!("the shell of {username} can not be changed: it is {}", account.shell));
+    }
+    let gecos = wanted.gecos.clone();
+    let change = Change::Gecos { username: username.clone(), uid: account.uid, gecos };
+    Ok((wanted.gecos != account.gecos).then_some(change))
+}
+
+fn new_person(present: &Present, wanted: &Person, added: usize) -> Result<Change, String> {
+    let username = &wanted.username;
+    if let Some(account) = present.accounts.iter().find(|account| Some(account.uid) == wanted.uid) {
+        return Err(format!(
+            "{} is the number of {}: a user can not be renamed",
+            account.uid, account.username
+        ));
+    }
+    if present.group(username).is_some() {
+        return Err(format!("there is a group called {username}: a user needs the name for its own group"));
+    }
+    present.check_number(wanted.uid.map(|uid| uid.0), added)?;
+    present.check_number(wanted.gid.map(|gid| gid.0), added)?;
+    let home = format!("/home/{username}");
+    if !wanted.home.is_empty() && wanted.home != home {
+        return Err(format!("the home must be empty or {home}"));
+    }
+    if !matches!(wanted.shell.as_str(), "" | "/bin/init") {
+        return Err("the shell must be empty or /bin/init".to_string());
+    }
+    let gecos = if wanted.gecos.is_empty() { username } else { &wanted.gecos };
+    Ok(Change::AddUser { username: username.clone(), uid: wanted.uid, gecos: gecos.clone() })
+}
+
+/// What a new `/etc/shadow` asks for.
+pub(crate) fn of_secrets(present: &Present, wanted: &[Numbered<Secret>]) -> Result<Vec<Change>, Bad> {
+    let mut changes = Vec::new();
+    for (line, secret) in wanted {
+        let bad = |why: String| Bad { line: Some(*line), why };
+        let account = present.account(&secret.username);
+        let account = account.ok_or_else(|| bad(format!("there is no user {}", secret.username)))?;
+        let (now, wanted) = (Password::of(&account.hash, account.locked), &secret.password);
+        if now == *wanted {
+            continue;
+        }
+        if account.uid.is_root() && (wanted.locked || wanted.hash.is_none()) {
+            return Err(bad("root can not be locked".to_string()));
+        }
+        let username = account.username.clone();
+        if now.hash != wanted.hash {
+            let hash = wanted.hash.clone().unwrap_or_else(|| "!".to_string());
+            changes.push(Change::Hash { username: username.clone(), uid: account.uid, hash });
+        }
+        // Without a password there is nothing to unlock; the account's own lock is left as it is.
+        if wanted.hash.is_some() && account.locked != wanted.locked {
+            changes.push(Change::Lock { username, locked: wanted.locked });
+        }
+    }
+    let named: BTreeSet<&str> = wanted.iter().map(|(_, secret)| secret.username.as_str()).collect();
+    match present.accounts.iter().find(|account| !named.contains(account.username.as_str())) {
+        Some(account) => {
+            let why =
+                format!("the line of {} is missing: users are removed in /etc/passwd", account.username);
+            Err(Bad { line: None, why })
+        }
+        None => Ok(changes),
+    }
+}
+
+/// What a new `/etc/group` asks for.
+pub(crate) fn of_teams(present: &Present, wanted: &[Numbered<Team>]) -> Result<Vec<Change>, Bad> {
+    let mut changes = Vec::new();
+    let mut memberships: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut added = 0;
+    for (line, team) in wanted {
+        let bad = |why: String| Bad { line: Some(*line), why };
+        if check_team(present, team, added).map_err(bad)? {
+            changes.push(Change::AddGroup { name: team.name.clone(), gid: team.gid });
+            added += 1;
+        }
+        for member in &team.members {
+            let account = present.account(member).ok_or_else(|| bad(format!("there is no user {member}")))?;
+            if present.group(&team.name).is_none_or(|group| group.gid != account.gid) {
+                memberships.entry(member).or_default().insert(team.name.clone());
+            }
+        }
+    }
+    let kept: BTreeSet<&str> = wanted.iter().map(|(_, team)| team.name.as_str()).collect();
+    for group in present.groups.iter().filter(|group| !kept.contains(group.name.as_str())) {
+        if is_fixed(present, group) {
+            let why = format!("the line of {} is missing: that group can not be removed", group.name);
+            return Err(Bad { line: None, why });
+        }
+        changes.push(Change::RemoveGroup { name: group.name.clone() });
+    }
+    changes.extend(of_memberships(present, &memberships));
+    Ok(changes)
+}
+
+/// Whether a group is new; refuses what can not be.
+fn check_team(present: &Present, team: &Team, added: usize) -> Result<bool, String> {
+    let Some(group) = present.group(&team.name) else {
+        if let Some(group) = present.groups.iter().find(|group| Some(group.gid) == team.gid) {
+            return Err(format!("{} is the number of {}: a group can not be renamed", group.gid, group.name));
+        }
+        present.check_number(team.gid.map(|gid| gid.0), added)?;
+        return Ok(true);
+    };
+    if team.gid.is_some_and(|gid| gid != group.gid) {
+        return Err(format!("the number of {} can not be changed: it is {}", group.name, group.gid));
+    }
+    let everybody = present.accounts.iter().filter(|account| !account.uid.is_root());
+    if group.gid == Gid::USERS
+        && let Some(missing) =
+            everybody.map(|account| &account.username).find(|name| !team.members.contains(name))
+    {
+        return Err(format!("{missing} is missing: every user is in {}", group.name));
+    }
+    Ok(false)
+}
+
+/// Groups that stay: the built-in ones, and those of single users.
+fn is_fixed(present: &Present, group: &Group) -> bool {
+    [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&group.gid)
+        || present.accounts.iter().any(|account| account.gid == group.gid)
+}
+
+fn of_memberships(present: &Present, wanted: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for account in &present.accounts {
+        let is_in = |group: &&Group| group.members.contains(&account.username);
+        let now: BTreeSet<String> =
+            present.groups.iter().filter(is_in).map(|group| group.name.clone()).collect();
+        let then = wanted.get(account.username.as_str()).cloned().unwrap_or_default();
+        if now != then {
+            let groups = then.into_iter().collect();
+            changes.push(Change::Groups { username: account.username.clone(), groups });
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What may be asked of the account files, without any accounts being changed.
+
+use super::*;
+use crate::live::tables::{self, Line};
+
+const HASH: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSnlJbWzMZ5t1ZGW6yLnmWHjXN4zg5m4bL4C3Qj4";
+
+/// What somebody makes of a text, and how the refusal begins.
+type Case = (fn(String) -> String, &'static str);
+
+fn account(uid: u32, username: &str) -> Account {
+    Account {
+        uid: Uid(uid),
+        gid: Gid(uid),
+        gids: vec![Gid(uid)],
+        username: username.to_string(),
+        gecos: username.to_string(),
+        home: if uid == 0 { "/root".to_string() } else { format!("/home/{username}") },
+        shell: "/bin/init".to_string(),
+        hash: HASH.to_string(),
+        locked: false,
+        changed_at: 86_400_000,
+    }
+}
+
+fn group(gid: u32, name: &str, members: &[&str]) -> Group {
+    Group { gid: Gid(gid), name: name.to_string(), members: members.iter().map(|m| m.to_string()).collect() }
+}
+
+fn present() -> Present {
+    Present {
+        accounts: vec![account(0, "root"), account(1000, "ann"), account(1001, "bob")],
+        groups: vec![
+            group(0, "root", &[]),
+            group(100, "users", &["ann", "bob"]),
+            group(101, "drivers", &[]),
+            group(102, "services", &[]),
+            group(1000, "ann", &["bob"]),
+            group(1001, "bob", &[]),
+            group(1002, "makers", &["ann"]),
+        ],
+        latest_number: 1002,
+    }
+}
+
+fn people(edit: impl Fn(String) -> String) -> Result<Vec<Change>, String> {
+    changes(edit(tables::print(&present().people())), of_people)
+}
+
+fn secrets(edit: impl Fn(String) -> String) -> Result<Vec<Change>, String> {
+    changes(edit(tables::print(&present().secrets())), of_secrets)
+}
+
+fn teams(edit: impl Fn(String) -> String) -> Result<Vec<Change>, String> {
+    changes(edit(tables::print(&present().teams())), of_teams)
+}
+
+type Compare<T> = fn(&Present, &[Numbered<T>]) -> Result<Vec<Change>, Bad>;
+
+fn changes<T: Line>(text: String, of: Compare<T>) -> Result<Vec<Change>, String> {
+    let lines = tables::parse(&text).map_err(|bad| bad.to_string())?;
+    of(&present(), &lines).map_err(|bad| bad.to_string())
+}
+
+fn without(text: &str, name: &str) -> String {
+    text.lines()
+        .filter(|line| !line.starts_with(&format!("{name}:")))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn the_text_that_is_shown_changes_nothing() {
+    assert_eq!(people(|text| text), Ok(vec![]));
+    assert_eq!(secrets(|text| text), Ok(vec![]));
+    assert_eq!(teams(|text| text), Ok(vec![]));
+}
+
+#[test]
+fn users_are_added_named_and_removed() {
+    let added = |uid| Change::AddUser { username: "eve".to_string(), uid, gecos: "Eve".to_string() };
+    assert_eq!(people(|text| text + "eve:x:::Eve::\n"), Ok(vec![added(None)]));
+    let line = "eve:x:1003:1003:Eve:/home/eve:/bin/init\n";
+    assert_eq!(people(|text| text + line), Ok(vec![added(Some(Uid(1003)))]));
+    let named = Change::Gecos { username: "ann".to_string(), uid: Uid(1000), gecos: "Ann B.".to_string() };
+    assert_eq!(people(|text| text.replace(":ann:/home", ":Ann B.:/home")), Ok(vec![named]));
+    let removed = Change::RemoveUser { username: "bob".to_string() };
+    assert_eq!(people(|text| without(&text, "bob")), Ok(vec![removed]));
+}
+
+#[test]
+fn what_can_not_be_done_to_users_is_refused() {
+    let cases: [Case; 11] = [
+        (|_| String::new(), "root's line is missing"),
+        (|text| without(&text, "root"), "root's line is missing"),
+        (|text| text.replace("root:x:0:0", "root:x:5:0"), "line 1: the numbers of root can not be changed"),
+        (|text| text.replace("root:x:0", "toor:x:0"), "line 1: 0 is the number of root"),
+        (|text| text.replace("ann:x:1000:1000", "ann:x:1000:100"), "line 2: the numbers of ann"),
+        (|text| text.replace("/home/ann", "/home/bob"), "line 2: the home of ann can not be changed"),
+        (|text| text.replace("/home/bob:/bin/init", "/home/bob:/bin/sh"), "line 3: the shell of bob"),
+        (|text| text + "eve:x:0:0:::\n", "line 4: the number 0 is there twice"),
+        (|text| text + "eve:x:1009:1009:::\n", "line 4: the number must be empty or 1003"),
+        (|text| text + "makers:x:::::\n", "line 4: there is a group called makers"),
+        (|text| text + "eve:x::::/root:\n", "line 4: the home must be empty or /home/eve"),
+    ];
+    for (edit, words) in cases {
+        let refused = people(edit).unwrap_err();
+        assert!(refused.starts_with(words), "{refused}");
+    }
+}
+
+#[test]
+fn hashes_and_locks_are_set_and_root_keeps_its_own() {
+    let lock = |locked| Change::Lock { username: "ann".to_string(), locked };
+    let hash =
+        |hash: &str| Change::Hash { username: "ann".to_string(), uid: Uid(1000), hash: hash.to_string() };
+    let other = HASH.replace("3pYT", "AAAA");
+    assert_eq!(secrets(|text| text.replace("ann:$", "ann:!$")), Ok(vec![lock(true)]));
+    let replace = |text: String, by: &str| text.replace(&format!("ann:{HASH}"), &format!("ann:{by}"));
+    assert_eq!(secrets(|text| replace(text, "*")), Ok(vec![hash("!")]));
+    assert_eq!(secrets(|text| replace(text, "")), Ok(vec![hash("!")]));
+    assert_eq!(secrets(|text| replace(text, &other)), Ok(vec![hash(&other)]));
+    assert_eq!(secrets(|text| replace(text, &format!("!{other}"))), Ok(vec![hash(&other), lock(true)]));
+    for (from, to) in [("root:$", "root:!$"), (&format!("root:{HASH}"), "root:*")] {
+        assert_eq!(secrets(|text| text.replace(from, to)).unwrap_err(), "line 1: root can not be locked");
+    }
+    assert!(secrets(|text| replace(text, "hunter22")).unwrap_err().starts_with("line 2: the second field"));
+    assert!(secrets(|text| without(&text, "bob")).unwrap_err().starts_with("the line of bob is missing"));
+    assert_eq!(secrets(|text| text + "eve:!\n").unwrap_err(), "line 4: there is no user eve");
+}
+
+#[test]
+fn groups_and_their_members_change() {
+    let groups = |username: &str, groups: &[&str]| Change::Groups {
+        username: username.to_string(),
+        groups: groups.iter().map(|name| name.to_string()).collect(),
+    };
+    let added = Change::AddGroup { name: "ops".to_string(), gid: Some(Gid(1003)) };
+    assert_eq!(
+        teams(|text| text + "ops:x:1003:bob\n"),
+        Ok(vec![added, groups("bob", &["ann", "ops", "users"])])
+    );
+    let removed = Change::RemoveGroup { name: "makers".to_string() };
+    assert_eq!(teams(|text| without(&text, "makers")), Ok(vec![removed, groups("ann", &["users"])]));
+    assert_eq!(
+        teams(|text| text.replace("makers:x:1002:ann", "makers:x:1002:bob")),
+        Ok(vec![groups("ann", &["users"]), groups("bob", &["ann", "makers", "users"])])
+    );
+    // Everybody is in the own group anyway.
+    assert_eq!(teams(|text| text.replace("ann:x:1000:bob", "ann:x:1000:ann,bob")), Ok(vec![]));
+    let cases: [Case; 7] = [
+        (|_| String::new(), "the line of root is missing: that group can not be removed"),
+        (|text| without(&text, "ann"), "the line of ann is missing: that group can not be removed"),
+        (|text| text.replace("100:ann,bob", "100:bob"), "line 2: ann is missing: every user is in users"),
+        (|text| text.replace("makers:x:1002", "makers:x:1003"), "line 7: the number of makers can not be"),
+        (|text| text.replace("makers:x:1002", "ops:x:1002"), "line 7: 1002 is the number of makers"),
+        (|text| text + "ops:x:1009:\n", "line 8: the number must be empty or 1003"),
+        (|text| text + "ops:x::eve\n", "line 8: there is no user eve"),
+    ];
+    for (edit, words) in cases {
+        let refused = teams(edit).unwrap_err();
+        assert!(refused.starts_with(words), "{refused}");
+    }
+}

@@ -1,0 +1,135 @@
+//! `fs.search` over the tree: plain files by ripgrep's libraries, live files by asking for their text.
+//! Hidden files are searched and ignore files mean nothing; links are not followed, `.git` is not entered, binary
+//! files and what the caller may not read are passed over.
+
+mod haul;
+mod hunt;
+mod live;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use base::limits;
+use content::query::Query;
+use protocol::fs::Match;
+use protocol::identity::ProcessIdentity;
+
+use self::haul::Haul;
+use self::hunt::Hunt;
+use crate::disk::Disk;
+use crate::disk::fail::Fail;
+use crate::disk::meta::READ;
+use crate::disk::walk;
+use crate::fault::{Code, Fault};
+use crate::path::VPath;
+use crate::view::{Follow, View};
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Found {
+    /// Lines that match, in the order of paths.
+    pub matches: Vec<Match>,
+    /// Whether there may be more.
+    pub is_truncated: bool,
+}
+
+impl View {
+    /// Searches a directory and all below it, or one file. The start may be a link.
+    pub async fn search(&self, start: &VPath, query: Query) -> Result<Found, Fault> {
+        let from = start.clone();
+        let searched = self.on_disk(move |disk, who| Errand::on_disk(disk, who, from, query)).await;
+        let errand = searched.map_err(|fail| fail.at("scandir", start.as_str()))?;
+        live::search(self, &errand).await;
+        let (matches, is_truncated) = errand.haul.finish();
+        Ok(Found { matches, is_truncated })
+    }
+}
+
+/// What is looked for, where it is shown to be, and what was found.
+struct Errand {
+    query: Query,
+    haul: Haul,
+    deadline: Instant,
+    /// The start as the caller named it.
+    start: VPath,
+    /// The start, free of links.
+    real: VPath,
+    /// Live names in directories that the search on disk came through.
+    met: Mutex<Vec<VPath>>,
+}
+
+impl Errand {
+    /// Finds the start and searches the files on disk.
+    fn on_disk(disk: &Disk, who: &ProcessIdentity, start: VPath, query: Query) -> Result<Errand, Fail> {
+        let found = disk.find(who, &start, Follow::Yes)?;
+        let (real, place) = match found {
+            walk::Found::Live(real) => (real, None),
+            walk::Found::Root(dir) => (VPath::root(), Some((dir, None))),
+            walk::Found::Entry(entry) if entry.existing()?.is_directory() => {
+                let real = entry.path();
+                (real, Some((disk.directory(who, walk::Found::Entry(entry))?, None)))
+            }
+            walk::Found::Entry(entry) => {
+                if !entry.existing()?.meta().allows(who, READ) {
+                    return Err(Code::Denied.into());
+                }
+                (entry.path(), Some((entry.dir, Some(OsString::from(entry.name)))))
+            }
+        };
+        let haul = Haul::new(limits::NATIVE_SEARCH_MATCHES_MAX);
+        let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
+        let errand = Errand { query, haul, deadline, start, real, met: Mutex::default() };
+        if let Some((dir, only)) = place {
+            Hunt::run(disk, who, &errand, dir, only);
+        }
+        Ok(errand)
+    }
+
+    /// Remembers the live names in a directory, for later.
+    fn meet(&self, directory: &VPath) {
+        let names = crate::live::names_in(directory).iter().map(|name| directory.join(name));
+        let live: Vec<VPath> = names.filter(crate::live::covers).collect();
+        if !live.is_empty() {
+            self.met.lock().unwrap_or_else(PoisonError::into_inner).extend(live);
+        }
+    }
+
+    fn met(&self) -> Vec<VPath> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The path of a file as the caller sees it.
+    fn shown(&self, directory: &VPath, name: &str) -> String {
+        let mut shown = self.shown_path(directory);
+        if !shown.ends_with('/') {
+            shown.push('/');
+        }
+        shown.push_str(name);
+        shown
+    }
+
+    fn shown_path(&self, real: &VPath) -> String {
+        if self.start == self.real {
+            return real.to_string();
+        }
+        let below = real.as_str().strip_prefix(self.real.as_str()).unwrap_or_default();
+        format!("{}{below}", self.start.as_str().trim_end_matches('/'))
+    }
+
+    /// Whether a file is to be looked into.
+    fn wants(&self, shown: &str) -> bool {
+        let below = shown.strip_prefix(self.start.as_str()).map(|below| below.trim_start_matches('/'));
+        let relative = below.filter(|below| !below.is_empty()).or_else(|| shown.rsplit('/').next());
+        self.query.includes(Path::new(relative.unwrap_or(shown))) && self.haul.wants(shown)
+    }
+
+    fn is_late(&self) -> bool {
+        let is_late = Instant::now() >= self.deadline;
+        if is_late {
+            self.haul.cut_short();
+        }
+        is_late
+    }
+}

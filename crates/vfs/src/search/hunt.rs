@@ -1,0 +1,201 @@
+//! A search through the files on disk, by open directories and with the caller's permissions, on a few threads.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use base::limits;
+use content::query::Lens;
+use protocol::identity::ProcessIdentity;
+use rustix::fs::FileType;
+
+use super::Errand;
+use crate::disk::Disk;
+use crate::disk::dir::Dir;
+use crate::disk::meta::READ;
+use crate::stat::Kind;
+
+/// Files that one thread takes at once; a directory with more is shared.
+const FILES_AT_ONCE: usize = 64;
+
+/// A search under way.
+pub(super) struct Hunt<'a> {
+    disk: &'a Disk,
+    who: &'a ProcessIdentity,
+    errand: &'a Errand,
+    queue: Mutex<Queue>,
+    /// There is more to do, or nothing any more.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// The last one is next, so that few directories are open at a time.
+    waiting: Vec<Task>,
+    /// Tasks under way; each may bring more.
+    busy: usize,
+}
+
+/// What one thread does at a time.
+enum Task {
+    /// Looks what is in a directory.
+    Directory { dir: Arc<Dir>, depth: usize },
+    /// Opens a directory in another and looks what is in it.
+    Below { parent: Arc<Dir>, name: OsString, depth: usize },
+    /// Looks into files of a directory.
+    Files { dir: Arc<Dir>, names: Vec<OsString> },
+}
+
+impl<'a> Hunt<'a> {
+    /// Searches all that is below a directory, or one file of it.
+    pub(super) fn run(
+        disk: &'a Disk,
+        who: &'a ProcessIdentity,
+        errand: &'a Errand,
+        dir: Dir,
+        only: Option<OsString>,
+    ) {
+        let dir = Arc::new(dir);
+        let first = match only {
+            Some(name) => Task::Files { dir, names: vec![name] },
+            None => Task::Directory { dir, depth: 0 },
+        };
+        let queue = Mutex::new(Queue { waiting: vec![first], busy: 0 });
+        let hunt = Hunt { disk, who, errand, queue, changed: Condvar::new() };
+        std::thread::scope(|scope| {
+            for _ in 1..limits::NATIVE_SEARCH_THREADS {
+                scope.spawn(|| hunt.work());
+            }
+            hunt.work();
+        });
+    }
+
+    fn work(&self) {
+        let mut lens = self.errand.query.lens(self.errand.deadline);
+        while let Some(task) = self.next() {
+            // Even a task that panics is counted as done, or the other threads would wait for it.
+            let _done = Done(self);
+            match task {
+                Task::Directory { dir, depth } => self.look_around(dir, depth),
+                Task::Below { parent, name, depth } => {
+                    if let Some(dir) = self.enter(&parent, &name) {
+                        self.look_around(Arc::new(dir), depth);
+                    }
+                }
+                Task::Files { dir, names } => self.look_into(&mut lens, &dir, &names),
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut queue = self.lock();
+        loop {
+            if self.errand.is_late() {
+                queue.waiting.clear();
+            }
+            if let Some(task) = queue.waiting.pop() {
+                queue.busy += 1;
+                return Some(task);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(queue, limits::SEARCH_TIME_MAX);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What may not be entered is passed over, as a search by hand would.
+    fn enter(&self, parent: &Dir, name: &OsString) -> Option<Dir> {
+        if !self.errand.haul.wants(&self.errand.shown(&parent.path, name.to_str()?)) {
+            return None;
+        }
+        let there = self.disk.look(parent, name).ok()??;
+        self.disk.enter(parent, name, there).ok()
+    }
+
+    /// Puts what is in a directory in line. Links are not followed, `.git` is not entered.
+    fn look_around(&self, dir: Arc<Dir>, depth: usize) {
+        if depth > limits::NATIVE_SEARCH_DEPTH_MAX {
+            return self.errand.haul.cut_short();
+        }
+        if dir.need_list(self.who).is_err() {
+            return;
+        }
+        self.errand.meet(&dir.path);
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let listed = dir.each_raw(|name, kind| {
+            if name.to_str().is_some() && dir.shows(name) {
+                match self.kind(&dir, name, kind) {
+                    Some(Kind::File) => files.push(name.to_os_string()),
+                    Some(Kind::Directory) if name != ".git" => directories.push(name.to_os_string()),
+                    _ => {}
+                }
+            }
+            let is_enough = files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX;
+            if is_enough || self.errand.is_late() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        if listed.is_err() || files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX {
+            self.errand.haul.cut_short();
+        }
+        files.sort_unstable();
+        directories.sort_unstable_by(|a, b| b.cmp(a));
+        let below = |name| Task::Below { parent: dir.clone(), name, depth: depth + 1 };
+        let some = |names: &[OsString]| Task::Files { dir: dir.clone(), names: names.to_vec() };
+        let mut queue = self.lock();
+        queue.waiting.extend(directories.into_iter().map(below));
+        queue.waiting.extend(files.chunks(FILES_AT_ONCE).rev().map(some));
+        drop(queue);
+        self.changed.notify_all();
+    }
+
+    /// Not every host tells what a name names while listing.
+    fn kind(&self, dir: &Dir, name: &std::ffi::OsStr, kind: FileType) -> Option<Kind> {
+        match kind {
+            FileType::RegularFile => Some(Kind::File),
+            FileType::Directory => Some(Kind::Directory),
+            FileType::Unknown => {
+                let there = self.disk.look(dir, name).ok()??;
+                (!there.special).then_some(there.stat.kind)
+            }
+            _ => None,
+        }
+    }
+
+    fn look_into(&self, lens: &mut Lens, dir: &Dir, names: &[OsString]) {
+        for name in names {
+            let Some(text) = name.to_str() else { continue };
+            let path = self.errand.shown(&dir.path, text);
+            if self.errand.is_late() || !self.errand.wants(&path) {
+                continue;
+            }
+            let Ok(Some(there)) = self.disk.look(dir, name) else { continue };
+            if !there.meta().allows(self.who, READ) {
+                continue;
+            }
+            let Ok(file) = there.into_file() else { continue };
+            self.errand.haul.add(lens.look(file, || path.clone(), self.errand.haul.room()));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts a task as done when it goes.
+struct Done<'a, 'b>(&'a Hunt<'b>);
+
+impl Drop for Done<'_, '_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.busy -= 1;
+        if queue.busy == 0 && queue.waiting.is_empty() {
+            self.0.changed.notify_all();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Directories, links, moves, modes, owners, times, and removal.
+
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Uid};
+
+use crate::disk::Disk;
+use crate::disk::fail::Fail;
+use crate::disk::walk::{Entry, Found};
+use crate::fault::{Code, Fault};
+use crate::live;
+use crate::path::VPath;
+use crate::stat::Kind;
+use crate::view::{Follow, Led, View};
+
+impl View {
+    /// Makes a directory; `recursive` makes missing parents too and is content with one that is there.
+    pub async fn mkdir(&self, path: &VPath, recursive: bool, mode: u32) -> Result<(), Fault> {
+        let wanted = path.clone();
+        let led = if super::is_surely_live(path) {
+            Ok(Led::Live(wanted))
+        } else {
+            self.on_disk(move |disk, who| {
+                let found = if recursive {
+                    disk.find_with_parents(who, &wanted, false)?
+                } else {
+                    disk.find(who, &wanted, Follow::No)?
+                };
+                match found {
+                    Found::Live(path) => Ok(Led::Live(path)),
+                    Found::Root(_) if recursive => Ok(Led::Disk(())),
+                    Found::Root(_) => Err(Code::Exists.into()),
+                    Found::Entry(entry) => make(disk, who, &entry, recursive, mode).map(Led::Disk),
+                }
+            })
+            .await
+        };
+        match led.map_err(|fail| fail.at("mkdir", path.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => self.mkdir_live(&path, recursive).await,
+        }
+    }
+
+    async fn mkdir_live(&self, path: &VPath, recursive: bool) -> Result<(), Fault> {
+        match live::stat(self, path, Follow::Yes).await {
+            Ok(stat) if stat.kind == Kind::Directory && recursive => Ok(()),
+            Ok(_) => Err(Fault::new(Code::Exists, "mkdir", path.as_str())),
+            Err(fault) if fault.code == Code::NotFound => Err(live::refusal("mkdir", path)),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Removes a file, a link, or a directory; one that is not empty only with `recursive`.
+    pub async fn remove(&self, path: &VPath, recursive: bool) -> Result<(), Fault> {
+        let led = self.found(path, Follow::No, move |disk, who, found| match found {
+            Found::Entry(entry) => disk.remove(who, &entry, recursive),
+            _ => Err(Fail::because(Code::NotPermitted, "'/' is part of the system and can not be removed")),
+        });
+        match led.await.map_err(|fail| fail.at("unlink", path.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => live::remove(self, &path).await,
+        }
+    }
+
+    /// Moves; replaces a file that is there.
+    pub async fn rename(&self, from: &VPath, to: &VPath) -> Result<(), Fault> {
+        let (source, goal) = (from.clone(), to.clone());
+        let moved = self.on_disk(move |disk, who| {
+            let (source, goal) = (disk.find(who, &source, Follow::No)?, disk.find(who, &goal, Follow::No)?);
+            match (source, goal) {
+                (Found::Live(_), _) | (_, Found::Live(_)) => Err(Code::CrossDevice.into()),
+                (Found::Entry(source), Found::Entry(goal)) => disk.rename(who, &source, &goal),
+                _ => Err(Fail::because(Code::NotPermitted, "'/' is part of the system and can not be moved")),
+            }
+        });
+        moved.await.map_err(|fail| fail.at("rename", from.as_str()))
+    }
+
+    /// Makes a symbolic link; `target` is kept as it is written.
+    pub async fn symlink(&self, target: &str, link: &VPath) -> Result<(), Fault> {
+        let target = target.to_string();
+        let led = self.found(link, Follow::No, move |disk, who, found| match found {
+            Found::Entry(entry) => disk.make_link(who, &entry, &target),
+            _ => Err(Code::Exists.into()),
+        });
+        match led.await.map_err(|fail| fail.at("symlink", link.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => match live::stat(self, &path, Follow::No).await {
+                Ok(_) => Err(Fault::new(Code::Exists, "symlink", path.as_str())),
+                Err(_) => Err(live::refusal("symlink", &path)),
+            },
+        }
+    }
+
+    /// Sets the permission bits.
+    pub async fn chmod(&self, path: &VPath, mode: u32) -> Result<(), Fault> {
+        let led =
+            self.found(path, Follow::Yes, move |disk, who, found| disk.change_mode(who, found, mode)).await;
+        self.or_live_refusal("chmod", path, led).await
+    }
+
+    /// Sets owner and group: root any, the owner a group of its own.
+    pub async fn chown(&self, path: &VPath, uid: Option<Uid>, gid: Option<Gid>) -> Result<(), Fault> {
+        let change = move |disk: &Disk, who: &ProcessIdentity, found| disk.change_owner(who, found, uid, gid);
+        let led = self.found(path, Follow::Yes, change).await;
+        self.or_live_refusal("chown", path, led).await
+    }
+
+    /// Sets the time of the last change. Live files have none of their own; they are left as they are.
+    pub async fn set_modified(&self, path: &VPath, ms: i64) -> Result<(), Fault> {
+        let led = self.found(path, Follow::Yes, move |disk, who, found| disk.change_time(who, found, ms));
+        match led.await.map_err(|fail| fail.at("utimes", path.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => live::stat(self, &path, Follow::Yes).await.map(drop),
+        }
+    }
+
+    /// What the kernel shows as files has the owners and modes that it gives them.
+    async fn or_live_refusal(
+        &self,
+        op: &'static str,
+        path: &VPath,
+        led: Result<Led<()>, Fail>,
+    ) -> Result<(), Fault> {
+        match led.map_err(|fail| fail.at(op, path.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => {
+                live::stat(self, &path, Follow::Yes).await?;
+                Err(live::refusal(op, &path))
+            }
+        }
+    }
+}
+
+fn make(disk: &Disk, who: &ProcessIdentity, entry: &Entry, recursive: bool, mode: u32) -> Result<(), Fail> {
+    match disk.make_directory(who, entry, mode) {
+        Err(fail) if fail.code == Code::Exists && recursive => {
+            let there = disk.look(&entry.dir, entry.os_name())?;
+            if there.is_some_and(|there| there.is_directory()) { Ok(()) } else { Err(fail) }
+        }
+        made => made,
+    }
+}

@@ -1,0 +1,18 @@
+//! The tree through its one door, on a real disk and a real store.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod basics;
+mod concurrent;
+mod crash;
+mod escapes;
+mod fast;
+mod matrix;
+mod model;
+mod outside;
+mod paths;
+mod plain_disk;
+mod quota;
+mod removal;
+mod uploads;
+mod world;

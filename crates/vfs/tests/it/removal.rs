@@ -1,0 +1,91 @@
+//! Removing and moving whole trees.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use vfs::view::Writing;
+use vfs::{Code, Follow};
+
+use crate::world::{Who, World, at, code};
+
+#[tokio::test]
+async fn a_tree_of_ten_thousand_levels_goes_away() {
+    let world = World::new().await;
+    let ann = world.as_(Who::Ann);
+    let open = |dir: &OwnedFd| {
+        openat(dir, "d", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    };
+    let mut dir = openat(CWD, world.host("/home/ann"), OFlags::RDONLY, Mode::empty()).unwrap();
+    for _ in 0..10_000 {
+        mkdirat(&dir, "d", Mode::RWXU).unwrap();
+        dir = open(&dir);
+    }
+    drop(dir);
+    assert_eq!(code(ann.remove(&at("/home/ann/d"), false).await), Some(Code::NotEmpty));
+    ann.remove(&at("/home/ann/d"), true).await.unwrap();
+    assert!(ann.list(&at("/home/ann")).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_removed_is_only_what_is_below() {
+    let world = World::new().await;
+    let ann = world.as_(Who::Ann);
+    ann.mkdir(&at("/home/ann/keep"), false, 0o755).await.unwrap();
+    ann.append(&at("/home/ann/keep/file"), b"x".to_vec()).await.unwrap();
+    ann.mkdir(&at("/home/ann/d/e"), true, 0o755).await.unwrap();
+    for number in 0..600 {
+        ann.append(&at(&format!("/home/ann/d/{number}")), b"x".to_vec()).await.unwrap();
+        ann.mkdir(&at(&format!("/home/ann/d/e/{number}")), false, 0o700).await.unwrap();
+    }
+    ann.symlink("../../keep", &at("/home/ann/d/e/link")).await.unwrap();
+    ann.remove(&at("/home/ann/d"), true).await.unwrap();
+    assert_eq!(code(ann.stat(&at("/home/ann/d"), Follow::No).await), Some(Code::NotFound));
+    assert_eq!(ann.read(&at("/home/ann/keep/file")).await.unwrap(), b"x");
+}
+
+#[tokio::test]
+async fn somebody_elses_directory_inside_stops_it() {
+    let world = World::new().await;
+    let (ann, bob, root) = (world.as_(Who::Ann), world.as_(Who::Bob), world.as_(Who::Root));
+    ann.mkdir(&at("/tmp/open"), false, 0o777).await.unwrap();
+    ann.chmod(&at("/tmp/open"), 0o777).await.unwrap();
+    bob.mkdir(&at("/tmp/open/his/inner"), true, 0o755).await.unwrap();
+    bob.append(&at("/tmp/open/his/file"), b"x".to_vec()).await.unwrap();
+    assert_eq!(code(ann.remove(&at("/tmp/open"), true).await), Some(Code::Denied));
+    assert_eq!(bob.read(&at("/tmp/open/his/file")).await.unwrap(), b"x");
+    // Without anything in it, it is ann's to remove: it is a name in her directory.
+    bob.remove(&at("/tmp/open/his/file"), false).await.unwrap();
+    bob.remove(&at("/tmp/open/his/inner"), false).await.unwrap();
+    ann.remove(&at("/tmp/open"), true).await.unwrap();
+    // In a shared directory it is not.
+    bob.mkdir(&at("/tmp/his"), false, 0o755).await.unwrap();
+    assert_eq!(code(ann.remove(&at("/tmp/his"), true).await), Some(Code::NotPermitted));
+    root.remove(&at("/tmp/his"), true).await.unwrap();
+}
+
+#[tokio::test]
+async fn moves_are_those_of_unix() {
+    let world = World::new().await;
+    let ann = world.as_(Who::Ann);
+    let home = at("/home/ann");
+    ann.mkdir(&home.join("a").join("b"), true, 0o755).await.unwrap();
+    ann.mkdir(&home.join("empty"), false, 0o755).await.unwrap();
+    ann.write(&home.join("f"), b"f".to_vec(), Writing::default()).await.unwrap();
+    ann.write(&home.join("g"), b"g".to_vec(), Writing::default()).await.unwrap();
+    let rename = |from: &str, to: &str| {
+        let (ann, from, to) = (ann.clone(), at(from), at(to));
+        async move { code(ann.rename(&from, &to).await) }
+    };
+    assert_eq!(rename("/home/ann/a", "/home/ann/a/b/c").await, Some(Code::Invalid));
+    assert_eq!(rename("/home/ann/a", "/home/ann/f").await, Some(Code::NotDirectory));
+    assert_eq!(rename("/home/ann/f", "/home/ann/a").await, Some(Code::IsDirectory));
+    assert_eq!(rename("/home/ann/empty", "/home/ann/a").await, Some(Code::NotEmpty));
+    assert_eq!(rename("/home/ann/none", "/home/ann/x").await, Some(Code::NotFound));
+    assert_eq!(rename("/home/ann/f", "/home/ann/no/x").await, Some(Code::NotFound));
+    assert_eq!(rename("/home/ann/f", "/home/bob/x").await, Some(Code::Denied));
+    assert_eq!(rename("/home/ann/f", "/home/ann/f").await, None);
+    assert_eq!(rename("/home/ann/f", "/home/ann/g").await, None);
+    assert_eq!(ann.read(&home.join("g")).await.unwrap(), b"f");
+    assert_eq!(rename("/home/ann/a", "/home/ann/empty").await, None);
+    assert_eq!(ann.list(&home.join("empty")).await.unwrap().len(), 1);
+}

@@ -77,8 +77,11 @@ impl Prompted<'_> {
                 Err(error) => self.context.output.note(&format!("warning: no history: {error}")),
             }
         }
-        let prompt = Sign(format!("{}$ ", self.target.as_deref().unwrap_or("gsv")));
         loop {
+            let prompt = Sign {
+                left: format!("{}$ ", self.target.as_deref().unwrap_or("gsv")),
+                right: self.cwd.clone().unwrap_or_default(),
+            };
             let line = match tokio::task::block_in_place(|| editor.read_line(&prompt))? {
                 Signal::Success(line) => line,
                 Signal::CtrlD => return Ok(0),
@@ -127,7 +130,10 @@ impl Prompted<'_> {
         self.interrupts.reset();
         follow::ensure_connected(self.context, &mut self.session, &mut self.interrupts).await?;
         let marker = Marker::new();
+        // The native shell says by itself where it ends up.
+        let is_native = self.target.is_none();
         let text = match (self.follows, directory::changed(line)) {
+            _ if is_native => line.to_string(),
             (true, _) => marker.wrap(line),
             (false, Some(_)) => format!("{line} && {}", marker.tell()),
             (false, None) => line.to_string(),
@@ -163,7 +169,11 @@ impl Prompted<'_> {
             let result = serde_json::json!({ "input": line, "output": collected, "exitCode": exit });
             output.raw_json(&result.to_string())?;
         }
-        self.cwd = directory.or_else(|| self.cwd.take()).or(ended.cwd);
+        self.cwd = if is_native {
+            ended.cwd.or_else(|| self.cwd.take())
+        } else {
+            directory.or_else(|| self.cwd.take()).or(ended.cwd)
+        };
         if let Some(why) = ended.why.filter(|_| !self.interrupts.happened()) {
             self.context.output.note(&why);
         }
@@ -198,16 +208,19 @@ fn history_path() -> Option<PathBuf> {
     Some(path)
 }
 
-/// The prompt's sign: the target and a dollar.
-struct Sign(String);
+/// The prompt: the target and a dollar, and the directory at the other end of the line.
+struct Sign {
+    left: String,
+    right: String,
+}
 
 impl Prompt for Sign {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.0)
+        Cow::Borrowed(&self.left)
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
+        Cow::Borrowed(&self.right)
     }
 
     fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {

@@ -23,6 +23,8 @@ pub const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Requests of one socket that may be under way at once; further ones wait unread.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
+/// Bytes of the requests of one socket that may be under way at once; further ones wait unread.
+pub const REQUEST_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
 
 /// Sockets that have not logged in; beyond this the oldest is closed.
 pub const PENDING_SOCKETS_MAX: usize = 4_096;
@@ -222,6 +224,8 @@ pub const SEARCH_LINE_CHARS_MAX: usize = 200;
 pub const SEARCH_IGNORE_BYTES_MAX: u64 = 1024 * 1024;
 /// Driver files: a search is ended after this long and says so.
 pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(25);
+/// A search holds so much of one file at a time; a file with a longer line is looked into up to that line.
+pub const SEARCH_HEAP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 // Native files.
 
@@ -238,7 +242,7 @@ pub const FILE_SETTLE_AFTER: Duration = Duration::from_millis(5);
 /// Native files: the thread that does it ends after so long without work.
 pub const FILE_SETTLE_IDLE: Duration = Duration::from_secs(10);
 /// Native files: changed directories that may wait for it; beyond it the writer does it itself.
-pub const FILE_SETTLE_MAX: usize = 1_024;
+pub const FILE_SETTLE_MAX: usize = 256;
 /// Native files: largest image `fs.read` returns.
 pub const NATIVE_IMAGE_BYTES_MAX: u64 = 25 * 1024 * 1024;
 /// Native files: largest file that is read without a thread of its own, if it is in memory already.
@@ -251,6 +255,18 @@ pub const NATIVE_SEARCH_THREADS: usize = 2;
 pub const NATIVE_SEARCH_DEPTH_MAX: usize = 256;
 /// Native files: live files that one search looks into.
 pub const NATIVE_SEARCH_LIVE_FILES_MAX: usize = 10_000;
+/// Native files: searches under way at once; further ones wait.
+pub const NATIVE_SEARCHES_MAX: usize = 4;
+/// Native files: searches of one user under way at once.
+pub const NATIVE_SEARCHES_PER_USER_MAX: usize = 2;
+/// Native files: how long a search may wait for its turn; longer than another one takes.
+pub const NATIVE_SEARCH_WAIT: Duration = Duration::from_secs(30);
+/// Native files: memory of all contents that `fs.read` makes at once.
+pub const NATIVE_READS_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Native files: how long a reading may wait for its part of that memory.
+pub const NATIVE_READ_WAIT: Duration = Duration::from_secs(30);
+/// Native files: time for finding out where the links of one directory lead; the rest of them count as files.
+pub const NATIVE_LIST_LINKS_TIME_MAX: Duration = Duration::from_secs(2);
 /// Native files: names looked up on the way to one file, those that links lead over included.
 pub const WALK_STEPS_MAX: usize = 16_384;
 /// Native files: names in one directory that are shown at once.
@@ -273,6 +289,18 @@ pub const FILE_DRAFT_SWEEPS_MAX: usize = 4_096;
 pub const FILE_RACES_MAX: usize = 64;
 /// Native files: how old the count of a user's bytes may be before everything is counted anew.
 pub const FILE_USAGE_KEPT: Duration = Duration::from_secs(60);
+/// Native files: a new count is made after so many times of what the last one took, if that is longer.
+pub const FILE_USAGE_KEPT_TIMES: u32 = 20;
+/// Native files: how long a write waits for the first count of everybody's bytes; then it goes on uncounted.
+pub const FILE_USAGE_WAIT: Duration = Duration::from_secs(10);
+/// Native files: how long a change of a file waits for other changes of it.
+pub const FILE_LOCK_WAIT: Duration = Duration::from_secs(60);
+/// Native files: directories that are looked through for leftovers of broken writes when the gateway starts.
+pub const FILE_SWEEP_DIRECTORIES_MAX: usize = 200_000;
+/// Native files: how deep that goes.
+pub const FILE_SWEEP_DEPTH_MAX: usize = 64;
+/// Native files: the pause after each of these directories.
+pub const FILE_SWEEP_PAUSE: Duration = Duration::from_millis(1);
 /// Native files: how long a quota is remembered for appends.
 pub const FILE_QUOTA_KEPT: Duration = Duration::from_secs(1);
 /// Native files: bytes copied at once.
@@ -283,17 +311,41 @@ pub const NATIVE_TRANSFER_PAUSE: Duration = Duration::from_millis(10);
 // Native shell.
 
 /// Native shell: threads that run commands; a command that goes on holds one.
-pub const NATIVE_SHELL_THREADS_MAX: usize = 64;
+pub const NATIVE_SHELL_THREADS_MAX: usize = 96;
+/// Native shell: threads of these that only root's commands get.
+pub const NATIVE_SHELL_THREADS_OF_ROOT: usize = 8;
+/// Native shell: commands of one user that run at once; further ones wait.
+pub const NATIVE_SHELL_RUNNING_PER_USER_MAX: usize = 8;
 /// Native shell: commands that may wait for a thread; further ones get 429.
 pub const NATIVE_SHELL_QUEUE_MAX: usize = 256;
+/// Native shell: bytes of the scripts that wait for a thread.
+pub const NATIVE_SHELL_QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Native shell: commands of one user that may run or wait at once; further ones get 429.
 pub const NATIVE_SHELL_PER_USER_MAX: usize = 32;
 /// Native shell: commands that are remembered, with those that have ended.
 pub const NATIVE_SHELL_SESSIONS_MAX: usize = 1_024;
-/// Native shell: stack of such a thread; the interpreter recurses on it.
-pub const NATIVE_SHELL_STACK_BYTES: usize = 16 * 1024 * 1024;
-/// Native shell: a thread without work ends after this long.
-pub const NATIVE_SHELL_IDLE: Duration = Duration::from_secs(60);
+/// Native shell: commands of one user that have ended and are remembered.
+pub const NATIVE_SHELL_ENDED_PER_USER_MAX: usize = 32;
+/// Native shell: stack of such a thread; the interpreter recurses on it. Only what is used costs memory. Calls take
+/// many times the room in debug builds.
+pub const NATIVE_SHELL_STACK_BYTES: usize = if cfg!(debug_assertions) { 4096 } else { 512 } * 1024 * 1024;
+/// Native shell: longest filter of `jq`, in bytes; its parser recurses, at worst once for each.
+pub const NATIVE_SHELL_JQ_FILTER_BYTES_MAX: usize = 16 * 1024;
+/// Native shell: bytes that the values of one `jq` may have as it counts them; it counts an eighth of some. With 16
+/// bytes for each level a value is nested at most a million deep, which the stack above bears.
+pub const NATIVE_SHELL_JQ_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Native shell: how deep a value that `jq` prints with indentation may be nested.
+pub const NATIVE_SHELL_JQ_DEPTH_MAX: usize = 1_000;
+/// Native shell: bytes that one `sort` takes in, each line counted as `NATIVE_SHELL_LINE_BYTES` longer than it is.
+pub const NATIVE_SHELL_SORT_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Native shell: what a line that is held costs besides its text.
+pub const NATIVE_SHELL_LINE_BYTES: usize = 64;
+/// Native shell: commands that hold much memory, of all users, that run at once; further ones wait.
+pub const NATIVE_SHELL_HEAVY_MAX: usize = 8;
+/// Native shell: words `(`, `!` and `-not` of one `find`; its parser recurses.
+pub const NATIVE_SHELL_FIND_DEPTH_MAX: usize = 1_000;
+/// Native shell: words of one `find`.
+pub const NATIVE_SHELL_FIND_WORDS_MAX: usize = 20_000;
 /// Native shell: how often a running command is looked at.
 pub const NATIVE_SHELL_TICK: Duration = Duration::from_millis(25);
 /// Native shell: how long a command that writes more than its caller reads pauses before it looks again.
@@ -333,6 +385,14 @@ pub const NATIVE_SHELL_SCAN_DEPTH_MAX: usize = 100;
 /// Native shell: longest script, in bytes.
 pub const NATIVE_SHELL_SCRIPT_BYTES_MAX: usize = 10_000_000;
 
+/// Native shell: statements, calls and sums of one `bc`.
+pub const BC_STEPS_MAX: usize = 1_000_000;
+/// Native shell: bits of a number of `bc`.
+pub const BC_BITS_MAX: u64 = 1_000_000;
+/// Native shell: digits behind the point of a number of `bc`.
+pub const BC_SCALE_MAX: u32 = 100_000;
+/// Native shell: how deep the functions of a `bc` program may be nested.
+pub const BC_CALLS_MAX: usize = 200;
 /// Native shell: files that one command with `-R` looks at.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Native shell: targets that `devices list` shows unless `--limit` says otherwise.

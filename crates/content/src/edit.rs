@@ -26,8 +26,20 @@ pub fn edited(side: Side, path: &str, bytes: Vec<u8>, args: &Edit) -> Result<(Ve
     match text.matches(&args.old_string).count() {
         0 => Err(side.not_found(path)),
         found @ 2.. if args.replace_all != Some(true) => Err(side.ambiguous(found, path)),
+        found if length_after(text.len(), found, args).is_none_or(|after| after > max) => Err(format!(
+            "Failed to edit '{path}': with {found} replacements it would have more than {}",
+            size_text(max)
+        )),
         found => Ok((text.replace(&args.old_string, &args.new_string).into_bytes(), found as u64)),
     }
+}
+
+/// The length of a text with `found` replacements; nothing when that is no number any more.
+fn length_after(length: usize, found: usize, args: &Edit) -> Option<u64> {
+    let found = found as u64;
+    let removed = found.checked_mul(args.old_string.len() as u64)?;
+    let added = found.checked_mul(args.new_string.len() as u64)?;
+    (length as u64).checked_sub(removed)?.checked_add(added)
 }
 
 #[cfg(test)]
@@ -51,5 +63,19 @@ mod tests {
             "oldString found 2 times in /x. Use replaceAll or provide more context."
         );
         assert!(edit("x", "", "z", true).unwrap_err().starts_with("oldString is empty"));
+    }
+
+    #[test]
+    fn what_would_grow_too_large_is_refused_before_it_grows() {
+        // As much as this would be, no machine has.
+        let (many, much) = ("a".repeat(1 << 20), "b".repeat(1 << 20));
+        assert_eq!(
+            edit(&many, "a", &much, true).unwrap_err(),
+            "Failed to edit '/x': with 1048576 replacements it would have more than 24.0 MB"
+        );
+        let max = limits::READ_TEXT_BYTES_MAX as usize;
+        assert_eq!(edit("-", "-", &"b".repeat(max), false).unwrap().0.len(), max);
+        assert!(edit("-", "-", &"b".repeat(max + 1), false).unwrap_err().contains("more than 24.0 MB"));
+        assert_eq!(edit(&"ab".repeat(max / 2), "ab", "a", true).unwrap().0.len(), max / 2);
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn capabilities_for(kernel: &Kernel, role: Role, gids: &[Gid]) -> Arc
 
 /// The caller behind a logged-in socket, with its capabilities as they are now.
 pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Login) -> Caller {
-    let (identity, capabilities) = {
+    let (identity, capabilities, as_of) = {
         // The account is read under the lock: capabilities of older groups must not be kept as the newest.
         let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let generation = kernel.grants.generation();
@@ -75,7 +75,7 @@ pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Logi
         if cached.0 != generation {
             *cached = (generation, capabilities_for(kernel, login.role, &identity.gids));
         }
-        (identity, cached.1.clone())
+        (identity, cached.1.clone(), generation)
     };
-    Caller { identity, role: login.role, capabilities, origin: Origin::Connection(connection.clone()) }
+    Caller { identity, role: login.role, capabilities, as_of, origin: Origin::Connection(connection.clone()) }
 }

@@ -24,6 +24,8 @@ pub struct Caller {
     pub role: Role,
     /// What it may do.
     pub capabilities: Arc<Capabilities>,
+    /// The generation of grants and accounts that all this was read from.
+    pub as_of: u64,
     /// What it came over.
     pub origin: Origin,
 }
@@ -93,19 +95,20 @@ enum Reply {
 }
 
 impl Ticket {
-    /// For a request from a socket.
+    /// For a request from a socket, with arguments of so many bytes.
     pub(crate) fn for_connection(
         metrics: &Arc<Metrics>,
         connection: &Arc<Connection>,
         id: &str,
         call: &'static str,
+        bytes: usize,
     ) -> Ticket {
         Ticket {
             id: id.to_string(),
             call,
             started: Instant::now(),
             metrics: metrics.clone(),
-            reply: Reply::Connection(Slot::take(connection)),
+            reply: Reply::Connection(Slot::of_size(connection, bytes)),
         }
     }
 

@@ -30,6 +30,7 @@ pub struct Connection {
     pub(crate) parting: OnceLock<Close>,
     phase: AtomicU8,
     in_flight: AtomicUsize,
+    in_flight_bytes: AtomicUsize,
     heard_ms: AtomicU64,
 }
 
@@ -76,6 +77,7 @@ impl Connection {
             parting: OnceLock::new(),
             phase: AtomicU8::new(PENDING),
             in_flight: AtomicUsize::new(0),
+            in_flight_bytes: AtomicUsize::new(0),
             heard_ms: AtomicU64::new(0),
         }
     }
@@ -104,6 +106,7 @@ impl Connection {
     /// sends are answers, which add nothing to what waits for it.
     pub fn may_read(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX
+            && self.in_flight_bytes.load(Ordering::Relaxed) < limits::REQUEST_BYTES_IN_FLIGHT_MAX
             && (!self.outbox.is_high() || self.login().is_some_and(|login| login.role == Role::Driver))
     }
 
@@ -144,25 +147,36 @@ impl Connection {
     }
 }
 
-/// One piece of work that a socket has under way. Too many of them, and it is not read further.
-pub(crate) struct Slot(Arc<Connection>);
+/// One piece of work that a socket has under way. Too many of them, or too large ones, and it is not read further.
+pub(crate) struct Slot {
+    connection: Arc<Connection>,
+    bytes: usize,
+}
 
 impl Slot {
+    /// For a piece of work that is small.
     pub(crate) fn take(connection: &Arc<Connection>) -> Slot {
+        Slot::of_size(connection, 0)
+    }
+
+    /// For a request with so many bytes: they are kept until it is answered.
+    pub(crate) fn of_size(connection: &Arc<Connection>, bytes: usize) -> Slot {
         connection.in_flight.fetch_add(1, Ordering::Relaxed);
-        Slot(connection.clone())
+        connection.in_flight_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Slot { connection: connection.clone(), bytes }
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
-        &self.0
+        &self.connection
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let before = self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if before >= limits::REQUESTS_IN_FLIGHT_MAX {
-            self.0.outbox.wake();
+        let before = self.connection.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let bytes_before = self.connection.in_flight_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        if before >= limits::REQUESTS_IN_FLIGHT_MAX || bytes_before >= limits::REQUEST_BYTES_IN_FLIGHT_MAX {
+            self.connection.outbox.wake();
         }
     }
 }

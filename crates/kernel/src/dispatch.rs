@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use base::limits;
 use futures_util::FutureExt;
 use protocol::args::Members;
 use protocol::error::Error;
@@ -46,7 +47,7 @@ pub(crate) fn dispatch(
             if target.is_some_and(|target| target != NATIVE) {
                 return ticket.fail(Error::session_target_mismatch());
             }
-            return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]), || {});
+            return poll(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]));
         }
         return tasks::run(sessions::resume(kernel.clone(), caller, ticket, session_id, args.to_string()));
     }
@@ -83,6 +84,33 @@ fn here(
         Some(Ok(answer)) => return run(answer, ticket, afterwards),
     }
     afterwards();
+}
+
+/// A command here is gone on with. What it says is not lost on somebody inside who has stopped waiting for it.
+fn poll(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spec, args: &str) {
+    if matches!(caller.origin, Origin::Connection(_)) {
+        return here(kernel, caller, ticket, spec, args, || {});
+    }
+    let cx = Cx { kernel: kernel.clone(), caller };
+    match kernel.router.call(spec.name, cx, args, ticket.head()) {
+        None => ticket.fail(Error::not_implemented(spec.name)),
+        Some(Err(error)) => ticket.fail(error),
+        Some(Ok(mut answer)) => {
+            tokio::spawn(async move {
+                loop {
+                    tokio::select! {
+                        biased;
+                        () = tokio::time::sleep(limits::NATIVE_SHELL_TICK) => {
+                            if ticket.is_abandoned() {
+                                return;
+                            }
+                        }
+                        result = &mut answer => return ticket.answer(result),
+                    }
+                }
+            });
+        }
+    }
 }
 
 /// A transfer with the gateway's own files. Its first bytes must not overtake the answer that names it.
@@ -152,6 +180,10 @@ fn device(
                 Err(error) => return ticket.fail(error),
                 Ok(id) => (letter(&["target"], &[("transferId", &id.to_string())]), Leg::Transfer(id)),
             }
+        }
+        // Bytes go over a connection of the caller, and these have none.
+        ("fs.pull" | "fs.push", Origin::Process(_) | Origin::Inside) => {
+            return ticket.fail(Error::missing_argument(spec.name, "transferId"));
         }
         _ => (letter(&["target"], &[]), Leg::Plain),
     };

@@ -56,9 +56,15 @@ impl Grants {
         grants
     }
 
-    /// Changes with every grant and revocation; what was derived from an older one is stale.
+    /// Changes with every grant and revocation, and with every account that changes; what was derived from an
+    /// older one is stale.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// An account has changed: whoever looked at it before must look again.
+    pub(crate) fn outdate(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What the groups hold together.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use base::limits;
 use store::Store;
 use store::accounts::Account;
 use vfs::Tree;
@@ -10,32 +9,15 @@ use vfs::home::Home;
 
 /// Sees to everybody's home, at start: what failed when an account was made is tried again.
 pub(crate) async fn settle_all(tree: &Arc<Tree>, store: &Store) -> Result<(), store::Error> {
-    learn(tree, store).await?;
+    tree.learn_homes().await?;
     lay_out(tree, store.accounts().await?).await;
     Ok(())
 }
 
 /// Sees to the home of a new account, which is good without one: a failure is for the log.
-pub(crate) async fn settle(tree: &Arc<Tree>, store: &Store, new: Account) {
-    if let Err(error) = learn(tree, store).await {
-        tracing::warn!(%error, "the tree could not be told about a new account");
-    }
+pub(crate) async fn settle(tree: &Arc<Tree>, new: Account) {
+    tree.add_home(&new.username, new.uid, new.gid);
     lay_out(tree, vec![new]).await;
-}
-
-/// Tells the tree whose homes are whose.
-pub(crate) async fn learn(tree: &Tree, store: &Store) -> Result<(), store::Error> {
-    let mut latest = store.latest_number().await?;
-    for _ in 0..limits::FILE_RACES_MAX {
-        tree.learn_homes().await?;
-        // Whoever added an account meanwhile may have told the tree before us.
-        let now = store.latest_number().await?;
-        if now == latest {
-            break;
-        }
-        latest = now;
-    }
-    Ok(())
 }
 
 async fn lay_out(tree: &Arc<Tree>, accounts: Vec<Account>) {

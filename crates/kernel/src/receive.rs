@@ -54,7 +54,8 @@ impl Kernel {
     fn receive_request(self: &Arc<Self>, connection: &Arc<Connection>, request: &Request<'_>) {
         let spec = protocol::spec(&request.call);
         let known = spec.map_or(UNKNOWN_CALL, |spec| spec.name);
-        let ticket = Ticket::for_connection(&self.metrics, connection, &request.id, known);
+        let bytes = request.args.len();
+        let ticket = Ticket::for_connection(&self.metrics, connection, &request.id, known, bytes);
         let login = connection.login();
         match (request.call.as_ref(), login) {
             ("sys.connect", _) => calls::sys::connect::begin(self, connection, ticket, request.args),

@@ -271,18 +271,26 @@ pub(crate) fn count(driver: &Connection) -> usize {
 
 /// What a driver has open, for `/sys/routes`.
 pub(crate) fn facts(driver: &Connection) -> Vec<RouteFact> {
-    let table = lock(driver);
-    let fact = |(number, route): (&u64, &Route)| RouteFact {
-        id: hex(*number),
-        call: route.ticket.call.to_string(),
-        device_id: route.device_id.0.clone(),
-        uid: route.uid,
-        started_at: route.started_at,
-    };
-    table.open.iter().map(fact).collect()
+    lock(driver).open.iter().map(|(number, route)| route.fact(*number)).collect()
+}
+
+/// The same of one call by its id.
+pub(crate) fn fact(driver: &Connection, id: &str) -> Option<RouteFact> {
+    let number = u64::from_str_radix(id, 16).ok().filter(|number| hex(*number) == id)?;
+    lock(driver).open.get(&number).map(|route| route.fact(number))
 }
 
 impl Route {
+    fn fact(&self, number: u64) -> RouteFact {
+        RouteFact {
+            id: hex(number),
+            call: self.ticket.call.to_string(),
+            device_id: self.device_id.0.clone(),
+            uid: self.uid,
+            started_at: self.started_at,
+        }
+    }
+
     /// What to do with a shell answer.
     pub(crate) fn shell_leg(&self) -> Option<&ShellLeg> {
         match &self.leg {

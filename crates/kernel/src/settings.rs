@@ -86,7 +86,7 @@ impl Settings {
 
 /// Refuses a value that does not fit a known key.
 pub(crate) fn check(key: &str, value: &str) -> Result<(), Error> {
-    let Some(row) = config::key(key) else { return Ok(()) };
+    let Some(row) = config::key(key).or_else(|| of_every_user(key)) else { return Ok(()) };
     let fits = match row.kind {
         Kind::Text => true,
         Kind::Flag => matches!(value, "true" | "false"),
@@ -103,6 +103,12 @@ pub(crate) fn check(key: &str, value: &str) -> Result<(), Error> {
         Kind::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
     };
     Err(Error::bad_argument("sys.config.set", "value", &format!("{key} must be {wanted}")))
+}
+
+/// What a user's own value must look like, where it stands in for everybody's.
+fn of_every_user(key: &str) -> Option<&'static config::Key> {
+    let (_, name) = key.strip_prefix("users/")?.split_once('/')?;
+    (name == "files/quota_bytes").then(|| config::key("config/files/quota_bytes")).flatten()
 }
 
 /// Whether a name is an IANA time zone.
@@ -123,6 +129,13 @@ mod tests {
         assert!(check("config/server/timezone", "Europe/Berlin").is_ok());
         assert!(check("config/server/timezone", "Mars/Olympus").is_err());
         assert!(check("config/anything/else", "").is_ok());
+        for key in ["config/files/quota_bytes", "users/1000/files/quota_bytes"] {
+            assert!(check(key, "10000000").is_ok() && check(key, "0").is_ok());
+            for bad in ["10GB", "-1", "1.5", "1e9", " 5"] {
+                assert_eq!(check(key, bad).unwrap_err().code, 400, "{key} {bad}");
+            }
+        }
+        assert!(check("users/1000/ai/model", "10GB").is_ok());
     }
 
     #[test]

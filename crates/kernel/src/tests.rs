@@ -62,6 +62,7 @@ async fn process(kernel: &Kernel) -> Caller {
         identity: Arc::new(calls::sys::connect::identity_of(&account)),
         role: Role::User,
         capabilities: kernel.grants.of(&[Gid::USERS]),
+        as_of: kernel.grants.generation(),
         origin: Origin::Process(Pid::from("init:1000")),
     }
 }

@@ -4,6 +4,7 @@
 mod accounts;
 mod answers;
 mod base64;
+mod bc;
 mod chgrp;
 mod chmod;
 mod chown;
@@ -11,6 +12,7 @@ mod cmp;
 mod config;
 mod cp;
 mod curl;
+mod cut;
 mod date;
 mod devices;
 mod diff;
@@ -31,6 +33,7 @@ mod mv;
 mod notify;
 mod options;
 pub(crate) mod owned;
+mod patch;
 mod patterns;
 mod places;
 mod ps;
@@ -49,6 +52,7 @@ mod test;
 mod tests;
 mod times;
 mod touch;
+pub(crate) mod tr;
 mod uname;
 mod walk;
 mod wget;
@@ -60,6 +64,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use base::clock::Clock;
+use base::limits;
 use protocol::calls::Calls;
 use protocol::error::Error;
 use protocol::spec::Syscall;
@@ -70,6 +75,7 @@ use crate::Settings;
 /// Every command of this system, by name.
 pub static ALL: &[&Command] = &[
     &base64::COMMAND,
+    &bc::COMMAND,
     &chgrp::COMMAND,
     &chmod::COMMAND,
     &chown::COMMAND,
@@ -77,6 +83,7 @@ pub static ALL: &[&Command] = &[
     &config::COMMAND,
     &cp::COMMAND,
     &curl::COMMAND,
+    &cut::COMMAND,
     &date::COMMAND,
     &devices::COMMAND,
     &diff::COMMAND,
@@ -93,6 +100,7 @@ pub static ALL: &[&Command] = &[
     &mktemp::COMMAND,
     &mv::COMMAND,
     &notify::COMMAND,
+    &patch::COMMAND,
     &ps::COMMAND,
     &readlink::COMMAND,
     &realpath::COMMAND,
@@ -103,6 +111,7 @@ pub static ALL: &[&Command] = &[
     &tar::COMMAND,
     &test::COMMAND,
     &touch::COMMAND,
+    &tr::COMMAND,
     &uname::COMMAND,
     &wget::COMMAND,
     &whoami::COMMAND,
@@ -214,9 +223,24 @@ impl Done {
         Done { stderr: format!("{name}: {why}\n").into_bytes(), code, ..Done::default() }
     }
 
-    /// Adds to what it printed.
+    /// Adds to what it printed. What a shell does not pass on is not kept either, and that is a failure.
     fn print(&mut self, text: impl AsRef<[u8]>) {
-        self.stdout.extend_from_slice(text.as_ref());
+        let (text, most) = (text.as_ref(), limits::NATIVE_SHELL_STREAM_BYTES_MAX);
+        let room = most.saturating_sub(self.stdout.len());
+        if text.len() < room {
+            return self.stdout.extend_from_slice(text);
+        }
+        if room > 0 {
+            self.stdout.extend_from_slice(&text[..room]);
+            let why = format!("more than {} MiB of output\n", most / 1024 / 1024);
+            self.stderr.extend_from_slice(why.as_bytes());
+            self.code = self.code.max(1);
+        }
+    }
+
+    /// Whether it printed all that it may: what it does beyond is in vain.
+    fn is_full(&self) -> bool {
+        self.stdout.len() >= limits::NATIVE_SHELL_STREAM_BYTES_MAX
     }
 
     /// Adds a line to what it complained about, and sets its exit code unless it is higher already.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::limits;
 use bashkit::{Bash, BuiltinRegistry, ExecOptions, ExecResult, StreamData};
@@ -10,10 +10,13 @@ use session::{End, Session, Stream};
 
 use crate::adapter::{Adapter, Surroundings};
 use crate::bounds::{self, GivenUp};
+use crate::commands::tr::Tr;
 use crate::files::{self, Files};
+use crate::heavy::{Heavy, Which};
 use crate::leash::{Leash, Why, stopped};
+use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
-use crate::{commands, enter, find, missing};
+use crate::{commands, enter, find, missing, rewrites, timeout};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -54,6 +57,8 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
     let surroundings = Arc::new(surroundings);
     enter::guard(&registry, &surroundings);
     find::guard(&registry, &surroundings);
+    rewrites::guard(&registry);
+    timeout::guard(&registry);
     let mut builder = Bash::builder()
         .fs(Files::new(surroundings.view.clone()))
         .rootfs(false)
@@ -73,12 +78,19 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
             builder = builder.builtin(*name, Box::new(adapter));
         }
     }
-    let bash = builder.command("seq", Seq).command("yes", Yes).builtin_registry(registry).build();
+    let deadline = Instant::now() + time;
+    for which in Which::ALL {
+        builder = builder.builtin(which.name(), Box::new(Heavy { which, deadline }));
+    }
+    builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
+    builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
+    let bash =
+        builder.command("seq", Seq).command("yes", Yes).command("tr", Tr).builtin_registry(registry).build();
     files::know_builtins(|| bash.builtin_names());
     bash
 }
 
-fn environment(surroundings: &Surroundings) -> [(&'static str, String); 13] {
+fn environment(surroundings: &Surroundings) -> [(&'static str, String); 15] {
     let who = surroundings.view.who();
     let settings = &surroundings.settings;
     [
@@ -86,6 +98,7 @@ fn environment(surroundings: &Surroundings) -> [(&'static str, String); 13] {
         ("USER", who.username.clone()),
         ("LOGNAME", who.username.clone()),
         ("SHELL", "/bin/bash".to_string()),
+        ("BASH", "/bin/bash".to_string()),
         ("PATH", "/usr/local/bin:/usr/bin:/bin".to_string()),
         ("PWD", who.cwd.clone()),
         ("TERM", "xterm-256color".to_string()),
@@ -95,6 +108,8 @@ fn environment(surroundings: &Surroundings) -> [(&'static str, String); 13] {
         ("HOSTNAME", settings.hostname.clone()),
         ("GSV_VERSION", settings.version.clone()),
         ("TZ", settings.timezone.clone()),
+        // The interpreter has none of its own; this one is of when the script began.
+        ("EPOCHSECONDS", surroundings.clock.now_ms().div_euclid(1_000).to_string()),
     ]
 }
 

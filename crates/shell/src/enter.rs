@@ -39,7 +39,7 @@ impl Builtin for Entering {
         // By its path the command is found past this guard.
         let command = SubCommand {
             name: files::program(self.name),
-            args: ctx.args.to_vec(),
+            args: self.words(ctx),
             stdin: ctx.stdin.cloned(),
             assignments: Vec::new(),
         };
@@ -48,6 +48,13 @@ impl Builtin for Entering {
 }
 
 impl Entering {
+    /// After `set -P` links are not part of where one is.
+    fn words(&self, ctx: &BuiltinContext<'_>) -> Vec<String> {
+        let is_physical = self.name == "cd" && ctx.variables.get("SHOPT_P").is_some_and(|value| value == "1");
+        let physical = is_physical.then(|| "-P".to_string());
+        physical.into_iter().chain(ctx.args.iter().cloned()).collect()
+    }
+
     /// Whether there is nothing against it; a directory that is not there is the command's own business.
     async fn may_enter(&self, target: &str, ctx: &BuiltinContext<'_>) -> bool {
         let view = self.surroundings.view.at(&ctx.cwd.to_string_lossy());

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use base::limits;
+use bashkit::hooks::{HookAction, ToolEvent};
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 use vfs::{Follow, Kind, View};
 
@@ -23,6 +25,24 @@ const ACTIONS: &[&str] = &[
 pub(crate) fn guard(registry: &BuiltinRegistry, surroundings: &Arc<Surroundings>) {
     registry.insert("find", Arc::new(Find { surroundings: surroundings.clone() }));
     registry.insert(OWNED, Arc::new(Owned { surroundings: surroundings.clone() }));
+}
+
+/// Asked before any `find` is run, by its path too: one that is too deep becomes one that says so.
+pub(crate) fn bounded(event: ToolEvent) -> HookAction<ToolEvent> {
+    if event.name == "find" && is_too_deep(&event.args) {
+        return HookAction::Continue(ToolEvent { args: vec![TOO_DEEP.to_string()], ..event });
+    }
+    HookAction::Continue(event)
+}
+
+/// No word that `find` knows; it is named in the complaint.
+const TOO_DEEP: &str = "-expression-is-too-long-or-nested-too-deeply";
+
+/// The interpreter reads the expression by calling itself.
+fn is_too_deep(args: &[String]) -> bool {
+    let nests = |word: &&String| matches!(word.as_str(), "(" | "!" | "-not");
+    args.len() > limits::NATIVE_SHELL_FIND_WORDS_MAX
+        || args.iter().filter(nests).count() > limits::NATIVE_SHELL_FIND_DEPTH_MAX
 }
 
 struct Find {

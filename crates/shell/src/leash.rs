@@ -20,6 +20,8 @@ pub(crate) enum Why {
     Cpu,
     /// Somebody sent it this signal.
     Signal(i32),
+    /// Its user lost rights that it runs with.
+    Account,
     /// The gateway stops.
     Stopping,
 }
@@ -34,13 +36,16 @@ impl Why {
                 (TOO_MUCH, None, Some(stopped(&format!("more than {seconds} s of CPU"))))
             }
             Why::Signal(number) => (128 + number, Some(format!("SIG{number}")), None),
-            Why::Stopping => {
-                (128 + 15, Some("SIG15".to_string()), Some("Command ended: the gateway stops".to_string()))
-            }
+            Why::Account => terminated("the account was changed"),
+            Why::Stopping => terminated("the gateway stops"),
         };
         let timed_out = matches!(self, Why::Time(_));
         End { exit_code: Some(exit_code), signal, timed_out, error, cwd: None }
     }
+}
+
+fn terminated(why: &str) -> (i32, Option<String>, Option<String>) {
+    (128 + 15, Some("SIG15".to_string()), Some(format!("Command ended: {why}")))
 }
 
 /// What is said of a command that wanted more than it may have.
@@ -77,6 +82,12 @@ impl Leash {
     /// Why it is to end, and since when, if it is.
     pub(crate) fn pulled(&self) -> Option<(Why, Instant)> {
         *self.lock()
+    }
+
+    /// Whether it was told to end some looks ago and still keeps its thread busy.
+    pub(crate) fn is_overdue(&self) -> bool {
+        let is_late = |(_, since): (Why, Instant)| since.elapsed() > limits::NATIVE_SHELL_TICK * 4;
+        self.busy.get().is_some() && self.pulled().is_some_and(is_late)
     }
 
     /// The command starts on this thread.

@@ -153,15 +153,12 @@ impl Shells {
 
     /// The commands that run, of every user.
     pub fn facts(&self) -> Vec<SessionFact> {
-        let running = self.lock();
-        let live = running.values().filter(|running| !running.session.has_ended());
-        live.map(|running| SessionFact {
-            id: running.session.id.clone(),
-            uid: running.uid,
-            input: running.input.clone(),
-            started_at: running.session.started_at,
-        })
-        .collect()
+        self.lock().values().filter_map(|running| running.fact()).collect()
+    }
+
+    /// One that runs, by its id.
+    pub fn fact(&self, id: &str) -> Option<SessionFact> {
+        self.lock().get(id).and_then(|running| running.fact())
     }
 
     /// Commands that did not end when they were told to and still run; each costs a thread.
@@ -175,16 +172,30 @@ impl Shells {
         lost.iter().filter(|running| which(running)).count()
     }
 
+    /// Ends the commands of some users, who have lost rights that the commands run with.
+    pub fn end_of(&self, is_one: impl Fn(Uid) -> bool) {
+        let running = self.lock();
+        running.values().filter(|one| is_one(one.uid)).for_each(|one| one.leash.pull(Why::Account));
+    }
+
+    /// Ends and forgets a command whose caller never learns of it.
+    pub fn end(&self, id: &str) {
+        if let Some(running) = self.lock().remove(id) {
+            running.leash.pull(Why::Signal(9));
+        }
+    }
+
     /// Tells every command to end and takes no more.
     pub fn stop(&self) {
-        self.pool.close();
         self.lock().values().for_each(|running| running.leash.pull(Why::Stopping));
+        self.pool.close();
     }
 
     fn launch(&self, order: Order, args: &Exec) -> Result<(Arc<Running>, oneshot::Receiver<Error>), Error> {
         let uid = order.view.who().uid;
-        let time_ms =
-            args.timeout.unwrap_or(order.settings.timeout_ms).clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+        // Whoever asks may have less time than root has set for all, not more.
+        let most_ms = order.settings.timeout_ms.clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+        let time_ms = args.timeout.unwrap_or(most_ms).clamp(1, most_ms);
         let (session, lines) = Session::begin(About {
             id: base::random::tagged("sh_"),
             cwd: order.view.who().cwd.clone(),
@@ -227,55 +238,47 @@ impl Shells {
         running: &Arc<Running>,
         refuse: oneshot::Sender<Error>,
     ) -> Result<(), Error> {
-        let (seated, seat) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
         let (held, clock, runtime) = (running.clone(), self.clock.clone(), Handle::current());
-        let job = Box::new(move |seat: &crate::pool::Seat| {
-            // Whoever watches has gone when the command was given up before it began.
-            if seated.send(seat.number).is_err() {
-                return;
-            }
+        let (uid, bytes) = (running.uid, script.len());
+        let job = Box::new(move || {
             let time = Duration::from_millis(time_ms);
             let _leaving = Leaving(held.clone());
             Handle::current().block_on(carry_out(order, script, stdin, time, clock, &held, refuse));
             drop(end);
         });
-        self.pool.submit(&runtime, job).map_err(|refused| match refused {
+        let ticket = self.pool.submit(&runtime, uid, bytes, job).map_err(|refused| match refused {
             Refused::Busy => Error::too_busy("too many commands wait for the native shell"),
             Refused::Closed => Error::stopping(),
         })?;
         let watch = watch::Watch {
             running: running.clone(),
             pool: self.pool.clone(),
+            ticket,
             lost: self.lost.clone(),
             time_ms,
         };
-        tokio::spawn(watch.until(seat, ended));
+        tokio::spawn(watch.until(ended));
         Ok(())
     }
 
     /// Makes room and takes a command in.
     fn admit(&self, uid: Uid, new: &Arc<Running>) -> Result<(), Error> {
-        if self.still_lost(|one| one.uid == uid) >= limits::NATIVE_SHELL_LOST_PER_USER_MAX {
-            return Err(Error::too_busy("earlier commands of yours do not end"));
-        }
+        let lost = self.still_lost(|one| one.uid == uid);
         let mut running = self.lock();
         running.retain(|_, one| {
             !one.session.has_ended() || one.session.touched().elapsed() < limits::SHELL_FINISHED_KEPT
         });
+        // One that was told to end and has not may be lost in a moment.
+        let ending = running.values().filter(|one| one.uid == uid && one.is_ending()).count();
+        if lost + ending >= limits::NATIVE_SHELL_LOST_PER_USER_MAX {
+            return Err(Error::too_busy("earlier commands of yours do not end"));
+        }
         let of_user = running.values().filter(|one| one.uid == uid && !one.session.has_ended()).count();
         if of_user >= limits::NATIVE_SHELL_PER_USER_MAX {
             return Err(Error::too_busy(&format!("{of_user} commands of yours run in the native shell")));
         }
-        while running.len() >= limits::NATIVE_SHELL_SESSIONS_MAX {
-            let ended = running.values().filter(|one| one.session.has_ended());
-            let Some(oldest) =
-                ended.min_by_key(|one| one.session.touched()).map(|one| one.session.id.clone())
-            else {
-                return Err(Error::too_busy(&format!("{} commands run in the native shell", running.len())));
-            };
-            running.remove(&oldest);
-        }
+        make_room(&mut running, uid)?;
         running.insert(new.session.id.clone(), new.clone());
         Ok(())
     }
@@ -290,6 +293,41 @@ impl Shells {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Running>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    /// Whether it keeps its thread busy although it was told to end.
+    fn is_ending(&self) -> bool {
+        !self.session.has_ended() && self.leash.is_overdue()
+    }
+
+    /// What the live tree shows of it while it runs.
+    fn fact(&self) -> Option<SessionFact> {
+        let Session { id, started_at, .. } = &*self.session;
+        (!self.session.has_ended()).then(|| SessionFact {
+            id: id.clone(),
+            uid: self.uid,
+            input: self.input.clone(),
+            started_at: *started_at,
+        })
+    }
+}
+
+/// Forgets ended commands, a user's own first, until there is room for one more.
+fn make_room(running: &mut HashMap<String, Arc<Running>>, uid: Uid) -> Result<(), Error> {
+    loop {
+        let mine = running.values().filter(|one| one.uid == uid && one.session.has_ended()).count();
+        let has_many = mine >= limits::NATIVE_SHELL_ENDED_PER_USER_MAX;
+        if !has_many && running.len() < limits::NATIVE_SHELL_SESSIONS_MAX {
+            return Ok(());
+        }
+        let ended = running.values().filter(|one| one.session.has_ended() && (mine == 0 || one.uid == uid));
+        let Some(oldest) = ended.min_by_key(|one| one.session.touched()).map(|one| one.session.id.clone())
+        else {
+            return Err(Error::too_busy(&format!("{} commands run in the native shell", running.len())));
+        };
+        running.remove(&oldest);
     }
 }
 

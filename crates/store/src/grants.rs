@@ -33,6 +33,13 @@ impl Store {
         pairs(self.read(Statement::new("SELECT gid, capability FROM grants ORDER BY gid, capability")).await?)
     }
 
+    /// What one group holds, by name.
+    pub async fn grants_of(&self, gid: Gid) -> Result<Vec<String>> {
+        let statement =
+            Statement::new("SELECT capability FROM grants WHERE gid = $1 ORDER BY capability").bind(gid);
+        self.read(statement).await?.into_iter().map(|mut row| row.text()).collect()
+    }
+
     /// Gives a capability. False when the group held it already.
     pub async fn grant(&self, gid: Gid, capability: &str) -> Result<bool> {
         let statement = Statement::new(

@@ -27,6 +27,12 @@ impl Store {
         Ok(groups)
     }
 
+    /// Whether there is a group of that number.
+    pub async fn has_group(&self, gid: Gid) -> Result<bool> {
+        let statement = Statement::new("SELECT gid FROM user_groups WHERE gid = $1").bind(gid);
+        Ok(!self.read(statement).await?.is_empty())
+    }
+
     /// Adds a group with the next free number from 1000 on, over users and groups; `Conflict` when the name is
     /// taken by a user or a group.
     pub async fn group_create(&self, name: &str) -> Result<Group> {

@@ -2,7 +2,7 @@
 //!
 //! Rooms that build on it (search, uploads) use it so: [`Disk::find`] leads a caller along a path and returns a
 //! [`walk::Found`]; an [`walk::Entry`] is a name in an open [`dir::Dir`] with what is [`dir::There`], already open
-//! for reading. `Disk::directory` turns it into a `Dir` that the caller may list; `Dir::names`, `Disk::look` and
+//! for reading. `Disk::directory` turns it into a `Dir` that the caller may list; `Disk::names`, `Disk::look` and
 //! `Disk::enter` go on from there by handles, and `There::meta().allows(who, meta::READ)` is the permission to ask
 //! before `There::into_file`. To write, `Disk::target` finds the entry; `Disk::replace` does all of it, and an
 //! upload does it in steps: a file of its own named `mounts::PARTIAL…` in `entry.dir`, `Disk::meta_after_write`
@@ -23,13 +23,15 @@ mod change;
 mod remove;
 mod rename;
 mod settle;
+mod sweep;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::clock::Clock;
@@ -52,6 +54,8 @@ pub struct Disk {
     attributes: bool,
     clock: Clock,
     homes: RwLock<HashMap<String, (Uid, Gid)>>,
+    /// Held while the homes are changed: what is done about the old ones must be about the last ones.
+    home_changes: Mutex<()>,
     locks: Locks,
     settle: Settle,
     pub(crate) usage: Usage,
@@ -60,6 +64,8 @@ pub struct Disk {
     run: String,
     drafts: AtomicU64,
     swept: Mutex<HashMap<HostId, i64>>,
+    /// Whether it was said that some names can not be shown.
+    said_strange: AtomicBool,
 }
 
 const DIRECTORY: OFlags =
@@ -80,6 +86,7 @@ impl Disk {
         }
         let disk = Disk::new(handle, attributes, clock);
         disk.make_mounts()?;
+        disk.sweep_all();
         Ok(disk)
     }
 
@@ -94,6 +101,7 @@ impl Disk {
             attributes,
             clock,
             homes: RwLock::default(),
+            home_changes: Mutex::default(),
             locks: Locks::new(),
             settle: Settle::default(),
             usage: Usage::default(),
@@ -101,13 +109,42 @@ impl Disk {
             run: base::random::tagged(""),
             drafts: AtomicU64::new(0),
             swept: Mutex::default(),
+            said_strange: AtomicBool::new(false),
         }
     }
 
     /// Tells whose homes are whose by name, for homes that keep no owner themselves.
     pub fn homes(&self, homes: HashMap<String, (Uid, Gid)>) {
-        *self.homes.write().unwrap_or_else(PoisonError::into_inner) = homes;
-        self.forget_directories();
+        self.change_homes(|known| *known = homes);
+    }
+
+    /// Changes what is known of whose homes are whose. A home that is somebody's no more keeps its owner: else
+    /// the next user of that name would inherit it.
+    pub(crate) fn change_homes(&self, change: impl FnOnce(&mut HashMap<String, (Uid, Gid)>)) {
+        let _alone = self.home_changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.homes.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut after = before.clone();
+        change(&mut after);
+        for name in before.keys().filter(|name| before.get(*name) != after.get(*name)) {
+            if let Err(fail) = self.stamp_home(name) {
+                tracing::warn!(name, ?fail, "a home could not be given its owner");
+            }
+        }
+        let _shift = self.shift();
+        *self.homes.write().unwrap_or_else(PoisonError::into_inner) = after;
+    }
+
+    /// Keeps beside a home whose it is, if it is not yet.
+    fn stamp_home(&self, name: &str) -> Result<(), fail::Fail> {
+        let (top, home, name) = (self.top(), OsStr::new("home"), OsStr::new(name));
+        let Some(there) = self.look(&top, home)? else { return Ok(()) };
+        let homes = self.enter(&top, home, there)?;
+        match self.look(&homes, name)? {
+            Some(home) if home.is_directory() && !home.stamped => {
+                Ok(self.stamp(home.handle()?, home.meta())?)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {

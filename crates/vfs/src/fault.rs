@@ -81,6 +81,8 @@ impl Code {
             Errno::FBIG => Code::TooLarge,
             Errno::NOSYS | Errno::NOTSUP => Code::Unsupported,
             Errno::XDEV => Code::CrossDevice,
+            // The same number as another one on some hosts.
+            errno if errno == Errno::OPNOTSUPP => Code::Unsupported,
             _ => Code::Io,
         }
     }
@@ -157,11 +159,12 @@ impl Fault {
 }
 
 impl fmt::Display for Fault {
-    /// `ENOENT: no such file or directory, open '/x'`; with a note, `EPERM: <note>`.
+    /// `ENOENT: no such file or directory, open '/x'`; with a note, `EPERM: <note>`. Refusals on the way to a file
+    /// are the same whatever was to be done with it.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.note {
             Some(note) => write!(f, "{}: {note}", self.code.name()),
-            None if self.op.is_empty() => {
+            None if self.op.is_empty() || matches!(self.code, Code::Denied | Code::Loop) => {
                 write!(f, "{}: {}, '{}'", self.code.name(), self.code.words(), self.path)
             }
             None => write!(f, "{}: {}, {} '{}'", self.code.name(), self.code.words(), self.op, self.path),

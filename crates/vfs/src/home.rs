@@ -3,7 +3,7 @@
 //! A home is laid out once; what its owner changes or removes afterwards stays so. A home that is there already
 //! and belongs to somebody else, such as the one a removed user of the same name has left, is not touched.
 
-use std::io::Write;
+use std::ops::ControlFlow;
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
@@ -74,6 +74,10 @@ impl Tree {
         }
         let there = home.existing()?;
         if !there.is_directory() || there.stat.uid == account.uid {
+            if there.is_directory() && !there.stamped {
+                // From now on it stays this user's, whoever is called so later.
+                self.disk.stamp(there.handle()?, there.meta())?;
+            }
             return Ok(there.is_directory());
         }
         // Root's and empty: it has just been made, perhaps by a gateway that was stopped right then.
@@ -87,7 +91,12 @@ impl Tree {
     fn is_empty(&self, path: &VPath) -> Result<bool, Fail> {
         let root = superuser();
         let found = self.disk.find(&root, path, Follow::No)?;
-        Ok(self.disk.directory(&root, found)?.names()?.is_empty())
+        let mut empty = true;
+        self.disk.directory(&root, found)?.each_raw(|_, _| {
+            empty = false;
+            ControlFlow::Break(())
+        })?;
+        Ok(empty)
     }
 
     fn add_directory(&self, who: &ProcessIdentity, entry: &Entry) -> Result<(), Fail> {
@@ -102,7 +111,7 @@ impl Tree {
             return Ok(());
         }
         let how = Writing { mode: 0o640, parents: false, exclusive: true };
-        or_there(self.disk.replace(who, entry, how, |file| file.write_all(text.as_bytes())).map(|_| ()))
+        or_there(self.disk.replace(who, entry, how, |draft| draft.add(text.as_bytes())).map(|_| ()))
     }
 }
 

@@ -7,6 +7,7 @@ mod cwd;
 pub mod disk;
 pub mod fault;
 pub mod home;
+mod links;
 pub mod live;
 pub mod path;
 pub mod search;

@@ -114,17 +114,27 @@ pub(crate) async fn read_link(view: &View, path: &VPath) -> Result<String, Fault
 
 /// Writes a live file: the call it stands for is made.
 pub(crate) async fn write(view: &View, path: &VPath, bytes: Vec<u8>) -> Result<(), Fault> {
+    write_after(view, path, None, bytes).await
+}
+
+/// The same for a text that was made from an earlier one: what the earlier one did not show is left alone.
+pub(crate) async fn write_after(
+    view: &View,
+    path: &VPath,
+    before: Option<&[u8]>,
+    bytes: Vec<u8>,
+) -> Result<(), Fault> {
     let parts: Vec<&str> = path.parts().skip(1).collect();
     let written = match Room::of(path) {
         Some(Room::Sys) => match parts.as_slice() {
             ["config" | "users", ..] => config::write(view, &parts, &bytes).await,
             ["devices", id, file] => devices::write(view, id, file, &bytes).await,
-            ["capabilities", gid] => capabilities::write(view, gid, &bytes).await,
+            ["capabilities", gid] => capabilities::write(view, gid, before, &bytes).await,
             _ => Err(refusal("write", path)),
         },
         Some(Room::Dev) => dev::write(&parts, path),
         Some(Room::Accounts) => match parts.as_slice() {
-            [table] => etc::write(view, table, &bytes).await,
+            [table] => etc::write(view, table, before, &bytes).await,
             _ => Err(node::fault(Code::NotDirectory)),
         },
         _ => Err(refusal("write", path)),

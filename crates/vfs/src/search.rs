@@ -5,6 +5,7 @@
 mod haul;
 mod hunt;
 mod live;
+mod turns;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,6 +19,7 @@ use protocol::identity::ProcessIdentity;
 
 use self::haul::Haul;
 use self::hunt::Hunt;
+use self::turns::Turn;
 use crate::disk::Disk;
 use crate::disk::fail::Fail;
 use crate::disk::meta::READ;
@@ -25,6 +27,8 @@ use crate::disk::walk;
 use crate::fault::{Code, Fault};
 use crate::path::VPath;
 use crate::view::{Follow, View};
+
+pub(crate) use self::turns::Turns;
 
 /// What a search found.
 #[derive(Debug)]
@@ -38,9 +42,11 @@ pub struct Found {
 impl View {
     /// Searches a directory and all below it, or one file. The start may be a link.
     pub async fn search(&self, start: &VPath, query: Query) -> Result<Found, Fault> {
+        let at = |fail: Fail| fail.at("scandir", start.as_str());
+        let turn = self.tree.searches.take(self.who.uid).await.map_err(at)?;
         let from = start.clone();
-        let searched = self.on_disk(move |disk, who| Errand::on_disk(disk, who, from, query)).await;
-        let errand = searched.map_err(|fail| fail.at("scandir", start.as_str()))?;
+        let searched = self.on_disk(move |disk, who| Errand::on_disk(disk, who, from, query, turn)).await;
+        let errand = searched.map_err(at)?;
         live::search(self, &errand).await;
         let (matches, is_truncated) = errand.haul.finish();
         Ok(Found { matches, is_truncated })
@@ -58,11 +64,19 @@ struct Errand {
     real: VPath,
     /// Live names in directories that the search on disk came through.
     met: Mutex<Vec<VPath>>,
+    /// It is over when all is done, even if nobody waits for it any more.
+    _turn: Turn,
 }
 
 impl Errand {
     /// Finds the start and searches the files on disk.
-    fn on_disk(disk: &Disk, who: &ProcessIdentity, start: VPath, query: Query) -> Result<Errand, Fail> {
+    fn on_disk(
+        disk: &Disk,
+        who: &ProcessIdentity,
+        start: VPath,
+        query: Query,
+        turn: Turn,
+    ) -> Result<Errand, Fail> {
         let found = disk.find(who, &start, Follow::Yes)?;
         let (real, place) = match found {
             walk::Found::Live(real) => (real, None),
@@ -80,7 +94,7 @@ impl Errand {
         };
         let haul = Haul::new(limits::NATIVE_SEARCH_MATCHES_MAX);
         let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
-        let errand = Errand { query, haul, deadline, start, real, met: Mutex::default() };
+        let errand = Errand { query, haul, deadline, start, real, met: Mutex::default(), _turn: turn };
         if let Some((dir, only)) = place {
             Hunt::run(disk, who, &errand, dir, only);
         }

@@ -12,6 +12,7 @@ use store::Store;
 use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
+use crate::search::Turns;
 
 /// The tree itself, one per gateway; see [`crate::View`] for how it is used.
 pub struct Tree {
@@ -20,6 +21,8 @@ pub struct Tree {
     pub(crate) clock: Clock,
     /// Turns at the disk, for callers on the async runtime.
     pub(crate) turns: Arc<Semaphore>,
+    /// Turns at searching.
+    pub(crate) searches: Turns,
     /// Held while a live file is changed: what was read must still be true when it is written.
     pub(crate) live_changes: tokio::sync::Mutex<()>,
     /// When the quota of a user was last read.
@@ -42,7 +45,15 @@ impl Tree {
 
     fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
         let turns = Arc::new(Semaphore::new(limits::FILE_WORK_MAX));
-        Tree { disk, store, clock, turns, live_changes: Default::default(), quotas_read: Mutex::default() }
+        Tree {
+            disk,
+            store,
+            clock,
+            turns,
+            searches: Turns::default(),
+            live_changes: Default::default(),
+            quotas_read: Mutex::default(),
+        }
     }
 
     /// Tells whose homes are whose by name, for homes that keep no owner themselves.
@@ -50,7 +61,23 @@ impl Tree {
         self.disk.homes(homes);
     }
 
-    /// Learns the same from the accounts in the store; to be called at start and when accounts change.
+    /// Tells whose home a new one is.
+    pub fn add_home(&self, name: &str, uid: Uid, gid: Gid) {
+        self.disk.change_homes(|homes| {
+            homes.insert(name.to_string(), (uid, gid));
+        });
+    }
+
+    /// Tells that a home is that user's no more. One that a newer user of the same name has is left alone.
+    pub fn remove_home(&self, name: &str, uid: Uid) {
+        self.disk.change_homes(|homes| {
+            if homes.get(name).is_some_and(|(owner, _)| *owner == uid) {
+                homes.remove(name);
+            }
+        });
+    }
+
+    /// Learns about all homes from the accounts in the store; to be called at start.
     pub async fn learn_homes(&self) -> store::Result<()> {
         let accounts = self.store.accounts().await?;
         let homes = accounts.into_iter().map(|account| (account.username, (account.uid, account.gid)));
@@ -67,8 +94,16 @@ pub trait Facts: Send + Sync {
     fn uptime_ms(&self) -> i64;
     /// Calls under way on devices, of every user.
     fn routes(&self) -> Vec<RouteFact>;
+    /// One of them by its id.
+    fn route(&self, id: &str) -> Option<RouteFact> {
+        self.routes().into_iter().find(|route| route.id == id)
+    }
     /// Commands of the native shell that run, of every user.
     fn shell_sessions(&self) -> Vec<SessionFact>;
+    /// One of them by its id.
+    fn shell_session(&self, id: &str) -> Option<SessionFact> {
+        self.shell_sessions().into_iter().find(|session| session.id == id)
+    }
 }
 
 /// A call under way on a device.

@@ -1,19 +1,21 @@
 //! Files that arrive piece by piece: the bytes collect in a file of the gateway's own beside the target, named
 //! after the digest, so that a broken upload goes on where it stopped; the target is replaced at the very end.
 
+mod room;
+mod sweep;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use base::limits;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::Uid;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 
+use self::room::Room;
 use crate::disk::Disk;
 use crate::disk::dir::{Dir, There};
 use crate::disk::fail::Fail;
@@ -24,7 +26,10 @@ use crate::disk::write::Target;
 use crate::fault::{Code, Fault};
 use crate::path::VPath;
 use crate::tree::Tree;
-use crate::view::{View, Work, Writing};
+use crate::view::{View, Writing};
+
+pub(crate) use self::room::Arriving;
+pub use self::sweep::Sweeper;
 
 /// Names one partial file on the host: its device and inode.
 pub type PartialId = (u64, u64);
@@ -40,18 +45,15 @@ pub struct Wanted {
     pub mode: Option<u32>,
 }
 
-/// Remembers which directory was last looked through for abandoned uploads.
-#[derive(Default)]
-pub struct Sweeper(Mutex<Option<(PartialId, i64)>>);
-
 /// An upload under way. Its partial file stays when it is dropped.
 pub struct Upload {
     tree: Arc<Tree>,
-    who: Arc<ProcessIdentity>,
     path: VPath,
     how: Writing,
     dir: Dir,
     partial: OsString,
+    /// Nothing once it is settled.
+    room: Option<Room>,
     /// How much is there already.
     pub offset: u64,
 }
@@ -66,74 +68,168 @@ impl View {
         sweeper: Arc<Sweeper>,
         enter: impl FnOnce(PartialId) -> T + Send + 'static,
     ) -> Result<(Upload, File, T), Fault> {
-        let (tree, who, path) = (self.tree.clone(), self.who.clone(), path.clone());
-        let named = path.clone();
-        self.learn_quota().await.map_err(|fail| fail.at("open", named.as_str()))?;
-        let work = move || open(tree, who, path, &wanted, &sweeper, enter);
-        let opened = match self.work {
-            Work::Here => work(),
-            Work::Aside => match tokio::task::spawn_blocking(work).await {
-                Ok(opened) => opened,
-                Err(error) => Err(Fail::because(Code::Io, error.to_string())),
-            },
+        let opened = self.open_upload(path.clone(), wanted, sweeper, enter).await;
+        opened.map_err(|fail| fail.at("open", path.as_str()))
+    }
+
+    /// An upload that was ended may still have a write under way; the partial file's lock is free once that is done.
+    async fn open_upload<T: Send + 'static>(
+        &self,
+        path: VPath,
+        wanted: Wanted,
+        sweeper: Arc<Sweeper>,
+        enter: impl FnOnce(PartialId) -> T + Send + 'static,
+    ) -> Result<(Upload, File, T), Fail> {
+        self.learn_quota().await?;
+        let deadline = Instant::now() + limits::UPLOAD_LOCK_WAIT;
+        let tree = self.tree.clone();
+        let first = move |_: &Disk, who: &ProcessIdentity| {
+            Opening::new(tree, who, path, wanted, &sweeper, enter)?.attempt()
         };
-        opened.map_err(|fail| fail.at("open", named.as_str()))
+        let mut attempt = self.on_disk(first).await?;
+        loop {
+            let opening = match attempt {
+                Attempt::Done(opened) => return Ok(*opened),
+                Attempt::Busy(_) if Instant::now() >= deadline => {
+                    return Err(Fail::because(Code::Io, "another transfer writes this file"));
+                }
+                Attempt::Busy(opening) => opening,
+            };
+            tokio::time::sleep(limits::UPLOAD_LOCK_RETRY).await;
+            attempt = self.on_disk(move |_, _| opening.attempt()).await?;
+        }
     }
 }
 
-fn open<T>(
+/// An upload whose partial file is open, but not locked yet.
+struct Opening<T> {
     tree: Arc<Tree>,
-    who: Arc<ProcessIdentity>,
     path: VPath,
-    wanted: &Wanted,
-    sweeper: &Sweeper,
-    enter: impl FnOnce(PartialId) -> T,
-) -> Result<(Upload, File, T), Fail> {
-    let disk = &tree.disk;
-    let mode = wanted.mode.unwrap_or(Writing::default().mode) & 0o777;
-    let how = Writing { mode, parents: true, exclusive: false };
-    let entry = entry_of(disk, &who, &path, true)?;
-    let meta = disk.meta_after_write(&who, &entry, entry.there.as_ref(), how)?;
-    need_room(disk, meta.uid, entry.there.as_ref(), wanted.size)?;
-    sweep(disk, &entry.dir, sweeper, tree.clock.now_ms())?;
-    let partial = partial_name(&who, entry.os_name(), &wanted.tag);
-    let file = open_partial(disk, &entry.dir, &partial, &who)?;
-    let metadata = file.metadata()?;
-    let id = (metadata.dev(), metadata.ino());
-    let entered = enter(id);
-    lock(&file)?;
-    let still = disk.look(&entry.dir, &partial)?.is_some_and(|there| there.id == id);
-    if !still {
-        return Err(Fail::because(Code::Io, "its partial file was removed just now, try again"));
+    how: Writing,
+    size: u64,
+    entry: Entry,
+    partial: OsString,
+    file: File,
+    id: PartialId,
+    entered: T,
+}
+
+enum Attempt<T> {
+    Done(Box<(Upload, File, T)>),
+    /// Somebody else has the lock.
+    Busy(Box<Opening<T>>),
+}
+
+impl<T> Opening<T> {
+    fn new(
+        tree: Arc<Tree>,
+        who: &ProcessIdentity,
+        path: VPath,
+        wanted: Wanted,
+        sweeper: &Sweeper,
+        enter: impl FnOnce(PartialId) -> T,
+    ) -> Result<Opening<T>, Fail> {
+        let disk = &tree.disk;
+        let mode = wanted.mode.unwrap_or(Writing::default().mode) & 0o777;
+        let how = Writing { mode, parents: true, exclusive: false };
+        let entry = entry_of(disk, who, &path, true)?;
+        disk.meta_after_write(who, &entry, entry.there.as_ref(), how)?;
+        disk.freshen_usage();
+        sweeper.sweep(disk, &entry.dir, tree.clock.now_ms())?;
+        let partial = partial_name(who, entry.os_name(), &wanted.tag);
+        let file = open_partial(disk, &entry.dir, &partial, who)?;
+        let metadata = file.metadata()?;
+        let id = (metadata.dev(), metadata.ino());
+        let (size, entered) = (wanted.size, enter(id));
+        Ok(Opening { tree, path, how, size, entry, partial, file, id, entered })
     }
-    let mut offset = file.metadata()?.len();
-    if offset > wanted.size {
-        file.set_len(0)?;
-        offset = 0;
+
+    /// Tries the lock once.
+    fn attempt(self) -> Result<Attempt<T>, Fail> {
+        match self.file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => return Ok(Attempt::Busy(Box::new(self))),
+        }
+        let disk = &self.tree.disk;
+        let still = disk.look(&self.entry.dir, &self.partial)?.filter(|there| there.id == self.id);
+        let Some(mut still) = still else {
+            return Err(Fail::because(Code::Io, "its partial file was removed just now, try again"));
+        };
+        if still.stat.size > self.size {
+            self.file.set_len(0)?;
+            disk.refund(still.stat.uid, still.stat.size as i64);
+            still.stat.size = 0;
+        }
+        let before = self.entry.there.as_ref().filter(|there| there.stat.uid == still.stat.uid);
+        let replaced = before.map_or(0, |there| there.stat.size);
+        let room = match Room::take(&self.tree, &still, self.size, replaced) {
+            Ok(room) => Some(room),
+            Err(fail) => return Err(self.give_up(&still, fail)),
+        };
+        let Opening { tree, path, how, entry, partial, file, entered, .. } = self;
+        let upload = Upload { tree, path, how, dir: entry.dir, partial, room, offset: still.stat.size };
+        Ok(Attempt::Done(Box::new((upload, file, entered))))
     }
-    let dir = entry.dir;
-    Ok((Upload { tree, who, path, how, dir, partial, offset }, file, entered))
+
+    /// What has nothing in it need not be left behind.
+    fn give_up(&self, partial: &There, fail: Fail) -> Fail {
+        if partial.stat.size == 0 {
+            remove(&self.entry.dir, &self.partial);
+        }
+        fail
+    }
 }
 
 impl Upload {
-    /// Puts the whole file, checked by now, in its place, durably. Whether that is allowed is asked again.
-    pub fn store(self, file: File) -> Result<(), Fault> {
+    /// Puts the whole file, checked by now, in its place, durably. Whether that is allowed is asked again: `who`
+    /// is the sender as it is now.
+    pub fn store(self, who: &ProcessIdentity, file: File) -> Result<(), Fault> {
         let named = self.path.clone();
-        self.replace(file).map_err(|fail| fail.at("open", named.as_str()))
+        self.replace(who, file).map_err(|fail| fail.at("open", named.as_str()))
     }
 
-    fn replace(self, file: File) -> Result<(), Fail> {
+    fn replace(mut self, who: &ProcessIdentity, file: File) -> Result<(), Fail> {
         let disk = &self.tree.disk;
-        let entry = entry_of(disk, &self.who, &self.path, false)?;
+        let entry = entry_of(disk, who, &self.path, false)?;
         let draft = disk.draft_of_partial(&self.dir, &self.partial, file);
-        disk.put_durably(&self.who, &entry, draft, self.how).map(|_| ())
+        // The file is charged where it takes its place, and the partial file is none from then on.
+        let uid = self.room.take().map(|room| {
+            let uid = room.uid();
+            room.settle(0);
+            uid
+        });
+        let placed = disk.put_durably(who, &entry, draft, self.how);
+        if let (Err(_), Some(uid)) = (&placed, uid) {
+            disk.refund(uid, -(self.left() as i64));
+        }
+        placed.map(drop)
     }
 
     /// Throws away what has arrived: it is not the beginning of what was meant.
     pub fn discard(self) {
-        if let Err(error) = unlinkat(&*self.dir.fd, &*self.partial, AtFlags::empty()) {
-            tracing::warn!(%error, "a partial file could not be removed");
+        remove(&self.dir, &self.partial);
+    }
+
+    /// How much of it is on the disk.
+    fn left(&self) -> u64 {
+        let there = self.tree.disk.look(&self.dir, &self.partial);
+        there.ok().flatten().map_or(0, |there| there.stat.size)
+    }
+}
+
+impl Drop for Upload {
+    /// What has arrived counts as long as it is kept, and no more than that.
+    fn drop(&mut self) {
+        if let Some(room) = self.room.take() {
+            room.settle(self.left());
         }
+    }
+}
+
+fn remove(dir: &Dir, partial: &OsStr) {
+    if let Err(error) = unlinkat(&*dir.fd, partial, AtFlags::empty()) {
+        tracing::warn!(%error, "a partial file could not be removed");
     }
 }
 
@@ -145,15 +241,6 @@ fn entry_of(disk: &Disk, who: &ProcessIdentity, path: &VPath, parents: bool) -> 
             Err(Fail::because(Code::Unsupported, format!("'{path}' is a live file: use fs.write")))
         }
     }
-}
-
-/// Refuses at once what the quota does not allow; it is charged when the file takes its place.
-fn need_room(disk: &Disk, uid: Uid, there: Option<&There>, size: u64) -> Result<(), Fail> {
-    let before = there.map_or(0, |there| there.stat.size);
-    let grows = i64::try_from(size).unwrap_or(i64::MAX).saturating_sub_unsigned(before);
-    disk.charge(uid, grows)?;
-    disk.refund(uid, grows);
-    Ok(())
 }
 
 /// The same for the same user, file and digest, and short enough for any file system. What one user has sent is
@@ -171,59 +258,4 @@ fn open_partial(disk: &Disk, dir: &Dir, name: &OsStr, who: &ProcessIdentity) -> 
     }
     disk.stamp(&file, Meta { uid: who.uid, gid: who.gid, mode: 0o600 })?;
     Ok(file)
-}
-
-/// An upload that was ended may still have a write under way; the lock is free once that is done.
-fn lock(file: &File) -> Result<(), Fail> {
-    let deadline = Instant::now() + limits::UPLOAD_LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(Fail::because(Code::Io, "another transfer writes this file"));
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::UPLOAD_LOCK_RETRY),
-        }
-    }
-}
-
-/// Removes partial files that were abandoned long ago. Many files are often sent into one directory: it is looked
-/// through once in a while.
-fn sweep(disk: &Disk, dir: &Dir, sweeper: &Sweeper, now_ms: i64) -> Result<(), Fail> {
-    let id = dir.id()?;
-    let mut swept = sweeper.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if swept.is_some_and(|(last, at)| last == id && now_ms - at < limits::UPLOAD_SWEEP_MS) {
-        return Ok(());
-    }
-    *swept = Some((id, now_ms));
-    drop(swept);
-    let mut partials = Vec::new();
-    let mut seen = 0;
-    dir.each_raw(|name, _| {
-        seen += 1;
-        if name.as_encoded_bytes().starts_with(mounts::PARTIAL.as_bytes()) {
-            partials.push(name.to_os_string());
-        }
-        if seen < limits::READ_ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    for name in partials {
-        if let Err(fail) = remove_abandoned(disk, dir, &name, now_ms) {
-            tracing::debug!(name = %name.display(), ?fail, "an abandoned upload is left");
-        }
-    }
-    Ok(())
-}
-
-/// A lock on it means that an upload is at work.
-fn remove_abandoned(disk: &Disk, dir: &Dir, name: &OsStr, now_ms: i64) -> Result<(), Fail> {
-    let Some(there) = disk.look(dir, name)? else { return Ok(()) };
-    if now_ms.saturating_sub(there.stat.modified_ms) < limits::UPLOAD_PARTIAL_KEPT_MS {
-        return Ok(());
-    }
-    let file = there.into_file()?;
-    if file.try_lock().is_ok() {
-        unlinkat(&*dir.fd, name, AtFlags::empty())?;
-    }
-    Ok(())
 }

@@ -35,7 +35,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("server", &["base", "protocol", "store", "kernel", "legacy"]),
     ("client", &["base", "protocol", "transfer"]),
     ("device", &["base", "protocol", "content", "session", "transfer", "client"]),
-    ("gsv", &["base", "protocol", "store", "kernel", "server", "client", "device"]),
+    ("gsv", &["base", "protocol", "transfer", "store", "kernel", "server", "client", "device"]),
     ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
     ("xtask", &["protocol"]),
 ];

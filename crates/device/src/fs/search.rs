@@ -24,7 +24,8 @@ pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failu
     let lens = query.lens(deadline);
     let mut hunt = Hunt { query: &query, lens, deadline, matches: Vec::new(), truncated: false };
     hunt.walk(files, &entry, &place.shown);
-    let (count, truncated) = (hunt.matches.len() as u64, hunt.truncated.then_some(true));
+    let is_truncated = hunt.truncated || hunt.lens.is_cut_short();
+    let (count, truncated) = (hunt.matches.len() as u64, is_truncated.then_some(true));
     Ok(SearchResult { matches: hunt.matches, count, truncated })
 }
 

@@ -93,14 +93,15 @@ async fn absolute_paths_must_start_with_the_root() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_directory_that_becomes_a_link_leads_nowhere() {
     let bench = Arc::new(with_links());
+    let (dir, parked, link) = (bench.path("swap"), bench.path("parked"), bench.path("link-out"));
+    // It is there before the first write could make it.
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("s"), "harmless").unwrap();
+    symlink(bench.outside().join("secrets"), &link).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = std::thread::spawn({
-        let (bench, stop) = (bench.clone(), stop.clone());
+        let stop = stop.clone();
         move || {
-            let (dir, parked, link) = (bench.path("swap"), bench.path("parked"), bench.path("link-out"));
-            std::fs::create_dir(&dir).unwrap();
-            std::fs::write(dir.join("s"), "harmless").unwrap();
-            symlink(bench.outside().join("secrets"), &link).unwrap();
             let mut swaps = 0;
             while !stop.load(Ordering::Relaxed) {
                 std::fs::rename(&dir, &parked).unwrap();

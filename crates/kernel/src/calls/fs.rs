@@ -2,6 +2,7 @@
 //! What fails in the operation itself is an outcome; bad paths and what is not permitted are errors.
 
 use std::io::{self, BufReader};
+use std::sync::Arc;
 
 use base::limits;
 use content::Side;
@@ -13,8 +14,9 @@ use protocol::fs::{
 };
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vfs::view::{Opened, Writing};
-use vfs::{Code, Fault, Follow, Kind, VPath, View};
+use vfs::{Code, Fault, Kind, VPath, View};
 
 use super::Cx;
 use crate::native;
@@ -38,13 +40,42 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
             Ok(shown(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
         }
         Opened::File(file, stat) => {
-            aside(move || {
+            let part = cx.kernel.reads.take(memory_for(stat.size)).await?;
+            let read = aside(move || {
                 let reader = BufReader::with_capacity(BLOCK_BYTES, file);
-                shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window))
-            })
-            .await
+                (shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
+            });
+            read.await.map(|(shown, _part)| shown)
         }
     }
+}
+
+/// The memory that contents of large files may take while they are made, by KiB; so many can be in the making that
+/// each alone is small enough and all together are not.
+pub(crate) struct Reads(Arc<Semaphore>);
+
+impl Default for Reads {
+    fn default() -> Reads {
+        Reads(Arc::new(Semaphore::new((limits::NATIVE_READS_BYTES_MAX / 1024) as usize)))
+    }
+}
+
+impl Reads {
+    /// Waits for a part of it, for a while.
+    async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
+        let part = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        match tokio::time::timeout(limits::NATIVE_READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
+            Ok(Ok(part)) => Ok(part),
+            _ => Err(Error::too_busy("too many large files are being read, try again later")),
+        }
+    }
+}
+
+/// What showing a file of so many bytes may take: a picture is there once as bytes and once as text, and a text
+/// grows by its numbers and escapes, but no more than an answer may be large.
+fn memory_for(size: u64) -> u64 {
+    let most = limits::NATIVE_IMAGE_BYTES_MAX.max(limits::OUT_BYTES_MAX as u64);
+    BLOCK_BYTES as u64 + size.saturating_mul(3).min(most)
 }
 
 /// A file that is in the machine's memory already is read where we stand: a thread to wait on would cost more than
@@ -73,7 +104,7 @@ fn shown(
     }
 }
 
-/// A link to a directory counts as one; a link to nothing is a file.
+/// A link to a directory counts as one; a link to nothing is a file, and so is one that takes too long.
 async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
     let names = match view.list(path).await {
         Ok(names) => names,
@@ -83,15 +114,14 @@ async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
     if names.len() > max {
         return failed(format!("Directory '{path}' has more than {max} entries"));
     }
+    let links = names.iter().filter(|named| named.stat.kind == Kind::Link).map(|named| named.name.clone());
+    let to_directories = view.links_to_directories(path, links.collect()).await;
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     for named in names {
         let is_directory = match named.stat.kind {
             Kind::Directory => true,
             Kind::File => false,
-            Kind::Link => {
-                let target = view.stat(&path.join(&named.name), Follow::Yes).await;
-                target.is_ok_and(|stat| stat.kind == Kind::Directory)
-            }
+            Kind::Link => to_directories.contains(&named.name),
         };
         if is_directory { directories.push(named.name) } else { files.push(named.name) }
     }
@@ -179,4 +209,29 @@ fn failed<T>(why: String) -> Result<Outcome<T>, Error> {
 /// Work that may wait for a disk.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|error| Error::internal(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn large_readings_wait_for_memory_and_small_ones_share_it() {
+        let reads = Reads::default();
+        let most = memory_for(u64::MAX);
+        assert!(memory_for(limits::READ_TEXT_BYTES_MAX) > 2 * limits::READ_TEXT_BYTES_MAX);
+        let mut large = Vec::new();
+        for _ in 0..limits::NATIVE_READS_BYTES_MAX / most {
+            large.push(reads.take(most).await.unwrap());
+        }
+        let mut waiting = Box::pin(reads.take(most));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut cx).is_pending(), "there is no memory for one more");
+        large.pop();
+        let got = waiting.await.unwrap();
+        drop((large, got));
+        assert_eq!(reads.0.available_permits() as u64, limits::NATIVE_READS_BYTES_MAX / 1024);
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::limits;
+use futures_util::future;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{DeviceId, SessionId, Uid};
@@ -51,15 +52,37 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
             }
         }),
     };
-    let result = kernel.shells.start(order, &args).await?;
+    // The first is polled first: the command is among those that end before it is asked whether it should.
+    let started = future::join(kernel.shells.start(order, &args), look_again(&cx));
+    let result = started.await.0?;
     if let (Status::Running, Some(id)) = (result.status, &result.session_id) {
         // The caller learns the id only once it would survive a crash.
-        kernel.store.session_create(row(kernel, cx.caller.uid(), id)).await.map_err(store_error)?;
+        if let Err(error) = kernel.store.session_create(row(kernel, cx.caller.uid(), id)).await {
+            // Nobody will ever ask for it.
+            kernel.shells.end(id);
+            return Err(store_error(error));
+        }
         if kernel.shells.has_ended(id) {
             sessions::note_native(kernel, id, Status::Failed, None);
         }
     }
     Ok(result)
+}
+
+/// Whoever asks may have lost rights in the same moment: then the command that was just taken in ends too.
+async fn look_again(cx: &Cx) {
+    let Cx { kernel, caller } = cx;
+    let keeps_rights = match native::renewed(kernel, caller).await {
+        Ok(None) => true,
+        Ok(Some(now)) => {
+            now.capabilities.cover("shell.exec")
+                && native::keeps_rights(&caller.identity.gids, &now.identity.gids)
+        }
+        Err(_) => false,
+    };
+    if !keeps_rights && !caller.is_root() {
+        kernel.shells.end_of(|uid| uid == caller.uid());
+    }
 }
 
 /// The caller at the directory the command is to start in.

@@ -19,6 +19,7 @@ use crate::caller::Origin;
 use crate::connections::Connection;
 use crate::native;
 use crate::transfers::native::leave;
+use crate::{Kernel, access};
 
 /// `fs.pull`
 pub(crate) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Error> {
@@ -69,9 +70,10 @@ pub(crate) async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Erro
         Err(fault) => return outcome(fault),
     };
     let offset = upload.offset;
+    let target = Target { upload, kernel: cx.kernel.clone(), sender: carrier.clone() };
     let intake = Intake { file, offset, size: args.size, sha256: args.sha256 };
     leave(&cx.kernel, carrier, id, async move |link| {
-        transfer::take_in(link, intake, Target(upload), running.ended()).await;
+        transfer::take_in(link, intake, target, running.ended()).await;
     });
     Ok(Outcome::Done(PushOpened { path: path.to_string(), offset, transfer_id: id }))
 }
@@ -84,15 +86,23 @@ fn carrier<S: Syscall>(cx: &Cx, id: Option<u32>) -> Result<(&Arc<Connection>, u3
     }
 }
 
-/// Where an upload to the native tree goes.
-struct Target(Upload);
+/// Where an upload to the native tree goes, and who sends it.
+struct Target {
+    upload: Upload,
+    kernel: Arc<Kernel>,
+    sender: Arc<Connection>,
+}
 
 impl transfer::Place for Target {
+    /// An upload may take hours: what the sender may do is asked anew.
     fn store(self, file: File) -> Result<(), String> {
-        self.0.store(file).map_err(|fault| fault.to_string())
+        let login = self.sender.login().ok_or("the sender has logged out")?;
+        let now = access::caller(&self.kernel, &self.sender, login);
+        access::check(&now, Push::SPEC.name, Some(&Push::SPEC)).map_err(|error| error.message)?;
+        self.upload.store(&now.identity, file).map_err(|fault| fault.to_string())
     }
 
     fn discard(self) {
-        self.0.discard();
+        self.upload.discard();
     }
 }

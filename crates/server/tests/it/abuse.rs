@@ -39,6 +39,32 @@ async fn a_client_that_does_not_read_is_closed_and_others_go_on() {
 }
 
 #[tokio::test]
+async fn large_requests_that_are_not_answered_hold_up_their_sender_only() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user, mut other) =
+        (gateway.driver().await, gateway.user().await, gateway.user().await);
+    let content = "x".repeat(30 * 1024 * 1024);
+    let fit = limits::REQUEST_BYTES_IN_FLIGHT_MAX / content.len() + 1;
+    let mut requests = Vec::new();
+    for _ in 0..fit {
+        user.send_call("fs.write", json!({ "target": DEVICE, "path": "x", "content": content })).await;
+        requests.push(driver.request().await);
+    }
+    let late = user.send_call("fs.read", json!({ "target": DEVICE, "path": "late" })).await;
+    // Whatever else comes, the late one does not: it is not read.
+    let id = other.send_call("fs.read", json!({ "target": DEVICE, "path": "other" })).await;
+    let request = driver.request().await;
+    assert_eq!(request["args"]["path"], "other");
+    driver.reply(&request, json!(1)).await;
+    assert_eq!(other.answer(&id).await.unwrap(), json!(1));
+    driver.reply(&requests[0], json!(2)).await;
+    let request = driver.request().await;
+    assert_eq!(request["args"]["path"], "late", "it goes on when there is room");
+    driver.reply(&request, json!(3)).await;
+    assert_eq!(user.answer(&late).await.unwrap(), json!(3));
+}
+
+#[tokio::test]
 async fn a_flood_of_requests_is_answered_one_by_one() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;

@@ -1,8 +1,10 @@
 //! Root's calls: users, groups, capabilities, and that changes take effect at once.
 
-use serde_json::json;
-use testkit::Gateway;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use testkit::gateway::{DEVICE, PASSWORD, USER};
+use testkit::{Gateway, Peer};
 
 #[tokio::test]
 async fn root_adds_lists_locks_and_removes_users() {
@@ -96,4 +98,131 @@ async fn a_group_opens_a_device_to_its_members() {
             "{kept}"
         );
     }
+}
+
+/// A command that would go on for hours; returns the poll for it.
+async fn long_command(peer: &mut Peer) -> Value {
+    let args = json!({ "input": "sleep 80000", "timeout": 86_000_000, "background": true });
+    let running = peer.call("shell.exec", args).await.unwrap();
+    assert_eq!(running["status"], "running", "{running}");
+    json!({ "sessionId": running["sessionId"], "input": "" })
+}
+
+/// Longer than anything takes that goes well.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Polls until it has ended.
+async fn end_of(peer: &mut Peer, poll: &Value) -> Value {
+    let ended = async {
+        loop {
+            let answer = peer.call("shell.exec", poll.clone()).await.unwrap();
+            if answer["status"] != "running" {
+                return answer;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, ended).await.unwrap_or_else(|_| panic!("the command goes on"))
+}
+
+/// Waits until exactly these commands run in the native shell.
+async fn until_only(root: &mut Peer, sessions: &[&Value]) {
+    tokio::time::timeout(PATIENCE, only(root, sessions)).await.unwrap_or_else(|_| panic!("not these run"));
+}
+
+async fn only(root: &mut Peer, sessions: &[&Value]) {
+    loop {
+        let read = root.call("fs.read", json!({ "path": "/sys/sessions" })).await.unwrap();
+        let mut running = Vec::new();
+        for id in read["files"].as_array().unwrap() {
+            let path = format!("/sys/sessions/{}", id.as_str().unwrap());
+            let text = root.call("fs.read", json!({ "path": path })).await.unwrap().to_string();
+            if text.contains("status: running") {
+                running.push(id.clone());
+            }
+        }
+        if running.len() == sessions.len() && sessions.iter().all(|poll| running.contains(&poll["sessionId"]))
+        {
+            return;
+        }
+    }
+}
+
+const ENDED: &str = "Command ended: the account was changed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commands_of_somebody_who_is_locked_or_removed_end() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, mut alice) = (gateway.root().await, gateway.user().await);
+    let mut bob = gateway.add_user("bob").await;
+    let (of_alice, of_root) = (long_command(&mut alice).await, long_command(&mut root).await);
+    let locked = long_command(&mut bob).await;
+    root.call("sys.user.update", json!({ "username": "bob", "locked": true })).await.unwrap();
+    assert!(bob.ended().await.is_some());
+    until_only(&mut root, &[&of_alice, &of_root]).await;
+    root.call("sys.user.update", json!({ "username": "bob", "locked": false })).await.unwrap();
+    let mut bob = gateway.login("bob", PASSWORD).await;
+    let ended = end_of(&mut bob, &locked).await;
+    assert_eq!((&ended["error"], &ended["exitCode"]), (&json!(ENDED), &json!(143)));
+
+    let shadow = root.call("shell.exec", json!({ "input": "cat /etc/shadow" })).await.unwrap();
+    let shadow = shadow["output"].as_str().unwrap().replace("bob:$", "bob:!$");
+    let of_bob = long_command(&mut bob).await;
+    root.call("fs.write", json!({ "path": "/etc/shadow", "content": shadow })).await.unwrap();
+    until_only(&mut root, &[&of_alice, &of_root]).await;
+    root.call("sys.user.update", json!({ "username": "bob", "locked": false })).await.unwrap();
+    let mut bob = gateway.login("bob", PASSWORD).await;
+    assert_eq!(end_of(&mut bob, &of_bob).await["error"], ENDED);
+
+    long_command(&mut bob).await;
+    root.call("sys.user.remove", json!({ "username": "bob" })).await.unwrap();
+    until_only(&mut root, &[&of_alice, &of_root]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commands_of_somebody_who_loses_rights_end() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, mut alice) = (gateway.root().await, gateway.user().await);
+    let mut bob = gateway.add_user("bob").await;
+    let of_alice = long_command(&mut alice).await;
+    for name in ["team", "crew"] {
+        root.call("sys.group.create", json!({ "name": name })).await.unwrap();
+    }
+    let of_bob = long_command(&mut bob).await;
+    let groups = |names: &[&str]| json!({ "username": "bob", "groups": names });
+    root.call("sys.user.update", groups(&["team", "crew"])).await.unwrap();
+    until_only(&mut root, &[&of_alice, &of_bob]).await;
+    root.call("sys.user.update", groups(&["crew"])).await.unwrap();
+    assert_eq!(end_of(&mut bob, &of_bob).await["error"], ENDED, "who left a group");
+
+    let of_bob = long_command(&mut bob).await;
+    root.call("sys.group.remove", json!({ "name": "crew" })).await.unwrap();
+    assert_eq!(end_of(&mut bob, &of_bob).await["error"], ENDED, "whose group was removed");
+
+    let of_bob = long_command(&mut bob).await;
+    until_only(&mut root, &[&of_alice, &of_bob]).await;
+    let of_root = long_command(&mut root).await;
+    let capability = json!({ "gid": 100, "capability": "sys.device.list" });
+    root.call("sys.capability.revoke", capability.clone()).await.unwrap();
+    for (peer, poll) in [(&mut alice, &of_alice), (&mut bob, &of_bob)] {
+        assert_eq!(end_of(peer, poll).await["error"], ENDED, "what a group may do was taken away");
+    }
+    let of_bob = long_command(&mut bob).await;
+    root.call("sys.capability.revoke", capability).await.unwrap();
+    until_only(&mut root, &[&of_bob, &of_root]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_command_makes_calls_with_the_rights_of_now() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, mut alice) = (gateway.root().await, gateway.user().await);
+    let capability = json!({ "gid": 100, "capability": "sys.device.list" });
+    root.call("sys.capability.revoke", capability.clone()).await.unwrap();
+    let script = "while read word; do gsv call sys.device.list >/dev/null 2>&1 && echo yes || echo no; done";
+    let running = alice.call("shell.exec", json!({ "input": script, "background": true })).await.unwrap();
+    let mut next = json!({ "sessionId": running["sessionId"], "input": "go\n", "yieldMs": 30_000 });
+    assert_eq!(alice.call("shell.exec", next.clone()).await.unwrap()["output"], "no\n");
+    root.call("sys.capability.grant", capability).await.unwrap();
+    assert_eq!(alice.call("shell.exec", next.clone()).await.unwrap()["output"], "yes\n");
+    next["closeStdin"] = json!(true);
+    alice.call("shell.exec", next).await.unwrap();
 }

@@ -316,3 +316,109 @@ async fn a_home_that_was_left_behind_is_not_given_to_the_next_of_that_name() {
     assert_eq!(refused_read(&mut next, "/home/bob/diary").await.0, 403);
     assert_eq!(cat(&mut root, "/home/bob/diary").await, "private\n");
 }
+
+/// What root does to the accounts over one socket, one thing after the other.
+async fn busy_root(gateway: &Gateway, number: usize) {
+    let mut root = gateway.root().await;
+    for turn in 0..3 {
+        let name = format!("u{number}t{turn}");
+        match number % 3 {
+            0 => {
+                let input = format!("echo {name}:x::::: >> /etc/passwd");
+                let done =
+                    root.call("shell.exec", json!({ "input": input, "yieldMs": 60_000 })).await.unwrap();
+                assert_eq!(done["exitCode"], 0, "{done}");
+            }
+            1 => {
+                // The first line stays the first, whatever others add below it.
+                let line = "root:x:0:0:root:/root:/bin/init\n";
+                let args = json!({
+                    "path": "/etc/passwd", "oldString": line, "newString": format!("{line}{name}:x:::::\n"),
+                });
+                assert_eq!(root.call("fs.edit", args).await.unwrap()["ok"], true);
+            }
+            _ => {
+                let args = json!({ "username": name, "password": testkit::gateway::PASSWORD });
+                root.call("sys.user.create", args).await.unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_add_users_at_once_lose_none() {
+    let gateway = Gateway::set_up().await;
+    let mut bob = gateway.add_user("bob").await;
+    futures_util::future::join_all((0..9).map(|number| busy_root(&gateway, number))).await;
+    let mut root = gateway.root().await;
+    let users = root.call("sys.user.list", json!({})).await.unwrap();
+    let mut names: Vec<&str> =
+        users["users"].as_array().unwrap().iter().map(|user| user["username"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    let added = (0..9).flat_map(|number| (0..3).map(move |turn| format!("u{number}t{turn}")));
+    let mut expected: Vec<String> = added.chain(["root", "alice", "bob"].map(String::from)).collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    assert_eq!(cat(&mut bob, "/proc/self/status").await.lines().count(), 8, "he is still logged in");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_edit_the_groups_at_once_lose_nothing() {
+    let gateway = Gateway::set_up().await;
+    let edit = async |number: usize| {
+        let mut root = gateway.root().await;
+        for turn in 0..3 {
+            let line = "drivers:x:101:\n";
+            let args = json!({
+                "path": "/etc/group", "oldString": line,
+                "newString": format!("{line}g{number}t{turn}:x::alice\n"),
+            });
+            assert_eq!(root.call("fs.edit", args).await.unwrap()["ok"], true);
+            let args = json!({ "name": format!("c{number}t{turn}") });
+            root.call("sys.group.create", args).await.unwrap();
+        }
+    };
+    futures_util::future::join_all((0..4).map(edit)).await;
+    let mut root = gateway.root().await;
+    let groups = root.call("sys.group.list", json!({})).await.unwrap();
+    let groups = groups["groups"].as_array().unwrap();
+    let members = |name: &str| {
+        let group = groups.iter().find(|group| group["name"] == name);
+        group.unwrap_or_else(|| panic!("{name} is lost"))["members"].clone()
+    };
+    for (number, turn) in (0..4).flat_map(|number| (0..3).map(move |turn| (number, turn))) {
+        assert_eq!(members(&format!("g{number}t{turn}")), json!(["alice"]));
+        assert_eq!(members(&format!("c{number}t{turn}")), json!([]));
+    }
+    assert_eq!(groups.len(), 5 + 24);
+}
+
+#[tokio::test]
+async fn things_are_found_one_by_one() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, mut user) = (gateway.root().await, gateway.user().await);
+    let mut bob = gateway.add_user("bob").await;
+    for path in ["/proc/init:7", "/proc/init:01000", "/proc/init:", "/proc/1000", "/sys/capabilities/7"] {
+        assert_eq!(refused_read(&mut root, path).await.0, 200, "{path}");
+    }
+    assert_eq!(refused_read(&mut bob, "/sys/capabilities/1000").await.0, 200);
+    assert_eq!(cat(&mut root, "/sys/capabilities/1000").await, "");
+    assert_eq!(refused_write(&mut root, "/sys/capabilities/7", "fs.*\n").await.0, 200);
+    for path in ["/sys/routes/ff", "/sys/routes/+1", "/sys/sessions/sh_none", "/sys/sessions/.."] {
+        let found = user.call("fs.read", json!({ "path": path })).await.unwrap();
+        assert!(found["ok"] == false || path.ends_with(".."), "{path}: {found}");
+    }
+    let input = "sleep 80000";
+    let running = user.call("shell.exec", json!({ "input": input, "background": true })).await.unwrap();
+    let path = format!("/sys/sessions/{}", running["sessionId"].as_str().unwrap());
+    let text = cat(&mut user, &path).await;
+    assert!(text.contains("target: gsv\nstatus: running\nuid: 1000\ninput: sleep 80000\n"), "{text}");
+    assert_eq!(cat(&mut root, &path).await, text);
+    assert_eq!(refused_read(&mut bob, &path).await.0, 200);
+    let key = "users/1000/files/quota_bytes";
+    let bad = json!({ "key": key, "value": "10GB" });
+    assert_eq!(root.call("sys.config.set", bad).await.unwrap_err().code, 400);
+    root.call("sys.config.set", json!({ "key": key, "value": "10000000" })).await.unwrap();
+    let (_, why) = refused_write(&mut root, "/sys/users/1000/files/quota_bytes", "much\n").await;
+    assert!(why.contains("must be a whole number"), "{why}");
+}

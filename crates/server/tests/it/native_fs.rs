@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base::limits;
 use serde_json::{Value, json};
 use testkit::{Gateway, Peer};
 
@@ -135,6 +136,30 @@ async fn directories_are_listed_and_links_count_as_what_they_lead_to() {
     }
 }
 
+/// Each of these links costs as much as thousands of files.
+#[tokio::test]
+async fn links_that_take_too_long_count_as_files() {
+    let gateway = Gateway::set_up().await;
+    let mut alice = gateway.user().await;
+    put(&gateway, "/home/alice/maze/a/x", "");
+    let maze = on_disk(&gateway, "/home/alice/maze");
+    let around = "/../a".repeat(600);
+    std::os::unix::fs::symlink(format!("a{around}"), maze.join("0")).unwrap();
+    for n in 1..5 {
+        std::os::unix::fs::symlink(format!("{}{around}", n - 1), maze.join(n.to_string())).unwrap();
+    }
+    std::fs::create_dir(on_disk(&gateway, "/home/alice/dir")).unwrap();
+    for n in 0..1_000 {
+        std::os::unix::fs::symlink("../maze/4", on_disk(&gateway, "/home/alice/dir").join(n.to_string()))
+            .unwrap();
+    }
+    let listed = read(&mut alice, "dir").await;
+    let names = |kind: &str| listed[kind].as_array().unwrap().clone();
+    assert_eq!(names("files").len() + names("directories").len(), 1_000);
+    assert_eq!(names("directories").first(), Some(&json!("0")), "the first ones are followed");
+    assert!(!names("files").is_empty(), "the rest is not");
+}
+
 #[tokio::test]
 async fn images_and_binaries_are_told_by_their_bytes() {
     use base64::Engine;
@@ -232,6 +257,18 @@ async fn edits_replace_exact_text() {
     assert!(fails(&mut alice, "fs.edit", binary).await.ends_with("not a text file"));
     let directory = json!({ "path": "/home/alice", "oldString": "caf", "newString": "y" });
     assert!(fails(&mut alice, "fs.edit", directory).await.starts_with("EISDIR"));
+}
+
+#[tokio::test]
+async fn an_edit_that_would_grow_beyond_all_bounds_is_refused() {
+    let gateway = Gateway::set_up().await;
+    let mut alice = gateway.user().await;
+    let text = "a".repeat(1024 * 1024);
+    put(&gateway, "/home/alice/bomb", &text);
+    let args = json!({ "path": "bomb", "oldString": "a", "newString": text, "replaceAll": true });
+    let why = fails(&mut alice, "fs.edit", args).await;
+    assert!(why.contains("it would have more than 24.0 MB"), "{why}");
+    assert_eq!(std::fs::read(on_disk(&gateway, "/home/alice/bomb")).unwrap().len(), text.len());
 }
 
 #[tokio::test]
@@ -431,6 +468,33 @@ async fn search_finds_plain_text() {
     let mut bad = search("x", "s");
     bad["include"] = json!("[");
     assert!(fails(&mut alice, "fs.search", bad).await.starts_with("Invalid include pattern: "));
+}
+
+#[tokio::test]
+async fn include_fits_the_ends_of_paths() {
+    let gateway = Gateway::set_up().await;
+    let mut alice = gateway.user().await;
+    for path in ["x/src/a.rs", "x/y/src/b.rs", "x/src/deep/c.rs", "x/other/d.rs"] {
+        put(&gateway, &format!("/home/alice/{path}"), "needle");
+    }
+    for (include, count) in
+        [("src/?.rs", 2), ("y/src/*", 1), ("*.{rs,md}", 4), ("rc/*.rs", 0), ("x/src/?.rs", 1)]
+    {
+        let args = json!({ "query": "needle", "include": include });
+        assert_eq!(done(&mut alice, "fs.search", args).await["count"], count, "{include}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_too_long_ends_the_search_of_its_file_only() {
+    let gateway = Gateway::set_up().await;
+    let mut alice = gateway.user().await;
+    let long = "x".repeat(limits::SEARCH_HEAP_BYTES_MAX + 1);
+    put(&gateway, "/home/alice/s/a", format!("needle\n{long}\nneedle\n"));
+    put(&gateway, "/home/alice/s/b", "needle\n");
+    let found = done(&mut alice, "fs.search", json!({ "query": "needle", "path": "s" })).await;
+    assert_eq!(places(&found), [("/home/alice/s/a".to_string(), 1), ("/home/alice/s/b".to_string(), 1)]);
+    assert_eq!(found["truncated"], true, "not all of it was looked into");
 }
 
 #[tokio::test]

@@ -203,3 +203,23 @@ async fn health(gateway: &Gateway) -> String {
     socket.read_to_string(&mut text).await.unwrap();
     text
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_can_not_name_a_transfer_to_a_device() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
+    for call in ["fs.pull", "fs.push"] {
+        let more = if call == "fs.push" { "--size 3 --sha256 00" } else { "" };
+        let target = testkit::gateway::DEVICE;
+        let script = format!("gsv call {call} --target {target} --path /f --transfer-id 7 {more}");
+        let done = run(&mut user, &script).await;
+        assert_ne!(done["exitCode"], 0, "{done}");
+        assert!(done["stderr"].as_str().unwrap().contains("transferId"), "{done}");
+    }
+    // The next the device hears is the next call, and nothing of those.
+    let id = user.send_call("fs.read", json!({ "target": testkit::gateway::DEVICE, "path": "/f" })).await;
+    let request = driver.request().await;
+    assert_eq!(request["call"], "fs.read");
+    driver.reply(&request, json!({ "ok": true, "path": "/f", "content": "x" })).await;
+    user.answer(&id).await.unwrap();
+}

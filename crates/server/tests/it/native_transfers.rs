@@ -225,6 +225,28 @@ async fn what_is_not_there_or_not_allowed_is_refused() {
     assert_eq!(pull(&alice, "secret").await.0, b"x");
 }
 
+/// An upload may take hours; what the sender may do at its end counts.
+#[tokio::test]
+async fn an_upload_ends_with_the_rights_of_its_end() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, alice) = (gateway.root().await, connect(&gateway, USER).await);
+    root.call("sys.group.create", json!({ "name": "team" })).await.unwrap();
+    root.call("sys.user.update", json!({ "username": USER, "groups": ["team"] })).await.unwrap();
+    let input = "mkdir /tmp/shared && chown root:team /tmp/shared && chmod 770 /tmp/shared";
+    let made = root.call("shell.exec", json!({ "input": input })).await.unwrap();
+    assert_eq!(made["exitCode"], 0, "{made}");
+    push(&alice, "/tmp/shared/first", b"x", None).await;
+    let opened = open_push(&alice, "/tmp/shared/second", b"x", None).await.unwrap().into_result().unwrap();
+    root.call("sys.user.update", json!({ "username": USER, "groups": [] })).await.unwrap();
+    let error = send(&mut alice.link(opened.transfer_id), b"x", 0).await.unwrap_err().to_string();
+    assert!(error.contains("EACCES"), "{error}");
+    let opened = open_push(&alice, "file", b"x", None).await.unwrap().into_result().unwrap();
+    let everything = json!({ "gid": 100, "capability": "fs.*" });
+    root.call("sys.capability.revoke", everything).await.unwrap();
+    let error = send(&mut alice.link(opened.transfer_id), b"x", 0).await.unwrap_err().to_string();
+    assert!(error.contains("Permission denied"), "{error}");
+}
+
 #[tokio::test]
 async fn refused_transfers_leave_nothing_open() {
     let gateway = Gateway::set_up().await;

@@ -1,3 +1,5 @@
+//! A command between its writer and its callers, without any child or interpreter.
+
 use std::sync::Mutex;
 
 use protocol::shell::Status;

@@ -4,7 +4,8 @@ use vfs::{Follow, Kind};
 
 use super::modes::Change;
 use super::options::{Opt, Options, flag, valued};
-use super::walk::walk;
+use super::places::spot;
+use super::walk::walk_from;
 use super::{Command, Cx, Done, modes, words};
 
 pub(super) static COMMAND: Command = Command {
@@ -86,7 +87,11 @@ fn take_minus_mode(args: &[String]) -> (Option<String>, Vec<String>) {
 }
 
 async fn apply(cx: &Cx<'_>, operand: &str, change: &Change, options: &Options, done: &mut Done) {
-    let (met, unread) = match walk(cx.view, operand, options.has("recursive"), Follow::Yes).await {
+    let met = match spot(cx.view, operand, Follow::Yes).await {
+        Ok(path) => walk_from(cx.view, path, operand, options.has("recursive"), Follow::Yes).await,
+        Err(fault) => Err(fault),
+    };
+    let (met, unread) = match met {
         Ok(both) => both,
         Err(fault) => {
             return done.complain(cx.name, format!("cannot access '{operand}': {}", words(&fault)), 1);
@@ -99,7 +104,7 @@ async fn apply(cx: &Cx<'_>, operand: &str, change: &Change, options: &Options, d
         }
         let mode = change.apply(file.stat.mode, file.stat.kind);
         let changed = mode != file.stat.mode;
-        if let Err(fault) = cx.view.chmod(&file.path, mode).await {
+        if let Err(fault) = cx.view.chmod_met(&file.path, mode).await {
             let what = format!("changing permissions of '{}'", file.shown);
             done.complain(cx.name, format!("{what}: {}", words(&fault)), 1);
         } else if options.has("verbose") || (options.has("changes") && changed) {

@@ -5,7 +5,8 @@ use vfs::{Code, Follow, Kind};
 
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
-use super::walk::walk;
+use super::places::spot;
+use super::walk::walk_from;
 use super::{Command, Cx, Done, words};
 
 pub(super) static COMMAND: Command = Command {
@@ -108,7 +109,11 @@ fn parse(text: &str, accounts: &Accounts) -> Result<Owners, String> {
 
 async fn apply(cx: &Cx<'_>, operand: &str, owners: &Owners, options: &Options, done: &mut Done) {
     let follow = if options.has("no-dereference") { Follow::No } else { Follow::Yes };
-    let (met, unread) = match walk(cx.view, operand, options.has("recursive"), follow).await {
+    let met = match spot(cx.view, operand, follow).await {
+        Ok(path) => walk_from(cx.view, path, operand, options.has("recursive"), follow).await,
+        Err(fault) => Err(fault),
+    };
+    let (met, unread) = match met {
         Ok(both) => both,
         Err(fault) => {
             return done.complain(cx.name, format!("cannot access '{operand}': {}", words(&fault)), 1);
@@ -118,7 +123,7 @@ async fn apply(cx: &Cx<'_>, operand: &str, owners: &Owners, options: &Options, d
     for file in met {
         let changed = owners.uid.is_some_and(|uid| uid != file.stat.uid)
             || owners.gid.is_some_and(|gid| gid != file.stat.gid);
-        // The tree follows links when it changes owners; a link met below was not meant.
+        // A link has no owner of its own, and where one that is met below leads was not meant.
         if file.stat.kind == Kind::Link {
             if follow == Follow::No && file.shown == operand {
                 let why = Code::Unsupported.shell_words();
@@ -126,7 +131,7 @@ async fn apply(cx: &Cx<'_>, operand: &str, owners: &Owners, options: &Options, d
             }
             continue;
         }
-        if let Err(fault) = cx.view.chown(&file.path, owners.uid, owners.gid).await {
+        if let Err(fault) = cx.view.chown_met(&file.path, owners.uid, owners.gid).await {
             done.complain(cx.name, format!("changing {what} of '{}': {}", file.shown, words(&fault)), 1);
         } else if options.has("verbose") || (options.has("changes") && changed) {
             let how = if changed { "changed" } else { "retained" };

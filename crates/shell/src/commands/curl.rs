@@ -89,6 +89,10 @@ async fn perform(cx: &Cx<'_>, guard: &Guard, options: &Options) -> Done {
             }
             done.code = trouble.code;
         }
+        if done.is_full() {
+            done.code = 23;
+            break;
+        }
         if let Some(pattern) = &order.write_out {
             done.print(report::written(pattern, fetched.as_ref(), trouble.as_ref(), started.elapsed()));
         }

@@ -64,13 +64,13 @@ const WIDTH: u64 = 130;
 const PROBED: usize = 32 * 1024;
 
 async fn run(cx: &Cx<'_>) -> Done {
-    let args: Vec<String> = cx.args.iter().flat_map(spell_out).collect();
+    let args: Vec<String> = cx.args.iter().flat_map(|word| spell_out(word)).collect();
     flat(compare(cx, &args).await)
 }
 
 /// `-u` and `-c` have no number, `-U` and `-C` do; `-ru` is two options.
-fn spell_out(word: &String) -> Vec<String> {
-    match word.as_str() {
+fn spell_out(word: &str) -> Vec<String> {
+    match word {
         "--unified" => vec![format!("--unified={AROUND}")],
         "--context" => vec![format!("--context={AROUND}")],
         word if word.starts_with("--color") => Vec::new(),
@@ -142,6 +142,26 @@ impl Style {
     }
 }
 
+impl Style {
+    /// How many lines around a change are shown.
+    fn around(&self) -> usize {
+        match self {
+            Style::Unified(around) | Style::Context(around) => *around,
+            Style::Normal | Style::Columns(_) => 0,
+        }
+    }
+}
+
+/// What `diff -U around` writes, without the names.
+#[cfg(test)]
+pub(super) fn unified(old: &[u8], new: &[u8], around: usize) -> Vec<u8> {
+    let (a, b) = (Text::new(old), Text::new(new));
+    let changes = texts::changes(&a, &b, Ignored::default(), around);
+    let mut out = Vec::new();
+    print::unified(&mut out, &a, &b, &print::hunks(&a, &b, &changes, around));
+    out
+}
+
 /// One side, read.
 struct Side {
     shown: String,
@@ -192,7 +212,7 @@ impl Comparing<'_> {
         }
         let (a, b) = (Text::new(&old.bytes), Text::new(&new.bytes));
         let ignored = self.ignored();
-        let mut changes = texts::changes(&a, &b, ignored);
+        let mut changes = texts::changes(&a, &b, ignored, self.style.around());
         let is_nothing = |change: &script::Change| texts::is_nothing(change, &a, &b, ignored);
         if changes.iter().all(is_nothing) {
             if matches!(self.style, Style::Columns(_)) && !self.options.has("brief") {

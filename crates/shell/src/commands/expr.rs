@@ -1,7 +1,7 @@
 //! `expr`: sums, comparisons and pieces of text, one word each.
 
 use num_bigint::BigInt;
-use regex::Regex;
+use regex::RegexBuilder;
 
 use super::{Command, Cx, Done};
 
@@ -36,7 +36,7 @@ fn evaluate(words: &[String]) -> Result<String, String> {
     if words.is_empty() {
         return Err("missing operand".to_string());
     }
-    let mut parser = Parser { words, at: 0, depth: 0 };
+    let mut parser = Parser { words, at: 0, depth: 0, operators: 0 };
     let value = parser.level(0)?;
     match parser.peek() {
         None => Ok(value),
@@ -48,13 +48,19 @@ fn evaluate(words: &[String]) -> Result<String, String> {
 const LEVELS: &[&[&str]] =
     &[&["|"], &["&"], &["<", "<=", "=", "==", "!=", ">=", ">"], &["+", "-"], &["*", "/", "%"], &[":"]];
 
-/// How deep brackets may be nested.
+/// How deep brackets and words such as `length` may be nested.
 const DEPTH_MAX: usize = 200;
+/// How many digits a number may have: the work on larger ones could not be stopped.
+const DIGITS_MAX: usize = 10_000;
+/// How many operators there may be, and how large a pattern becomes, for the same reason.
+const OPERATORS_MAX: usize = 1_000;
+const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
 struct Parser<'a> {
     words: &'a [String],
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -80,6 +86,10 @@ impl<'a> Parser<'a> {
         let mut left = self.level(level + 1)?;
         while let Some(operator) = self.peek().filter(|word| operators.contains(word)) {
             self.at += 1;
+            self.operators += 1;
+            if self.operators > OPERATORS_MAX {
+                return Err(format!("more than {OPERATORS_MAX} operators"));
+            }
             let right = self.level(level + 1)?;
             left = operate(operator, left, right)?;
         }
@@ -87,15 +97,20 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self) -> Result<String, String> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err("expression too deep".to_string());
+        }
+        let value = self.value();
+        self.depth -= 1;
+        value
+    }
+
+    fn value(&mut self) -> Result<String, String> {
         let word = self.next()?;
         match word {
             "(" => {
-                self.depth += 1;
-                if self.depth > DEPTH_MAX {
-                    return Err("too many brackets".to_string());
-                }
                 let value = self.level(0)?;
-                self.depth -= 1;
                 match self.next() {
                     Ok(")") => Ok(value),
                     Ok(other) => Err(format!("syntax error: expecting ')' instead of '{other}'")),
@@ -156,7 +171,11 @@ fn operate(operator: &str, left: String, right: String) -> Result<String, String
 }
 
 fn calculate(operator: &str, left: &str, right: &str) -> Result<String, String> {
-    let number = |word: &str| integer(word).ok_or_else(|| "non-integer argument".to_string());
+    let number = |word: &str| match integer(word) {
+        Some(value) => Ok(value),
+        None if is_integer(word) => Err(format!("a number of more than {DIGITS_MAX} digits")),
+        None => Err("non-integer argument".to_string()),
+    };
     let (left, right) = (number(left)?, number(right)?);
     let value = match operator {
         "+" => left + right,
@@ -169,20 +188,26 @@ fn calculate(operator: &str, left: &str, right: &str) -> Result<String, String> 
     Ok(value.to_string())
 }
 
-fn integer(word: &str) -> Option<BigInt> {
+fn is_integer(word: &str) -> bool {
     let digits = word.strip_prefix('-').unwrap_or(word);
-    let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    whole.then(|| word.parse().ok()).flatten()
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The number that a word is, unless it is too long to be one.
+fn integer(word: &str) -> Option<BigInt> {
+    let fits = word.len() <= DIGITS_MAX && is_integer(word);
+    fits.then(|| word.parse().ok()).flatten()
 }
 
 fn is_null(value: &str) -> bool {
-    value.is_empty() || integer(value).is_some_and(|value| value == BigInt::ZERO)
+    value.is_empty() || (is_integer(value) && value.bytes().all(|byte| matches!(byte, b'-' | b'0')))
 }
 
 /// What of the beginning of a text fits a basic regular expression: its first group, or how many letters.
 fn fit(text: &str, pattern: &str) -> Result<String, String> {
     let translated = format!("^(?s:{})", translate(pattern));
-    let regex = Regex::new(&translated).map_err(|_| "Invalid regular expression".to_string())?;
+    let regex = RegexBuilder::new(&translated).size_limit(PATTERN_BYTES_MAX).build();
+    let regex = regex.map_err(|_| "Invalid regular expression".to_string())?;
     let group = regex.captures_len() > 1;
     Ok(match regex.captures(text) {
         Some(found) if group => found.get(1).map_or("", |found| found.as_str()).to_string(),
@@ -311,6 +336,12 @@ mod tests {
         }
         assert_eq!(evaluate(&[]), Err("missing operand".to_string()));
         assert!(value(&"( ".repeat(10_000)).is_err());
+        for word in ["length", "match", "index", "substr"] {
+            let words = vec![word.to_string(); 500_000];
+            assert_eq!(evaluate(&words), Err("expression too deep".to_string()), "{word}");
+        }
+        let long = "7".repeat(DIGITS_MAX + 1);
+        assert!(value(&format!("{long} * {long}")).is_err_and(|why| why.contains("digits")));
     }
 
     #[tokio::test]

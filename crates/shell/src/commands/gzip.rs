@@ -78,6 +78,9 @@ async fn run(cx: &Cx<'_>) -> Done {
         zipper.stdin().await;
     }
     for operand in &options.operands {
+        if zipper.done.is_full() {
+            break;
+        }
         if operand == "-" {
             zipper.stdin().await;
         } else {
@@ -173,6 +176,9 @@ impl Zipper<'_> {
         match walk(self.cx.view, path.as_str(), true, Follow::No).await {
             Ok((met, _)) => {
                 for file in met.into_iter().filter(|file| file.stat.kind == Kind::File) {
+                    if self.done.is_full() {
+                        break;
+                    }
                     let below = &file.path.as_str()[path.as_str().len()..];
                     let shown = format!("{}{below}", operand.trim_end_matches('/'));
                     self.file(&shown, &file.path, &file.stat).await;

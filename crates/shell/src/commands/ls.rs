@@ -215,24 +215,31 @@ impl<'a> Lister<'a> {
 
     async fn print(&mut self, entries: &[Entry]) {
         let mut lines = Vec::with_capacity(entries.len());
+        let wide = entries.iter().map(|entry| blocks(entry).to_string().len()).max().unwrap_or(0);
         for entry in entries {
-            lines.push((self.columns(entry), self.name(entry).await));
+            let blocks = match self.options.has("blocks") {
+                true => format!("{:>wide$} ", blocks(entry)),
+                false => String::new(),
+            };
+            lines.push((blocks, self.columns(entry), self.name(entry).await));
         }
         if self.options.has("commas") && !self.long() {
-            self.done.print(commas(lines.into_iter().map(|(_, name)| name)));
+            self.done.print(commas(lines.into_iter().map(|(blocks, _, name)| blocks + &name)));
             return;
         }
         let mut widths = [0; 4];
-        for (columns, _) in &lines {
+        for (_, columns, _) in &lines {
             for (width, column) in widths.iter_mut().zip(&columns[1..]) {
                 *width = (*width).max(column.chars().count());
             }
         }
         let [links, owner, group, size] = widths;
-        for ([mode, l, o, g, s, time], name) in lines {
+        for (blocks, [mode, l, o, g, s, time], name) in lines {
             let line = match self.long() {
-                true => format!("{mode} {l:>links$} {o:<owner$} {g:<group$} {s:>size$} {time} {name}\n"),
-                false => format!("{name}\n"),
+                true => {
+                    format!("{blocks}{mode} {l:>links$} {o:<owner$} {g:<group$} {s:>size$} {time} {name}\n")
+                }
+                false => format!("{blocks}{name}\n"),
             };
             self.done.print(line);
         }
@@ -277,9 +284,6 @@ impl<'a> Lister<'a> {
 
     async fn name(&self, entry: &Entry) -> String {
         let mut name = entry.shown.clone();
-        if self.options.has("blocks") {
-            name = format!("{} {name}", blocks(entry));
-        }
         if entry.stat.kind == Kind::Link && self.long() {
             if let Ok(target) = self.cx.view.read_link(&entry.path).await {
                 name = format!("{name} -> {target}");

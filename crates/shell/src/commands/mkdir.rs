@@ -52,7 +52,8 @@ async fn make(cx: &Cx<'_>, shown: &str, mode: u32, options: &Options, done: &mut
     let why = |fault: vfs::Fault| format!("{shown}': {}", words(&fault));
     let path = place(cx.view, shown).await.map_err(why)?;
     cx.view.mkdir(&path, false, mode & 0o777).await.map_err(why)?;
-    if mode > 0o777 {
+    // What is made gets at most what the usual umask leaves.
+    if mode & !0o755 != 0 {
         cx.view.chmod(&path, mode).await.map_err(why)?;
     }
     if options.has("verbose") {

@@ -30,6 +30,21 @@ pub(super) async fn place(view: &View, operand: &str) -> Result<VPath, Fault> {
     VPath::absolute(&names.fold(above.to_string(), |path, name| format!("{path}/{name}")))
 }
 
+/// The place an operand names, without links on the way; a link as the last part only when it is not followed.
+/// What a command does at such a place it can insist on doing there and nowhere else.
+pub(super) async fn spot(view: &View, operand: &str, follow: Follow) -> Result<VPath, Fault> {
+    if follow == Follow::Yes {
+        return canonical(view, operand, Missing::Nothing).await;
+    }
+    let path = place(view, operand).await?;
+    match (path.parent(), path.parts().last()) {
+        (Some(parent), Some(name)) => {
+            Ok(canonical(view, parent.as_str(), Missing::Nothing).await?.join(name))
+        }
+        _ => Ok(path),
+    }
+}
+
 /// A path by its text alone: a file may be called `~`.
 pub(super) fn literal(view: &View, operand: &str) -> Result<VPath, Fault> {
     if operand.starts_with('~') { view.path(&format!("./{operand}")) } else { view.path(operand) }

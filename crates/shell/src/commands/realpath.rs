@@ -9,7 +9,7 @@ use super::{Command, Cx, Done, words};
 pub(super) static COMMAND: Command = Command {
     name: "realpath",
     aliases: &[],
-    about: "print paths without links, . and ..",
+    about: "print paths without links and detours",
     usage: "[-emqsz] [--relative-to=DIRECTORY] [--relative-base=DIRECTORY] FILE...",
     manual: "\
 All parts but the last must be there.

@@ -4,7 +4,7 @@ use vfs::{Code, Fault, Follow, Kind, VPath};
 
 use super::answers::Answers;
 use super::options::{Opt, Options, flag};
-use super::places::{last_name, place};
+use super::places::{last_name, spot};
 use super::walk::{Met, beside};
 use super::{Command, Cx, Done, words};
 
@@ -120,7 +120,7 @@ impl Remover<'_> {
     }
 
     async fn look(&self, operand: &str) -> Result<(VPath, vfs::Stat), Fault> {
-        let path = place(self.cx.view, operand).await?;
+        let path = spot(self.cx.view, operand, Follow::No).await?;
         let stat = self.cx.view.stat(&path, Follow::No).await?;
         if operand.ends_with('/') && stat.kind != Kind::Directory {
             return Err(Fault::new(Code::NotDirectory, "unlink", operand));
@@ -128,7 +128,8 @@ impl Remover<'_> {
         Ok((path, stat))
     }
 
-    /// All of it at once; when something in it can not be removed, one by one, so that it is named.
+    /// All of it at once; when something in it can not be removed, one by one, so that it is named and the rest
+    /// goes. Nothing is removed by way of a link that was put in the way meanwhile.
     async fn whole(&mut self, first: Met) {
         if self.cx.view.remove(&first.path, true).await.is_err() {
             self.each(first).await;
@@ -183,7 +184,7 @@ impl Remover<'_> {
         if self.asks && !self.ask(&format!("remove {kind} '{shown}'?")) {
             return;
         }
-        match self.cx.view.remove(&met.path, false).await {
+        match self.cx.view.remove_met(&met.path).await {
             Ok(()) if self.verbose && is_directory => {
                 self.done.print(format!("removed directory '{shown}'\n"))
             }

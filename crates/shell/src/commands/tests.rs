@@ -1,8 +1,10 @@
 //! Every command over a real tree, the way people type it.
 
+mod archives;
 mod files;
 mod system;
 mod texts;
+mod trees;
 
 use super::stage::{Stage, text};
 use super::{ALL, find};

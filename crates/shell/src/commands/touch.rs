@@ -67,11 +67,10 @@ async fn touch(cx: &Cx<'_>, operand: &str, ms: i64, options: &Options) -> Result
         Ok(_) => {}
         Err(fault) if fault.code == Code::NotFound && options.has("no-create") => return Ok(()),
         Err(fault) if fault.code == Code::NotFound && !operand.ends_with('/') => {
-            let how = Writing { mode: 0o666 & !umask(cx), exclusive: true, ..Writing::default() };
-            match view.write(&path, Vec::new(), how).await {
+            match make(cx, &path, true).await {
                 // Somebody else was faster, or a link leads there: its time is set all the same.
                 Err(fault) if fault.code == Code::Exists => through_link(cx, &path).await?,
-                made => drop(made?),
+                made => made?,
             }
         }
         Err(fault) => return Err(fault),
@@ -82,12 +81,16 @@ async fn touch(cx: &Cx<'_>, operand: &str, ms: i64, options: &Options) -> Result
 /// Makes the file that a link leads to.
 async fn through_link(cx: &Cx<'_>, path: &vfs::VPath) -> Result<(), Fault> {
     match cx.view.stat(path, Follow::Yes).await {
-        Err(fault) if fault.code == Code::NotFound => {
-            let how = Writing { mode: 0o666 & !umask(cx), ..Writing::default() };
-            cx.view.write(path, Vec::new(), how).await.map(drop)
-        }
+        Err(fault) if fault.code == Code::NotFound => make(cx, path, false).await,
         _ => Ok(()),
     }
+}
+
+async fn make(cx: &Cx<'_>, path: &vfs::VPath, exclusive: bool) -> Result<(), Fault> {
+    let mode = 0o666 & !umask(cx);
+    cx.view.write(path, Vec::new(), Writing { mode, exclusive, ..Writing::default() }).await?;
+    // What is made gets at most what the usual umask leaves.
+    if mode & !0o644 != 0 { cx.view.chmod(path, mode).await } else { Ok(()) }
 }
 
 async fn moment_ms(cx: &Cx<'_>, options: &Options) -> Result<i64, String> {

@@ -28,7 +28,17 @@ pub(super) async fn walk(
     below: bool,
     follow: Follow,
 ) -> Result<(Vec<Met>, Vec<Unread>), Fault> {
-    let path = view.path(operand)?;
+    walk_from(view, view.path(operand)?, operand, below, follow).await
+}
+
+/// The same with the path of the operand already known.
+pub(super) async fn walk_from(
+    view: &View,
+    path: VPath,
+    operand: &str,
+    below: bool,
+    follow: Follow,
+) -> Result<(Vec<Met>, Vec<Unread>), Fault> {
     let stat = view.stat(&path, follow).await?;
     let (mut met, mut unread) = (Vec::new(), Vec::new());
     let mut todo = vec![Met { path, shown: operand.to_string(), stat }];
@@ -49,6 +59,7 @@ pub(super) async fn walk(
             }
         }
         met.push(next);
+        tokio::task::yield_now().await;
     }
     Ok((met, unread))
 }

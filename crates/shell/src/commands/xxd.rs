@@ -1,6 +1,7 @@
 //! `xxd`: bytes in hex, and back.
 
 use base::limits;
+use vfs::Code;
 use vfs::view::Writing;
 
 use super::{Command, Cx, Done, flat, words};
@@ -56,6 +57,7 @@ async fn convert(cx: &Cx<'_>) -> Result<Done, Done> {
         } else {
             wanted.dump(&bytes, start)
         }
+        .ok_or_else(|| Done::failed(cx.name, Code::TooLarge.shell_words(), 3))?
     };
     let Some(file) = wanted.files.get(1) else { return Ok(Done::printed(out)) };
     let path = cx.view.path(file).map_err(|fault| failed(file, &fault))?;
@@ -127,7 +129,7 @@ fn number(text: &str) -> Option<i64> {
         Some(hex) => i64::from_str_radix(hex, 16).ok()?,
         None => digits.parse().ok()?,
     };
-    Some(if negative { -value } else { value })
+    if negative { value.checked_neg() } else { Some(value) }
 }
 
 impl Wanted {
@@ -139,20 +141,20 @@ impl Wanted {
         }
     }
 
-    fn plain_dump(&self, bytes: &[u8]) -> Vec<u8> {
+    fn plain_dump(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let columns = self.columns.filter(|columns| *columns > 0).unwrap_or(30);
         let line = |line: &[u8]| line.iter().map(|byte| self.hex(*byte)).collect::<String>() + "\n";
-        bytes.chunks(columns).map(line).collect::<String>().into_bytes()
+        gathered(bytes.chunks(columns).map(line))
     }
 
-    fn dump(&self, bytes: &[u8], start: usize) -> Vec<u8> {
+    fn dump(&self, bytes: &[u8], start: usize) -> Option<Vec<u8>> {
         let columns = self.columns.filter(|columns| *columns > 0).unwrap_or(if self.bits { 6 } else { 16 });
         let group = self.group.unwrap_or(if self.bits { 1 } else { 2 });
-        let group = if group == 0 { columns } else { group };
+        // One that is wider than a line is as wide as it matters not.
+        let group = if group == 0 { columns } else { group.min(columns + 1) };
         let wide = group * if self.bits { 8 } else { 2 } + 1;
-        let mut out = Vec::new();
-        for (at, line) in bytes.chunks(columns).enumerate() {
-            let position = start + self.add + at * columns;
+        let shown = |(at, line): (usize, &[u8])| {
+            let position = (start + at * columns).wrapping_add(self.add);
             let mut text = if self.decimal { format!("{position:08}:") } else { format!("{position:08x}:") };
             let begin = text.len();
             for (place, byte) in line.iter().enumerate() {
@@ -164,32 +166,48 @@ impl Wanted {
             text.push_str(&" ".repeat(column.saturating_sub(text.len())));
             text.extend(line.iter().map(|byte| if matches!(byte, 32..=126) { *byte as char } else { '.' }));
             text.push('\n');
-            out.extend_from_slice(text.as_bytes());
-        }
-        out
+            text
+        };
+        gathered(bytes.chunks(columns).enumerate().map(shown))
     }
 
     /// `unsigned char name[] = { … };` for a file, only what is between the braces for standard input.
-    fn array(&self, bytes: &[u8], name: &str) -> Vec<u8> {
+    fn array(&self, bytes: &[u8], name: &str) -> Option<Vec<u8>> {
         let columns = self.columns.filter(|columns| *columns > 0).unwrap_or(12);
         let prefix = if self.upper { "0X" } else { "0x" };
         let line = |line: &[u8]| {
             let values: Vec<String> =
                 line.iter().map(|byte| format!("{prefix}{}", self.hex(*byte))).collect();
-            format!("  {}", values.join(", "))
+            format!("  {},\n", values.join(", "))
         };
-        let body = bytes.chunks(columns).map(line).collect::<Vec<_>>().join(",\n") + "\n";
+        let mut body = String::from_utf8(gathered(bytes.chunks(columns).map(line))?).ok()?;
+        // There is no comma after the last one.
+        body.truncate(body.len().saturating_sub(2));
+        body.push('\n');
         if name == "-" {
-            return body.into_bytes();
+            return Some(body.into_bytes());
         }
         let mut word: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         if word.starts_with(|first: char| first.is_ascii_digit()) {
             word.insert_str(0, "__");
         }
-        format!("unsigned char {word}[] = {{\n{body}}};\nunsigned int {word}_len = {};\n", bytes.len())
-            .into_bytes()
+        let length = bytes.len();
+        let text = format!("unsigned char {word}[] = {{\n{body}}};\nunsigned int {word}_len = {length};\n");
+        Some(text.into_bytes())
     }
+}
+
+/// The lines as one text; `None` when that is more than a shell passes on.
+fn gathered(lines: impl Iterator<Item = String>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    for line in lines {
+        out.extend_from_slice(line.as_bytes());
+        if out.len() > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+            return None;
+        }
+    }
+    Some(out)
 }
 
 /// The bytes of plain hex; what is no hex is left out.

@@ -70,3 +70,81 @@ async fn a_thread_that_does_not_come_back_is_replaced() {
         assert!(result.exit_code.is_some_and(|code| code != 0), "{script}\n{result:?}");
     }
 }
+
+/// Programs whose reader, value or input once ended the whole gateway, and how each ends now.
+const DEEP: &[(&str, &str)] = &[
+    ("jq -n \"$(r '(' 16000)\"", ""),
+    ("jq -n \"$(r '[' 16000)\"", ""),
+    ("jq -n \"$(r '(' 7000)1$(r ')' 7000)\"", ""),
+    ("jq -n \"$(r '-' 16000)1\"", ""),
+    ("jq -n \"1$(r '|.' 8000)\"", ""),
+    ("jq -n \"$(r 'if ' 5000)\"", ""),
+    ("r '(' 20000 | wc -c >&2; x=$(r '(' 20000); echo ${#x} >&2; false", "20000\n20000"),
+    ("jq -n \"$(r '(' 20000)\"", "the filter is longer than"),
+    ("yes '(' | head -20000 | tr -d '\\n' > f; jq -n -f f", "the filter is longer than"),
+    ("/usr/bin/jq -n \"$(r '(' 20000)\"", "the filter is longer than"),
+    ("find . $(yes '!' | head -2000) -name x", "nested-too-deeply"),
+    ("find . $(yes '(' | head -2000)", "nested-too-deeply"),
+    ("/usr/bin/find . $(yes '!' | head -5000) -name x", "nested-too-deeply"),
+    ("find . $(yes '!' | head -900) -name x", ""),
+    ("echo \"$(r '(' 100000)1\" | bc", ""),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_nested_deeply_does_not_end_the_gateway() {
+    let place = Place::new().await;
+    for (script, words) in DEEP {
+        let script = format!(
+            "r() {{ awk -v s=\"$1\" -v n=$2 'BEGIN {{ while (n-- > 0) printf \"%s\", s }}'; }}; {script}"
+        );
+        let result = to_the_end(&place, &script, 60_000).await;
+        let stderr = result.stderr.clone().unwrap_or_default();
+        assert!(stderr.contains(words), "{script}\n{result:?}");
+        assert!(result.exit_code.is_some(), "{script}\n{result:?}");
+    }
+    assert_eq!(place.run("echo still here").await.output, "still here\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_nested_a_million_deep_does_not_end_the_gateway() {
+    let place = Place::new().await;
+    for program in [
+        "reduce range(1000000) as $i (0; [.]) | length",
+        "reduce range(200000) as $i (0; [.]) | length",
+        "reduce range(200000) as $i (0; [.])",
+        "reduce range(200000) as $i (0; [.]) | tojson | length",
+        "reduce range(2000000) as $i (0; [.] | .[0:1]) | length",
+        "reduce range(100000) as $i (0; {a: .}) | tojson | length",
+        "reduce range(100000) as $i (0; [.]) | (. == .), (flatten | length)",
+    ] {
+        let result = to_the_end(&place, &format!("jq -n '{program}'"), 60_000).await;
+        assert!(result.exit_code.is_some(), "{program}\n{:?}", result.error);
+    }
+    assert_eq!(place.run("jq -n '[1] | length'").await.output, "1\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_in_memory_is_bounded() {
+    let place = Place::new().await;
+    for script in [
+        "yes '' | head -c 8000000 > f; sort f > /dev/null",
+        "yes '' | head -c 8000000 | sort > /dev/null",
+        "yes '' | head -c 8000000 > f; /usr/bin/sort f f > /dev/null",
+        "yes '0,' | tr -d '\\n' | head -c 16000000 > f; jq -n . f",
+    ] {
+        let result = place.run(script).await;
+        assert!(matches!(result.exit_code, Some(2)), "{script}\n{result:?}");
+    }
+    assert_eq!(place.run("seq 100000 | sort -rn | head -1").await.output, "100000\n");
+    assert_eq!(place.run("seq 50000 | jq -s 'add'").await.output, "1250025000\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_more_time_than_root_has_set() {
+    let place = Place::new().await;
+    let mut order = place.order(ANN);
+    order.settings.timeout_ms = 300;
+    let args = Exec { input: "sleep 70".into(), timeout: Some(86_400_000), ..Exec::default() };
+    let result = place.shells.start(order, &args).await.unwrap();
+    assert_eq!((result.exit_code, result.timed_out), (Some(124), Some(true)), "{result:?}");
+}

@@ -18,6 +18,10 @@ async fn grants_are_given_and_taken(store: &Store) {
     assert!(store.grant(Gid(100), "ai.*").await.unwrap());
     assert!(store.grant(Gid(0), "*").await.unwrap());
     assert_eq!(store.grants().await.unwrap(), pairs(&[(0, "*"), (100, "ai.*"), (100, "fs.*")]));
+    assert_eq!(store.grants_of(Gid(100)).await.unwrap(), ["ai.*", "fs.*"]);
+    assert_eq!(store.grants_of(Gid(7)).await.unwrap(), Vec::<String>::new());
+    let made = store.group_create("makers").await.unwrap().gid;
+    assert!(store.has_group(made).await.unwrap() && !store.has_group(Gid(7)).await.unwrap());
     assert!(store.revoke(Gid(100), "ai.*").await.unwrap());
     assert!(!store.revoke(Gid(100), "ai.*").await.unwrap());
     assert!(!store.revoke(Gid(0), "fs.*").await.unwrap());

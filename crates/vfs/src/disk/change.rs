@@ -1,17 +1,25 @@
 //! Directories, links, modes, owners and times.
 
-use protocol::identity::ProcessIdentity;
-use protocol::ids::{Gid, Uid};
-use rustix::fs::{AtFlags, Mode, Timespec, Timestamps, UTIME_OMIT, futimens, mkdirat, symlinkat, unlinkat};
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 
 use base::limits;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Uid};
+use rustix::fs::{
+    AtFlags, Mode, Timespec, Timestamps, UTIME_OMIT, futimens, mkdirat, openat, renameat, symlinkat, unlinkat,
+};
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 
-use super::Disk;
 use super::dir::There;
 use super::fail::Fail;
 use super::meta::{MODE_MASK, Meta, WRITE};
 use super::mounts;
+use super::usage::signed;
 use super::walk::{Entry, Found};
+use super::{DIRECTORY, Disk};
 use crate::fault::Code;
 use crate::stat::Kind;
 
@@ -19,25 +27,29 @@ use crate::stat::Kind;
 const NOW_MS: i64 = 2_000;
 
 impl Disk {
-    /// Makes a directory; EEXIST when anything is there.
+    /// Makes a directory; EEXIST when anything is there. It appears with its owner, or not at all.
     pub(crate) fn make_directory(&self, who: &ProcessIdentity, entry: &Entry, mode: u32) -> Result<(), Fail> {
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
         if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
             return Err(Code::Exists.into());
         }
         let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
-        mkdirat(&*entry.dir.fd, entry.os_name(), Mode::RWXU)?;
-        let stamped = match self.look(&entry.dir, entry.os_name())? {
-            Some(made) => self.stamp(made.handle()?, meta).map_err(Fail::from),
-            None => Err(Code::NotFound.into()),
-        };
-        // Without its owner it would be somebody else's; the first error is the one to tell.
-        if stamped.is_err()
-            && let Err(errno) = unlinkat(&*entry.dir.fd, entry.os_name(), AtFlags::REMOVEDIR)
-        {
-            tracing::warn!(%errno, path = %entry.path(), "a directory without an owner could not be removed");
+        if !self.attributes {
+            return Ok(mkdirat(&*entry.dir.fd, entry.os_name(), Mode::RWXU)?);
         }
-        stamped
+        let draft = self.draft_name();
+        mkdirat(&*entry.dir.fd, &*draft, Mode::RWXU)?;
+        let placed = (|| {
+            let made = openat(&*entry.dir.fd, &*draft, DIRECTORY, Mode::empty())?;
+            meta.write(&made)?;
+            rename_new(&entry.dir.fd, &draft, entry.os_name())
+        })();
+        if placed.is_err()
+            && let Err(errno) = unlinkat(&*entry.dir.fd, &*draft, AtFlags::REMOVEDIR)
+        {
+            tracing::debug!(%errno, path = %entry.path(), "the draft of a directory could not be removed");
+        }
+        Ok(placed?)
     }
 
     /// Makes a symbolic link.
@@ -51,7 +63,7 @@ impl Disk {
         if target.len() > limits::PATH_BYTES_MAX {
             return Err(Code::NameTooLong.into());
         }
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
         if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
             return Err(Code::Exists.into());
         }
@@ -113,21 +125,24 @@ impl Disk {
         if mounts::fixed_names(entry.path().as_str()).is_some() {
             return Err(part_of_system(entry.path().as_str()));
         }
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
         entry.existing()?;
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
+        // A link has neither owner nor mode, and where it leads was not asked about.
+        if there.is_link() {
+            return Err(Code::Loop.into());
+        }
         let (before, after) = (there.meta(), change(&there)?);
         if !self.attributes && before != after {
             let note = "the disk under this system keeps no owners and modes";
             return Err(Fail::because(Code::Unsupported, note));
         }
+        let _shift = there.is_directory().then(|| self.shift());
         self.stamp(there.handle()?, after)?;
-        if there.is_directory() {
-            self.forget_directories();
-        }
         if before.uid != after.uid && there.stat.kind == Kind::File {
-            self.refund(before.uid, there.stat.size as i64);
-            self.refund(after.uid, -(there.stat.size as i64));
+            let bytes = signed(there.stat.size);
+            self.refund(before.uid, bytes);
+            self.refund(after.uid, -bytes);
         }
         Ok(())
     }
@@ -136,7 +151,7 @@ impl Disk {
     pub(crate) fn change_time(&self, who: &ProcessIdentity, found: Found, ms: i64) -> Result<(), Fail> {
         let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
         let there = entry.existing()?;
-        let about_now = (self.clock.now_ms() - ms).abs() <= NOW_MS;
+        let about_now = self.clock.now_ms().saturating_sub(ms).saturating_abs() <= NOW_MS;
         let allowed = there.meta().is_ruled_by(who) || (about_now && there.meta().allows(who, WRITE));
         if !allowed {
             return Err(Code::NotPermitted.into());
@@ -150,6 +165,17 @@ impl Disk {
         };
         Ok(futimens(there.handle()?, &times)?)
     }
+}
+
+/// Gives something in a directory a name that nothing has. Where the host can not see to that, the name's lock
+/// does.
+fn rename_new(dir: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    match renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return done,
+    }
+    renameat(dir, from, dir, to)
 }
 
 fn part_of_system(path: &str) -> Fail {

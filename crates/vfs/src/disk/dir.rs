@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
@@ -165,33 +166,14 @@ impl Dir {
         Ok(())
     }
 
-    /// Whether a name on disk is to be seen: not the gateway's own, not covered by a live file.
+    /// Whether a name on disk is to be seen: not the gateway's own, not covered by a live file, and text, so that
+    /// it can be asked for.
     pub fn shows(&self, name: &OsStr) -> bool {
         if mounts::is_reserved(name) {
             return false;
         }
-        let Some(text) = name.to_str() else { return self.fixed.is_none() };
+        let Some(text) = name.to_str() else { return false };
         self.fixed.is_none_or(|names| names.contains(&text)) && !live::names_in(&self.path).contains(&text)
-    }
-
-    /// The names on disk that are to be seen, unsorted.
-    pub fn names(&self) -> Result<Vec<OsString>, Fail> {
-        let mut names = Vec::new();
-        self.each_raw(|name, _| {
-            if self.shows(name) {
-                names.push(name.to_os_string());
-            }
-            if names.len() > base::limits::DIRECTORY_NAMES_MAX {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
-        if names.len() > base::limits::DIRECTORY_NAMES_MAX {
-            let note = format!("'{}' has more than {} names", self.path, base::limits::DIRECTORY_NAMES_MAX);
-            return Err(Fail::because(Code::TooLarge, note));
-        }
-        Ok(names)
     }
 
     /// Where a link in it leads, as it is written.
@@ -212,6 +194,26 @@ impl Disk {
         }
     }
 
+    /// The names on disk that are to be seen, unsorted.
+    pub(crate) fn names(&self, dir: &Dir) -> Result<Vec<OsString>, Fail> {
+        let max = base::limits::DIRECTORY_NAMES_MAX;
+        let mut names = Vec::new();
+        dir.each_raw(|name, _| {
+            if dir.shows(name) {
+                names.push(name.to_os_string());
+            } else if name.to_str().is_none() && !self.said_strange.swap(true, Ordering::Relaxed) {
+                let path = &dir.path;
+                tracing::warn!(%path, name = %name.display(), "names that are no text are not shown");
+            }
+            if names.len() > max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if names.len() > max {
+            let note = format!("'{}' has more than {max} names", dir.path);
+            return Err(Fail::because(Code::TooLarge, note));
+        }
+        Ok(names)
+    }
+
     /// What a name in a directory names, opened unless it is a link. Permissions are not looked at, and names
     /// of the gateway's own are found; see [`Dir::shows`].
     pub(crate) fn look(&self, dir: &Dir, name: &OsStr) -> Result<Option<There>, Fail> {
@@ -219,7 +221,14 @@ impl Disk {
             match openat(&*dir.fd, name, LOOK, Mode::empty()) {
                 Ok(fd) => return self.look_open(dir, name, fd).map(Some),
                 Err(Errno::NOENT) => return Ok(None),
-                Err(Errno::LOOP | Errno::MLINK | Errno::NXIO | Errno::NODEV | Errno::ACCESS) => {}
+                Err(
+                    Errno::LOOP
+                    | Errno::MLINK
+                    | Errno::NXIO
+                    | Errno::NODEV
+                    | Errno::ACCESS
+                    | Errno::OPNOTSUPP,
+                ) => {}
                 Err(errno) => return Err(errno.into()),
             }
             if let Some(there) = self.look_closed(dir, name)? {
@@ -281,11 +290,12 @@ impl Disk {
             let mount = name.to_str().and_then(|name| mounts::mount(dir.path.join(name).as_str()));
             return mount.map_or(mounts::FIXED_META, |mount| mount.meta);
         }
-        if kind == Kind::Directory
-            && dir.path.as_str() == "/home"
-            && let Some((uid, gid)) = name.to_str().and_then(|name| self.home_owner(name))
-        {
-            return Place { uid, gid, private: true }.meta(kind);
+        if kind == Kind::Directory && dir.path.as_str() == "/home" {
+            return match name.to_str().and_then(|name| self.home_owner(name)) {
+                Some((uid, gid)) => Place { uid, gid, private: true }.meta(kind),
+                // Whose it was is not known; what is in it is nobody else's business.
+                None => Meta::root(0o700),
+            };
         }
         dir.place.meta(kind)
     }
@@ -293,7 +303,7 @@ impl Disk {
 
 fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> There {
     let modified_ms = modified_ms(host);
-    let size = if kind == Kind::Directory || special { 0 } else { host.st_size as u64 };
+    let size = if kind == Kind::Directory || special { 0 } else { u64::try_from(host.st_size).unwrap_or(0) };
     let stat = Stat { kind, size, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms };
     There { stat, stamped: false, special, id: host_id(host), fd: None }
 }
@@ -320,5 +330,5 @@ fn host_id(host: &rustix::fs::Stat) -> HostId {
 
 #[allow(clippy::unnecessary_cast)]
 pub(super) fn modified_ms(host: &rustix::fs::Stat) -> i64 {
-    host.st_mtime as i64 * 1_000 + host.st_mtime_nsec as i64 / 1_000_000
+    (host.st_mtime as i64).saturating_mul(1_000).saturating_add(host.st_mtime_nsec as i64 / 1_000_000)
 }

@@ -17,7 +17,7 @@ use crate::path::VPath;
 /// What directories allow that were passed a short while ago.
 #[derive(Default)]
 pub(crate) struct Remembered {
-    /// Goes up with every change to a directory; what was seen before counts no longer.
+    /// Goes up before and after every change to a directory; what was seen before counts no longer.
     generation: AtomicU64,
     directories: RwLock<HashMap<String, Passed>>,
 }
@@ -38,12 +38,13 @@ impl Remembered {
         self.generation.load(Ordering::SeqCst)
     }
 
-    fn get<T>(&self, directory: &str, look: impl FnOnce(&Passed) -> T) -> Option<T> {
+    /// What is remembered of a directory, with the generation that it holds for.
+    fn get<T>(&self, directory: &str, look: impl FnOnce(&Passed) -> T) -> Option<(T, u64)> {
         let directories = self.directories.read().unwrap_or_else(PoisonError::into_inner);
         let passed = directories.get(directory)?;
         let fresh =
             passed.generation == self.generation() && passed.at.elapsed() < limits::DIRECTORY_REMEMBERED;
-        fresh.then(|| look(passed))
+        fresh.then(|| (look(passed), passed.generation))
     }
 
     /// Remembers the directories on the way to one.
@@ -57,10 +58,21 @@ impl Remembered {
     }
 }
 
+/// A change to a directory under way. Whoever looked at directories before it began, or while it lasts, has
+/// seen what counts no longer when it is over.
+pub(crate) struct Shift<'a>(&'a Remembered);
+
+impl Drop for Shift<'_> {
+    fn drop(&mut self) {
+        self.0.generation.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 impl Disk {
-    /// Something about a directory has changed: what is remembered counts no longer.
-    pub(crate) fn forget_directories(&self) {
+    /// Something about a directory is about to change: to be held until it has.
+    pub(crate) fn shift(&self) -> Shift<'_> {
         self.remembered.generation.fetch_add(1, Ordering::SeqCst);
+        Shift(&self.remembered)
     }
 }
 
@@ -97,7 +109,7 @@ mod linux {
                 return None;
             }
             let (parent, _) = path.as_str().rsplit_once('/')?;
-            let (passes, place) = self.remembered.get(parent, |passed| {
+            let ((passes, place), generation) = self.remembered.get(parent, |passed| {
                 (passed.metas.iter().all(|meta| meta.allows(who, ENTER)), passed.place)
             })?;
             if !passes {
@@ -117,12 +129,18 @@ mod linux {
             }
             let kept = if self.attributes { Meta::read(fd.as_fd()).ok()? } else { None };
             let meta = kept.unwrap_or_else(|| place.meta(Kind::File));
+            // What was opened is only surely what lies behind those directories if none of them has changed
+            // up to now.
+            if self.remembered.generation() != generation {
+                return None;
+            }
             if !meta.allows(who, READ) {
                 return Some(Err(Code::Denied.into()));
             }
             let Meta { uid, gid, mode } = meta;
             let modified_ms = modified_ms(&host);
-            let stat = Stat { kind: Kind::File, size: host.st_size as u64, mode, uid, gid, modified_ms };
+            let size = u64::try_from(host.st_size).unwrap_or(0);
+            let stat = Stat { kind: Kind::File, size, mode, uid, gid, modified_ms };
             Some(Ok((File::from(fd), stat)))
         }
     }

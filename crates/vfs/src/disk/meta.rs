@@ -9,10 +9,10 @@ use rustix::io::Errno;
 
 /// Where they are kept: an extended attribute with the text `uid:gid:mode`, the mode in octal.
 pub(crate) const ATTRIBUTE: &str = "user.gsv";
-/// The bits a mode may have: permissions and sticky. Set-uid and set-gid mean nothing here.
-pub(crate) const MODE_MASK: u32 = 0o1777;
-/// What a new file's mode never has.
-pub(crate) const UMASK: u32 = 0o022;
+/// The bits a mode may have. Nothing is executed in this tree, so set-uid and set-gid are only kept and shown.
+pub(crate) const MODE_MASK: u32 = 0o7777;
+/// What a new file's mode never has: set-uid and set-gid are set on purpose or not at all.
+pub(crate) const UMASK: u32 = 0o6022;
 
 /// Bit of [`Meta::allows`]: read.
 pub(crate) const READ: u32 = 4;
@@ -120,7 +120,7 @@ mod tests {
         let meta = Meta { uid: Uid(1000), gid: Gid(100), mode: 0o1644 };
         assert_eq!(meta.text(), "1000:100:1644");
         assert_eq!(Meta::parse(meta.text().as_bytes()), Some(meta));
-        assert_eq!(Meta::parse(b"1:2:6755"), Some(Meta { uid: Uid(1), gid: Gid(2), mode: 0o755 }));
+        assert_eq!(Meta::parse(b"1:2:16755"), Some(Meta { uid: Uid(1), gid: Gid(2), mode: 0o6755 }));
         for nonsense in ["", "1:2", "1:2:9", "1:2:644:4", "-1:2:644", "a:b:c", "99999999999:1:644"] {
             assert_eq!(Meta::parse(nonsense.as_bytes()), None, "{nonsense}");
         }

@@ -54,16 +54,41 @@ pub(crate) fn holds_places(path: &str) -> bool {
     path == "/home" || path == "/workspaces"
 }
 
-/// Why a directory can be neither removed nor renamed, if so.
-pub(crate) fn protection(path: &str) -> Option<&'static str> {
+/// What a directory is that can be neither removed nor renamed, not even by root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protected {
+    System,
+    Mount,
+    Workspaces,
+    Home,
+    Workspace,
+}
+
+impl Protected {
+    /// What it is called.
+    pub fn words(self) -> &'static str {
+        match self {
+            Protected::System => "is part of the system",
+            Protected::Mount | Protected::Workspaces => "is a mount point",
+            Protected::Home => "is a home",
+            Protected::Workspace => "is a workspace",
+        }
+    }
+}
+
+/// Whether a directory can be neither removed nor renamed, and why.
+pub(crate) fn protection(path: &str) -> Option<Protected> {
     if fixed_names(path).is_some() {
-        return Some("is part of the system");
+        return Some(Protected::System);
     }
     if mount(path).is_some() {
-        return Some("is a mount point");
+        return Some(if path == "/workspaces" { Protected::Workspaces } else { Protected::Mount });
     }
-    let below_home = path.strip_prefix("/home/")?;
-    (!below_home.contains('/')).then_some("is a home")
+    let child_of = |parent| path.strip_prefix(parent).is_some_and(|rest| !rest.contains('/'));
+    if child_of("/home/") {
+        return Some(Protected::Home);
+    }
+    child_of("/workspaces/").then_some(Protected::Workspace)
 }
 
 /// Names that begin so are the gateway's own: drafts of files being written.
@@ -71,8 +96,22 @@ pub(crate) const DRAFT: &str = ".gsv-tmp-";
 /// Names that begin so are the gateway's own: uploads that are not finished.
 pub(crate) const PARTIAL: &str = ".gsv-part-";
 
-/// Whether a name is one of the gateway's own: not shown, not found, and refused to users.
+/// Whether a name is one of the gateway's own: not shown, not found, and refused to users. Some hosts take
+/// names that differ only in case for the same.
 pub(crate) fn is_reserved(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(DRAFT.as_bytes()) || name.starts_with(PARTIAL.as_bytes())
+    is_draft(name) || is_partial(name)
+}
+
+/// Whether it is the name of something being written or made.
+pub(crate) fn is_draft(name: &OsStr) -> bool {
+    begins(name, DRAFT)
+}
+
+/// Whether it is the name of an upload that is not finished.
+pub(crate) fn is_partial(name: &OsStr) -> bool {
+    begins(name, PARTIAL)
+}
+
+fn begins(name: &OsStr, with: &str) -> bool {
+    name.as_encoded_bytes().get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
 }

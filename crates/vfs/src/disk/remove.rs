@@ -12,7 +12,7 @@ use super::Disk;
 use super::dir::{Dir, There};
 use super::fail::Fail;
 use super::meta::{ENTER, READ, WRITE};
-use super::mounts;
+use super::mounts::{self, Protected};
 use super::tour::Above;
 use super::walk::Entry;
 use crate::fault::Code;
@@ -33,34 +33,46 @@ impl Disk {
     pub(crate) fn remove(&self, who: &ProcessIdentity, entry: &Entry, recursive: bool) -> Result<(), Fail> {
         let there = entry.existing()?;
         if there.is_directory() {
-            refuse_protected(entry, "removed")?;
+            refuse_removal(entry)?;
         }
         entry.dir.need_change(who)?;
         if !there.meta().lets_go(entry.dir.meta, who) {
             return Err(Code::NotPermitted.into());
         }
         if !there.is_directory() {
-            return self.unlink(&entry.dir, entry.os_name());
+            return self.unlink(who, &entry.dir, entry.os_name());
         }
         if recursive {
             return self.remove_tree(who, entry);
         }
-        let removed = self.remove_empty(&entry.dir, entry.os_name());
-        self.forget_directories();
-        removed
+        self.remove_empty(who, &entry.dir, entry.os_name())
     }
 
-    fn unlink(&self, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
-        let _held = self.locks.one(dir.id()?, name);
-        let there = if self.counts_usage() { self.look(dir, name)? } else { None };
+    fn unlink(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
+        let _held = self.locks.one(dir.id()?, name)?;
+        let careful = self.counts_usage() || is_shared(dir);
+        let there = if careful { self.look(dir, name)? } else { None };
+        if let Some(there) = &there {
+            refuse_keeping(who, dir, name, there)?;
+            if there.is_directory() {
+                return Err(Code::IsDirectory.into());
+            }
+        }
         unlinkat(&*dir.fd, name, AtFlags::empty())?;
         self.refund_file(there.as_ref());
         Ok(())
     }
 
     /// Removes a directory in which there is nothing to be seen.
-    pub(super) fn remove_empty(&self, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
-        let _held = self.locks.one(dir.id()?, name);
+    fn remove_empty(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
+        let _held = self.locks.one(dir.id()?, name)?;
+        // The name may name something else by now that somebody has put there.
+        if is_shared(dir)
+            && let Some(there) = self.look(dir, name)?
+        {
+            refuse_keeping(who, dir, name, &there)?;
+        }
+        let _shift = self.shift();
         match unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) if self.clear_ours(dir, name)? => {
                 Ok(unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR)?)
@@ -82,14 +94,21 @@ impl Disk {
             if !batch.only_ours {
                 return Ok(false);
             }
-            for (name, _) in batch.names {
-                unlinkat(&*inside.fd, &*name, AtFlags::empty())?;
+            for (name, kind) in batch.names {
+                let is_directory = kind == FileType::Directory;
+                let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+                match unlinkat(&*inside.fd, &*name, flags) {
+                    // Whoever writes it has put it in its place, or given up.
+                    Err(Errno::NOENT) => {}
+                    done => done?,
+                }
             }
         }
     }
 
     fn remove_tree(&self, who: &ProcessIdentity, entry: &Entry) -> Result<(), Fail> {
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
+        refuse_keeping(who, &entry.dir, entry.os_name(), &there)?;
         let mut here = self.enter(&entry.dir, entry.os_name(), there)?;
         let mut above: Vec<(Above, OsString)> = Vec::new();
         let mut races = 0;
@@ -103,7 +122,7 @@ impl Disk {
                 Some((parent, name)) => (parent.again(&here)?, name),
                 None => (entry.dir.clone(), entry.name.clone().into()),
             };
-            match self.remove_empty(&parent, &name) {
+            match self.remove_empty(who, &parent, &name) {
                 // Somebody has put something into it: it is emptied again.
                 Err(fail) if fail.code == Code::NotEmpty && races < limits::FILE_RACES_MAX => {
                     races += 1;
@@ -117,7 +136,6 @@ impl Disk {
                 }
                 removed => removed?,
             }
-            self.forget_directories();
             if above.is_empty() && parent.path == entry.dir.path {
                 return Ok(());
             }
@@ -133,38 +151,60 @@ impl Disk {
                 return Ok(None);
             }
             if !batch.only_ours && !here.allows(who, READ | WRITE | ENTER) {
-                return Err(Fail::because(
-                    Code::Denied,
-                    format!("permission denied, scandir or unlink in '{}'", here.path),
-                ));
+                return Err(Fail::because(Code::Denied, format!("permission denied, '{}'", here.path)));
             }
             for (name, kind) in batch.names {
-                let careful = here.meta.mode & 0o1000 != 0 || kind == FileType::Unknown;
-                if kind != FileType::Directory && !careful {
-                    self.unlink(here, &name)?;
+                if !matches!(kind, FileType::Directory | FileType::Unknown) {
+                    self.unlink(who, here, &name)?;
                     continue;
                 }
                 let Some(there) = self.look(here, &name)? else { continue };
-                if !there.meta().lets_go(here.meta, who) && !mounts::is_reserved(&name) {
-                    let path = here.path.join(&name.to_string_lossy());
-                    let note = format!("operation not permitted, unlink '{path}'");
-                    return Err(Fail::because(Code::NotPermitted, note));
-                }
+                refuse_keeping(who, here, &name, &there)?;
                 if there.is_directory() {
                     let below = self.enter(here, &name, there)?;
                     return Ok(Some((name, below)));
                 }
-                self.unlink(here, &name)?;
+                self.unlink(who, here, &name)?;
             }
         }
     }
 }
 
-/// EPERM for mount points, homes and what is made up.
+/// Whether what is in a directory may be taken out of it only by its owner.
+fn is_shared(dir: &Dir) -> bool {
+    dir.meta.mode & 0o1000 != 0
+}
+
+/// EPERM for what somebody may not take out of a shared directory.
+fn refuse_keeping(who: &ProcessIdentity, dir: &Dir, name: &OsStr, there: &There) -> Result<(), Fail> {
+    if there.meta().lets_go(dir.meta, who) || mounts::is_reserved(name) {
+        return Ok(());
+    }
+    let path = dir.path.join(&name.to_string_lossy());
+    Err(Fail::because(Code::NotPermitted, format!("operation not permitted, unlink '{path}'")))
+}
+
+/// EPERM for removing mount points, homes, workspaces and what is made up.
+fn refuse_removal(entry: &Entry) -> Result<(), Fail> {
+    let path = entry.path();
+    let what = match mounts::protection(path.as_str()) {
+        Some(Protected::Home) => "home mount",
+        Some(Protected::Workspace) => "workspace root",
+        Some(Protected::Workspaces) => "workspace mount",
+        Some(Protected::System | Protected::Mount) => return refuse_protected(entry, "removed"),
+        None => return Ok(()),
+    };
+    Err(Fail::because(Code::NotPermitted, format!("cannot remove {what} '{path}'")))
+}
+
+/// EPERM for doing something else with them.
 pub(super) fn refuse_protected(entry: &Entry, what: &str) -> Result<(), Fail> {
     let path = entry.path();
     match mounts::protection(path.as_str()) {
-        Some(why) => Err(Fail::because(Code::NotPermitted, format!("'{path}' {why} and can not be {what}"))),
+        Some(why) => {
+            let note = format!("'{path}' {} and can not be {what}", why.words());
+            Err(Fail::because(Code::NotPermitted, note))
+        }
         None => Ok(()),
     }
 }

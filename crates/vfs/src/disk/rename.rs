@@ -22,7 +22,7 @@ impl Disk {
         if from_id == to_id && from.name == to.name {
             return Ok(());
         }
-        let _held = self.locks.two((from_id, from.os_name()), (to_id, to.os_name()));
+        let _held = self.locks.two((from_id, from.os_name()), (to_id, to.os_name()))?;
         let moved = self.look(&from.dir, from.os_name())?.ok_or(Code::NotFound)?;
         let shown = to.dir.shows(to.os_name());
         let replaced = if shown { self.look(&to.dir, to.os_name())? } else { None };
@@ -31,6 +31,7 @@ impl Disk {
             return Err(Code::Denied.into());
         }
         self.stamp_before_move(from, &moved, to)?;
+        let _shift = moved.is_directory().then(|| self.shift());
         let rename = || renameat(&*from.dir.fd, from.os_name(), &*to.dir.fd, to.os_name());
         match rename() {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
@@ -40,9 +41,6 @@ impl Disk {
                 rename()?;
             }
             done => done?,
-        }
-        if moved.is_directory() {
-            self.forget_directories();
         }
         self.refund_file(replaced.as_ref());
         Ok(())
@@ -111,12 +109,13 @@ impl Disk {
         }
         let Some(again) = self.look(&from.dir, from.os_name())? else { return Err(Code::NotFound.into()) };
         let top = self.enter(&from.dir, from.os_name(), again)?;
-        self.tour(top, &mut |_, _, below| {
+        let mut stamp = |below: &There| {
             let plain = !below.stamped && !below.special && below.stat.kind != Kind::Link;
             if plain && let Ok(handle) = below.handle() {
                 below.meta().write(handle)?;
             }
             Ok(())
-        })
+        };
+        self.tour(top, &mut stamp, &mut |_, fail| Err(fail))
     }
 }

@@ -54,14 +54,25 @@ impl Changed {
     }
 }
 
-impl Drop for Changed {
+impl Drop for Settle {
+    /// The thread may not come to it any more when the program ends.
     fn drop(&mut self) {
-        locked(&self.directories).handles.values().for_each(sync);
+        let handles = std::mem::take(&mut locked(&self.changed.directories).handles);
+        handles.values().for_each(sync);
     }
 }
 
+/// Makes what was written durable, also where the plain call leaves it in the drive's own memory.
+pub(super) fn make_durable(file: impl AsFd) -> Result<(), Errno> {
+    #[cfg(target_vendor = "apple")]
+    if rustix::fs::fcntl_fullfsync(&file).is_ok() {
+        return Ok(());
+    }
+    fsync(file)
+}
+
 fn sync(directory: &Arc<OwnedFd>) {
-    if let Err(errno) = fsync(directory)
+    if let Err(errno) = make_durable(directory)
         && !cannot_be_synced(errno)
     {
         tracing::error!(%errno, "a directory of the file tree could not be made durable");
@@ -144,7 +155,7 @@ impl Group {
             }
             state.started += 1;
             drop(state);
-            let done = fsync(dir);
+            let done = make_durable(dir);
             state = locked(&self.state);
             state.finished = state.started;
             let number = state.finished;

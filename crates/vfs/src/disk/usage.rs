@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use base::limits;
 use protocol::ids::Uid;
@@ -13,6 +13,7 @@ use super::dir::There;
 use super::fail::Fail;
 use crate::fault::Code;
 use crate::stat::Kind;
+use crate::upload::Arriving;
 
 /// Quotas as they were last read, and what is used of them.
 #[derive(Default)]
@@ -22,13 +23,35 @@ pub(crate) struct Usage {
     default_bytes: AtomicU64,
     own_bytes: Mutex<HashMap<Uid, u64>>,
     counted: Mutex<Option<Counted>>,
-    /// Held while counting, so that it is done once.
-    counting: Mutex<()>,
+    /// Uploads under way.
+    pub(crate) arriving: Arriving,
+    /// Whether somebody counts, so that it is done once.
+    counting: Mutex<bool>,
+    finished: Condvar,
 }
 
 struct Counted {
     bytes: HashMap<Uid, i64>,
     at: Instant,
+    took: Duration,
+}
+
+impl Counted {
+    /// A count that takes long is made less often.
+    fn is_fresh(&self) -> bool {
+        let kept = limits::FILE_USAGE_KEPT.max(self.took.saturating_mul(limits::FILE_USAGE_KEPT_TIMES));
+        self.at.elapsed() < kept
+    }
+}
+
+/// Says that the counting is over, however it ends.
+struct Counting<'a>(&'a Usage);
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.counting) = false;
+        self.0.finished.notify_all();
+    }
 }
 
 impl Usage {
@@ -43,6 +66,10 @@ impl Usage {
             Some(bytes) => all.insert(uid, bytes),
             None => all.remove(&uid),
         };
+    }
+
+    fn anybody_is_limited(&self) -> bool {
+        self.default_bytes.load(Ordering::Relaxed) > 0 || locked(&self.own_bytes).values().any(|own| *own > 0)
     }
 
     fn quota(&self, uid: Uid) -> u64 {
@@ -62,18 +89,18 @@ impl Disk {
         }
         let quota = self.usage.quota(uid);
         let limited = bytes > 0 && quota > 0;
-        if limited {
-            self.count_usage()?;
+        if limited && locked(&self.usage.counted).is_none() {
+            self.count_usage();
         }
         let mut counted = locked(&self.usage.counted);
         let Some(counted) = counted.as_mut() else { return Ok(()) };
         let used = counted.bytes.entry(uid).or_default();
-        if limited && used.saturating_add(bytes) > quota as i64 {
+        if limited && used.saturating_add(bytes) > signed(quota) {
             let note =
                 format!("disk quota exceeded: {used} of {quota} bytes are used, {bytes} more do not fit");
             return Err(Fail::because(Code::Quota, note));
         }
-        *used += bytes;
+        *used = used.saturating_add(bytes);
         Ok(())
     }
 
@@ -82,14 +109,15 @@ impl Disk {
         if self.counts_usage()
             && let Some(counted) = locked(&self.usage.counted).as_mut()
         {
-            *counted.bytes.entry(uid).or_default() -= bytes;
+            let used = counted.bytes.entry(uid).or_default();
+            *used = used.saturating_sub(bytes);
         }
     }
 
     /// Takes back a file that is gone.
     pub(crate) fn refund_file(&self, gone: Option<&There>) {
         if let Some(gone) = gone.filter(|gone| gone.stat.kind == Kind::File) {
-            self.refund(gone.stat.uid, gone.stat.size as i64);
+            self.refund(gone.stat.uid, signed(gone.stat.size));
         }
     }
 
@@ -98,36 +126,67 @@ impl Disk {
         self.usage.on.load(Ordering::Relaxed)
     }
 
+    /// Sees to it that the count is not too old. To be called before a file's lock is taken: it may take long.
+    pub(crate) fn freshen_usage(&self) {
+        if self.counts_usage() && self.usage.anybody_is_limited() {
+            self.count_usage();
+        }
+    }
+
     /// Counts everything, unless that was done a short while ago. While somebody counts anew, others go on with
-    /// the old numbers.
-    fn count_usage(&self) -> Result<(), Fail> {
-        let age = || locked(&self.usage.counted).as_ref().map(|counted| counted.at.elapsed());
-        let is_fresh =
-            |age: Option<std::time::Duration>| age.is_some_and(|age| age < limits::FILE_USAGE_KEPT);
+    /// the old numbers; for the first ones they wait, but not for ever.
+    fn count_usage(&self) {
+        let age = || locked(&self.usage.counted).as_ref().map(Counted::is_fresh);
         let before = age();
-        if is_fresh(before) {
-            return Ok(());
+        if before == Some(true) {
+            return;
         }
-        let _counting = match before {
-            None => locked(&self.usage.counting),
-            Some(_) => match self.usage.counting.try_lock() {
-                Ok(counting) => counting,
-                Err(_) => return Ok(()),
-            },
-        };
-        if is_fresh(age()) {
-            return Ok(());
+        let mut counting = locked(&self.usage.counting);
+        if *counting && before.is_none() {
+            let waited =
+                self.usage
+                    .finished
+                    .wait_timeout_while(counting, limits::FILE_USAGE_WAIT, |counting| *counting);
+            counting = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        if *counting || age() == Some(true) {
+            return;
+        }
+        *counting = true;
+        drop(counting);
+        let _counting = Counting(&self.usage);
+        let began = Instant::now();
+        match self.count() {
+            Ok(bytes) => {
+                let counted = Counted { bytes, at: Instant::now(), took: began.elapsed() };
+                *locked(&self.usage.counted) = Some(counted);
+            }
+            Err(fail) => tracing::error!(?fail, "what users keep could not be counted; the old count holds"),
+        }
+    }
+
+    /// Everybody's bytes, those of unfinished writes and uploads included. What can not be looked into is left
+    /// out: it must not keep anybody else from writing.
+    fn count(&self) -> Result<HashMap<Uid, i64>, Fail> {
         let mut bytes: HashMap<Uid, i64> = HashMap::new();
-        self.tour(self.top(), &mut |_, _, there| {
+        let mut add = |there: &There| {
             if there.stat.kind == Kind::File {
-                *bytes.entry(there.stat.uid).or_default() += there.stat.size as i64;
+                let all = bytes.entry(there.stat.uid).or_default();
+                *all = all.saturating_add(self.usage.arriving.counted(there));
             }
             Ok(())
+        };
+        self.tour(self.top(), &mut add, &mut |path, fail| {
+            tracing::warn!(%path, ?fail, "its bytes are not counted");
+            if path.as_str() == "/" { Err(fail) } else { Ok(()) }
         })?;
-        *locked(&self.usage.counted) = Some(Counted { bytes, at: Instant::now() });
-        Ok(())
+        Ok(bytes)
     }
+}
+
+/// A number of bytes that can be reckoned with.
+pub(crate) fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,16 +7,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::ops::ControlFlow;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 use base::limits;
 use protocol::identity::ProcessIdentity;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, openat, renameat, unlinkat};
+use protocol::ids::Uid;
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::Disk;
@@ -24,6 +23,8 @@ use super::dir::{Dir, There, modified_ms};
 use super::fail::Fail;
 use super::meta::{Meta, READ, WRITE};
 use super::mounts;
+use super::settle::make_durable;
+use super::usage::signed;
 use super::walk::{Entry, Found};
 use crate::fault::Code;
 use crate::path::VPath;
@@ -44,6 +45,12 @@ pub(crate) struct Draft {
     name: OsString,
     pub file: File,
     keep: bool,
+    /// What is kept beside it, if that is known.
+    meta: Option<Meta>,
+    /// Whether all of it is durable.
+    durable: bool,
+    /// Bytes that somebody was charged for it so far.
+    charged: (Uid, i64),
 }
 
 impl Drop for Draft {
@@ -77,24 +84,33 @@ impl Disk {
         }
     }
 
-    /// Replaces or creates a file by what `fill` writes, atomically.
+    /// Replaces or creates a file by what `fill` writes, atomically. Others are kept from the file only while
+    /// the complete and durable draft takes its place.
     pub(crate) fn replace(
         &self,
         who: &ProcessIdentity,
         entry: &Entry,
         how: Writing,
-        fill: impl FnOnce(&mut File) -> io::Result<()>,
+        fill: impl FnOnce(&mut Filling) -> Result<(), Fail>,
     ) -> Result<Stat, Fail> {
-        let id = entry.dir.id()?;
-        let held = self.locks.one(id, entry.os_name());
+        self.freshen_usage();
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
-        let mut draft = self.draft(&entry.dir)?;
-        fill(&mut draft.file)?;
-        let stat = self.put(entry, there.as_ref(), draft, meta)?;
-        drop(held);
-        self.settle.soon(id, &entry.dir.fd);
-        Ok(stat)
+        let mut draft = self.draft(&entry.dir, meta)?;
+        let placed = (|| {
+            fill(&mut Filling::new(self, &mut draft, there.as_ref()))?;
+            self.prepare(&mut draft, meta)?;
+            let id = entry.dir.id()?;
+            let held = self.locks.one(id, entry.os_name())?;
+            let there = self.look(&entry.dir, entry.os_name())?;
+            let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
+            let stat = self.put(entry, there.as_ref(), &mut draft, meta)?;
+            drop(held);
+            self.settle.soon(id, &entry.dir.fd);
+            Ok(stat)
+        })();
+        self.refund_unless_placed(&draft, &placed);
+        placed
     }
 
     /// Owner, group and mode that a file has after somebody has written it, or why they may not.
@@ -146,47 +162,65 @@ impl Disk {
         Err(Fail::because(Code::NotPermitted, note))
     }
 
-    /// Lets a finished draft take its place. The file's lock must be held, and the directory settled afterwards.
-    pub(crate) fn put(
-        &self,
-        entry: &Entry,
-        there: Option<&There>,
-        mut draft: Draft,
-        meta: Meta,
-    ) -> Result<Stat, Fail> {
+    /// Lets a finished draft take its place. The file's lock must be held, and the directory settled afterwards;
+    /// what was charged for the draft is the caller's to take back if this fails.
+    fn put(&self, entry: &Entry, there: Option<&There>, draft: &mut Draft, meta: Meta) -> Result<Stat, Fail> {
         let size = draft.file.metadata()?.len();
-        let grows = size as i64 - there.map_or(0, |there| there.stat.size as i64);
-        self.charge(meta.uid, grows)?;
-        let placed = (|| {
-            self.stamp(&draft.file, meta)?;
-            fsync(&draft.file)?;
-            renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())
-        })();
-        if let Err(errno) = placed {
-            self.refund(meta.uid, grows);
-            return Err(errno.into());
+        let grows = signed(size).saturating_sub(there.map_or(0, |there| signed(there.stat.size)));
+        if draft.charged.0 != meta.uid {
+            self.refund(draft.charged.0, draft.charged.1);
+            draft.charged = (meta.uid, 0);
         }
+        self.charge(meta.uid, grows.saturating_sub(draft.charged.1))?;
+        draft.charged.1 = grows;
+        self.prepare(draft, meta)?;
+        renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
         draft.keep = true;
         let modified_ms = modified_ms(&fstat(&draft.file)?);
         let Meta { uid, gid, mode } = meta;
         Ok(Stat { kind: Kind::File, size, mode, uid, gid, modified_ms })
     }
 
-    /// Like [`Disk::put`] for a draft that was made earlier: takes the lock, asks again whether the caller may,
-    /// and returns when everything is durable.
+    /// Gives a filled draft its owner and mode and makes it durable, unless that is done.
+    fn prepare(&self, draft: &mut Draft, meta: Meta) -> Result<(), Errno> {
+        if draft.meta != Some(meta) {
+            draft.durable = false;
+            self.stamp(&draft.file, meta)?;
+            draft.meta = Some(meta);
+        }
+        if !draft.durable {
+            make_durable(&draft.file)?;
+            draft.durable = true;
+        }
+        Ok(())
+    }
+
+    fn refund_unless_placed<T>(&self, draft: &Draft, placed: &Result<T, Fail>) {
+        if placed.is_err() {
+            self.refund(draft.charged.0, draft.charged.1);
+        }
+    }
+
+    /// Like [`Disk::replace`] for a draft that was made earlier: asks again whether the caller may, and returns
+    /// when everything is durable.
     pub(crate) fn put_durably(
         &self,
         who: &ProcessIdentity,
         entry: &Entry,
-        draft: Draft,
+        mut draft: Draft,
         how: Writing,
     ) -> Result<Stat, Fail> {
         let id = entry.dir.id()?;
-        let held = self.locks.one(id, entry.os_name());
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
-        let stat = self.put(entry, there.as_ref(), draft, meta)?;
+        self.prepare(&mut draft, meta)?;
+        let held = self.locks.one(id, entry.os_name())?;
+        let there = self.look(&entry.dir, entry.os_name())?;
+        let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
+        let placed = self.put(entry, there.as_ref(), &mut draft, meta);
+        self.refund_unless_placed(&draft, &placed);
         drop(held);
+        let stat = placed?;
         self.settle.settle(id, &*entry.dir.fd)?;
         Ok(stat)
     }
@@ -197,36 +231,51 @@ impl Disk {
     }
 
     /// A new draft in a directory, for the gateway alone.
-    pub(crate) fn draft(&self, dir: &Dir) -> Result<Draft, Fail> {
-        self.sweep(dir)?;
-        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
-        let name = OsString::from(format!("{}{}-{number}", mounts::DRAFT, self.run));
+    pub(crate) fn draft(&self, dir: &Dir, meta: Meta) -> Result<Draft, Fail> {
+        self.sweep(dir);
+        let name = self.draft_name();
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(&*dir.fd, &*name, flags, Mode::RUSR | Mode::WUSR)?;
-        Ok(Draft { dir: dir.fd.clone(), name, file: File::from(fd), keep: false })
+        let file = File::from(openat(&*dir.fd, &*name, flags, Mode::RUSR | Mode::WUSR)?);
+        let dir = dir.fd.clone();
+        let mut draft =
+            Draft { dir, name, file, keep: false, meta: None, durable: false, charged: (meta.uid, 0) };
+        // It counts as its owner's from the beginning.
+        self.stamp(&draft.file, meta)?;
+        draft.meta = Some(meta);
+        Ok(draft)
+    }
+
+    /// A name for a draft that no other has.
+    pub(super) fn draft_name(&self) -> OsString {
+        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
+        OsString::from(format!("{}{}-{number}", mounts::DRAFT, self.run))
     }
 
     /// An unfinished file that already is in the directory under a name of the gateway's own, as a draft. It is
     /// kept if it does not take its place.
     pub(crate) fn draft_of_partial(&self, dir: &Dir, name: &OsStr, file: File) -> Draft {
-        Draft { dir: dir.fd.clone(), name: name.to_os_string(), file, keep: true }
+        let (dir, name) = (dir.fd.clone(), name.to_os_string());
+        Draft { dir, name, file, keep: true, meta: None, durable: false, charged: (Uid::ROOT, 0) }
     }
 
     /// Adds to the end of a file, which is made if need be.
     pub(crate) fn append(&self, who: &ProcessIdentity, entry: &Entry, bytes: &[u8]) -> Result<(), Fail> {
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name());
+        self.freshen_usage();
+        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), Writing::default())?;
-        let grows = bytes.len() as i64;
         let Some(there) = there else {
-            let mut draft = self.draft(&entry.dir)?;
-            draft.file.write_all(bytes)?;
-            self.stamp(&draft.file, meta)?;
-            self.charge(meta.uid, grows)?;
-            renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
-            draft.keep = true;
-            return Ok(());
+            let mut draft = self.draft(&entry.dir, meta)?;
+            let placed = (|| {
+                Filling::new(self, &mut draft, None).add(bytes)?;
+                renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
+                draft.keep = true;
+                Ok(())
+            })();
+            self.refund_unless_placed(&draft, &placed);
+            return placed;
         };
+        let grows = signed(bytes.len() as u64);
         self.charge(meta.uid, grows)?;
         let added = self.append_to(entry, &there, bytes);
         if added.is_err() {
@@ -258,8 +307,9 @@ impl Disk {
         entry: &Entry,
         change: impl FnOnce(Vec<u8>) -> Result<(Vec<u8>, T), E>,
     ) -> Result<Result<T, E>, Fail> {
+        self.freshen_usage();
         let id = entry.dir.id()?;
-        let held = self.locks.one(id, entry.os_name());
+        let held = self.locks.one(id, entry.os_name())?;
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
         let meta = self.meta_after_write(who, entry, Some(&there), Writing::default())?;
         if !meta.allows(who, READ) {
@@ -270,48 +320,44 @@ impl Disk {
             Ok(changed) => changed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let mut draft = self.draft(&entry.dir)?;
-        draft.file.write_all(&after)?;
-        self.put(entry, Some(&there), draft, meta)?;
+        let mut draft = self.draft(&entry.dir, meta)?;
+        let placed = (|| {
+            Filling::new(self, &mut draft, Some(&there)).add(&after)?;
+            self.put(entry, Some(&there), &mut draft, meta)
+        })();
+        self.refund_unless_placed(&draft, &placed);
+        placed?;
         drop(held);
         self.settle.soon(id, &entry.dir.fd);
         Ok(Ok(value))
     }
+}
 
-    /// Removes old drafts of broken writes from a directory, once in a while.
-    fn sweep(&self, dir: &Dir) -> Result<(), Fail> {
-        let now_ms = self.clock.now_ms();
-        let mut swept: MutexGuard<_> = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = dir.id()?;
-        if swept.get(&id).is_some_and(|at| now_ms - at < limits::FILE_DRAFT_KEPT_MS) {
-            return Ok(());
+/// A draft being filled. What is written is charged block by block, so that what does not fit ends early.
+pub(crate) struct Filling<'a> {
+    disk: &'a Disk,
+    draft: &'a mut Draft,
+    /// Bytes that are free when the draft takes its place.
+    replaced: i64,
+    written: i64,
+}
+
+impl<'a> Filling<'a> {
+    fn new(disk: &'a Disk, draft: &'a mut Draft, there: Option<&There>) -> Filling<'a> {
+        let replaced = there.map_or(0, |there| signed(there.stat.size));
+        Filling { disk, draft, replaced, written: 0 }
+    }
+
+    /// Writes more; EDQUOT when that does not fit.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<(), Fail> {
+        self.written = self.written.saturating_add(signed(bytes.len() as u64));
+        let (uid, charged) = self.draft.charged;
+        let more = self.written.saturating_sub(self.replaced).saturating_sub(charged);
+        if more > 0 {
+            self.disk.charge(uid, more)?;
+            self.draft.charged.1 += more;
         }
-        if swept.len() >= limits::FILE_DRAFT_SWEEPS_MAX {
-            swept.clear();
-        }
-        swept.insert(id, now_ms);
-        drop(swept);
-        let mut drafts = Vec::new();
-        dir.each_raw(|name, kind| {
-            let ours = name.as_encoded_bytes().starts_with(mounts::DRAFT.as_bytes());
-            if ours && matches!(kind, FileType::RegularFile | FileType::Unknown) {
-                drafts.push(name.to_os_string());
-            }
-            if drafts.len() < limits::FILE_DRAFT_SWEEPS_MAX {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        })?;
-        for name in drafts {
-            let old = self.look(dir, &name)?.filter(|there| {
-                !there.is_directory() && now_ms - there.stat.modified_ms >= limits::FILE_DRAFT_KEPT_MS
-            });
-            if old.is_some() {
-                unlinkat(&*dir.fd, &*name, AtFlags::empty())?;
-            }
-        }
-        Ok(())
+        Ok(self.draft.file.write_all(bytes)?)
     }
 }
 

@@ -122,3 +122,29 @@ async fn a_home_from_outside_belongs_to_the_user_of_that_name() {
     assert_eq!(bench.tree.lay_out_home(&ann), Ok(Home::LaidOut));
     assert_eq!(bench.owner("/home/ann/notes"), (Uid(1000), Gid(1000), 0o640));
 }
+
+/// Homes that keep no owner are given theirs, so that nobody inherits one by its name.
+#[tokio::test]
+async fn a_removed_users_home_is_not_inherited() {
+    let bench = Bench::new().await;
+    let (ann, bob) = (account(1000, "ann"), account(1001, "bob"));
+    let files = bench.data.path().join("files/home");
+    for name in ["ann", "bob", "cat"] {
+        fs::create_dir(files.join(name)).unwrap();
+        fs::write(files.join(name).join("diary"), "private").unwrap();
+    }
+    let both = [("ann".to_string(), (ann.uid, ann.gid)), ("bob".to_string(), (bob.uid, bob.gid))];
+    bench.tree.homes(both.into());
+    // One was seen at start, the other has never been.
+    assert_eq!(bench.tree.lay_out_home(&ann), Ok(Home::LaidOut));
+    bench.tree.homes([].into());
+    for (uid, name) in [(1000, "ann"), (1001, "bob")] {
+        assert_eq!(bench.owner(&format!("/home/{name}")), (Uid(uid), Gid(uid), 0o750), "{name}");
+        let next = account(1007, name);
+        bench.tree.homes([(name.to_string(), (next.uid, next.gid))].into());
+        assert_eq!(bench.tree.lay_out_home(&next), Ok(Home::Foreign), "{name}");
+        assert_eq!(bench.owner(&format!("/home/{name}/diary")).0, Uid(uid), "{name}");
+    }
+    // Nobody's home is for root alone.
+    assert_eq!(bench.owner("/home/cat"), (Uid(0), Gid(0), 0o700));
+}

@@ -1,7 +1,11 @@
 //! What a new text of an account file asks for, compared with the accounts there are. Everything that can be
 //! refused is refused here, before anything is changed.
+//!
+//! The order of the changes is such that whatever breaks off in the middle leaves people with fewer rights and
+//! not with more: locks come before new passwords and those before unlocks, leaving groups before joining them.
+//! What can not be taken back comes last: users and groups are removed when all else is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use protocol::ids::{Gid, Uid};
 use store::accounts::{Account, Group};
@@ -51,12 +55,44 @@ pub(crate) enum Change {
 
 /// The accounts and groups there are, and the last number that was given to one.
 pub(crate) struct Present {
-    pub(crate) accounts: Vec<Account>,
-    pub(crate) groups: Vec<Group>,
-    pub(crate) latest_number: u32,
+    accounts: Vec<Account>,
+    groups: Vec<Group>,
+    latest_number: u32,
+    /// Where they are in their lists.
+    accounts_by_name: HashMap<String, usize>,
+    accounts_by_number: HashMap<u32, usize>,
+    groups_by_name: HashMap<String, usize>,
+    groups_by_number: HashMap<u32, usize>,
 }
 
 impl Present {
+    pub(crate) fn new(accounts: Vec<Account>, groups: Vec<Group>, latest_number: u32) -> Present {
+        Present {
+            accounts_by_name: index(&accounts, |account| account.username.clone()),
+            accounts_by_number: index(&accounts, |account| account.uid.0),
+            groups_by_name: index(&groups, |group| group.name.clone()),
+            groups_by_number: index(&groups, |group| group.gid.0),
+            accounts,
+            groups,
+            latest_number,
+        }
+    }
+
+    /// Without the accounts that an earlier text did not name, and without the groups when it was one of groups.
+    /// There a user is named by its own group.
+    pub(crate) fn only_named_in(self, text: &str, is_of_groups: bool) -> Present {
+        let named: HashSet<&str> = text.lines().filter_map(|line| line.split(':').next()).collect();
+        let Present { mut accounts, mut groups, latest_number, .. } = self;
+        accounts.retain(|account| named.contains(account.username.as_str()));
+        if is_of_groups {
+            groups.retain(|group| named.contains(group.name.as_str()));
+            for group in &mut groups {
+                group.members.retain(|member| named.contains(member.as_str()));
+            }
+        }
+        Present::new(accounts, groups, latest_number)
+    }
+
     pub(crate) fn people(&self) -> Vec<Person> {
         self.accounts.iter().map(person).collect()
     }
@@ -80,11 +116,20 @@ impl Present {
     }
 
     fn account(&self, username: &str) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.username == username)
+        self.accounts_by_name.get(username).map(|at| &self.accounts[*at])
     }
 
     fn group(&self, name: &str) -> Option<&Group> {
-        self.groups.iter().find(|group| group.name == name)
+        self.groups_by_name.get(name).map(|at| &self.groups[*at])
+    }
+
+    /// Whose number it is. A user's own group has the same one.
+    fn account_numbered(&self, number: u32) -> Option<&Account> {
+        self.accounts_by_number.get(&number).map(|at| &self.accounts[*at])
+    }
+
+    fn group_numbered(&self, gid: Gid) -> Option<&Group> {
+        self.groups_by_number.get(&gid.0).map(|at| &self.groups[*at])
     }
 
     /// Refuses a number for something new that is not the next one: numbers are never given twice.
@@ -97,6 +142,10 @@ impl Present {
             _ => Ok(()),
         }
     }
+}
+
+fn index<T, K: std::hash::Hash + Eq>(rows: &[T], key: impl Fn(&T) -> K) -> HashMap<K, usize> {
+    rows.iter().enumerate().map(|(at, row)| (key(row), at)).collect()
 }
 
 fn person(account: &Account) -> Person {
@@ -155,7 +204,7 @@ fn of_person(account: &Account, wanted: &Person) -> Result<Option<Change>, Strin
 
 fn new_person(present: &Present, wanted: &Person, added: usize) -> Result<Change, String> {
     let username = &wanted.username;
-    if let Some(account) = present.accounts.iter().find(|account| Some(account.uid) == wanted.uid) {
+    if let Some(account) = wanted.uid.and_then(|uid| present.account_numbered(uid.0)) {
         return Err(format!(
             "{} is the number of {}: a user can not be renamed",
             account.uid, account.username
@@ -179,7 +228,7 @@ fn new_person(present: &Present, wanted: &Person, added: usize) -> Result<Change
 
 /// What a new `/etc/shadow` asks for.
 pub(crate) fn of_secrets(present: &Present, wanted: &[Numbered<Secret>]) -> Result<Vec<Change>, Bad> {
-    let mut changes = Vec::new();
+    let (mut locks, mut hashes, mut unlocks) = (Vec::new(), Vec::new(), Vec::new());
     for (line, secret) in wanted {
         let bad = |why: String| Bad { line: Some(*line), why };
         let account = present.account(&secret.username);
@@ -194,11 +243,12 @@ pub(crate) fn of_secrets(present: &Present, wanted: &[Numbered<Secret>]) -> Resu
         let username = account.username.clone();
         if now.hash != wanted.hash {
             let hash = wanted.hash.clone().unwrap_or_else(|| "!".to_string());
-            changes.push(Change::Hash { username: username.clone(), uid: account.uid, hash });
+            hashes.push(Change::Hash { username: username.clone(), uid: account.uid, hash });
         }
         // Without a password there is nothing to unlock; the account's own lock is left as it is.
         if wanted.hash.is_some() && account.locked != wanted.locked {
-            changes.push(Change::Lock { username, locked: wanted.locked });
+            let list = if wanted.locked { &mut locks } else { &mut unlocks };
+            list.push(Change::Lock { username, locked: wanted.locked });
         }
     }
     let named: BTreeSet<&str> = wanted.iter().map(|(_, secret)| secret.username.as_str()).collect();
@@ -208,13 +258,13 @@ pub(crate) fn of_secrets(present: &Present, wanted: &[Numbered<Secret>]) -> Resu
                 format!("the line of {} is missing: users are removed in /etc/passwd", account.username);
             Err(Bad { line: None, why })
         }
-        None => Ok(changes),
+        None => Ok([locks, hashes, unlocks].concat()),
     }
 }
 
 /// What a new `/etc/group` asks for.
 pub(crate) fn of_teams(present: &Present, wanted: &[Numbered<Team>]) -> Result<Vec<Change>, Bad> {
-    let mut changes = Vec::new();
+    let (mut changes, mut removals) = (Vec::new(), Vec::new());
     let mut memberships: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut added = 0;
     for (line, team) in wanted {
@@ -236,16 +286,17 @@ pub(crate) fn of_teams(present: &Present, wanted: &[Numbered<Team>]) -> Result<V
             let why = format!("the line of {} is missing: that group can not be removed", group.name);
             return Err(Bad { line: None, why });
         }
-        changes.push(Change::RemoveGroup { name: group.name.clone() });
+        removals.push(Change::RemoveGroup { name: group.name.clone() });
     }
     changes.extend(of_memberships(present, &memberships));
+    changes.extend(removals);
     Ok(changes)
 }
 
 /// Whether a group is new; refuses what can not be.
 fn check_team(present: &Present, team: &Team, added: usize) -> Result<bool, String> {
     let Some(group) = present.group(&team.name) else {
-        if let Some(group) = present.groups.iter().find(|group| Some(group.gid) == team.gid) {
+        if let Some(group) = team.gid.and_then(|gid| present.group_numbered(gid)) {
             return Err(format!("{} is the number of {}: a group can not be renamed", group.gid, group.name));
         }
         present.check_number(team.gid.map(|gid| gid.0), added)?;
@@ -254,12 +305,12 @@ fn check_team(present: &Present, team: &Team, added: usize) -> Result<bool, Stri
     if team.gid.is_some_and(|gid| gid != group.gid) {
         return Err(format!("the number of {} can not be changed: it is {}", group.name, group.gid));
     }
-    let everybody = present.accounts.iter().filter(|account| !account.uid.is_root());
-    if group.gid == Gid::USERS
-        && let Some(missing) =
-            everybody.map(|account| &account.username).find(|name| !team.members.contains(name))
-    {
-        return Err(format!("{missing} is missing: every user is in {}", group.name));
+    if group.gid == Gid::USERS {
+        let named: HashSet<&String> = team.members.iter().collect();
+        let is_missing = |account: &&Account| !account.uid.is_root() && !named.contains(&account.username);
+        if let Some(missing) = present.accounts.iter().find(is_missing) {
+            return Err(format!("{} is missing: every user is in {}", missing.username, group.name));
+        }
     }
     Ok(false)
 }
@@ -267,22 +318,29 @@ fn check_team(present: &Present, team: &Team, added: usize) -> Result<bool, Stri
 /// Groups that stay: the built-in ones, and those of single users.
 fn is_fixed(present: &Present, group: &Group) -> bool {
     [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&group.gid)
-        || present.accounts.iter().any(|account| account.gid == group.gid)
+        || present.account_numbered(group.gid.0).is_some()
 }
 
 fn of_memberships(present: &Present, wanted: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Change> {
-    let mut changes = Vec::new();
-    for account in &present.accounts {
-        let is_in = |group: &&Group| group.members.contains(&account.username);
-        let now: BTreeSet<String> =
-            present.groups.iter().filter(is_in).map(|group| group.name.clone()).collect();
-        let then = wanted.get(account.username.as_str()).cloned().unwrap_or_default();
-        if now != then {
-            let groups = then.into_iter().collect();
-            changes.push(Change::Groups { username: account.username.clone(), groups });
+    let mut held: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+    for group in &present.groups {
+        for member in &group.members {
+            held.entry(member).or_default().insert(&group.name);
         }
     }
-    changes
+    let (mut leaving, mut joining) = (Vec::new(), Vec::new());
+    for account in &present.accounts {
+        let now = held.remove(account.username.as_str()).unwrap_or_default();
+        let then: BTreeSet<&str> =
+            wanted.get(account.username.as_str()).into_iter().flatten().map(String::as_str).collect();
+        if now == then {
+            continue;
+        }
+        let list = if now.is_subset(&then) { &mut joining } else { &mut leaving };
+        let groups = then.into_iter().map(str::to_string).collect();
+        list.push(Change::Groups { username: account.username.clone(), groups });
+    }
+    [leaving, joining].concat()
 }
 
 #[cfg(test)]

@@ -1,5 +1,10 @@
 //! `/etc/passwd`, `/etc/group` and `/etc/shadow`: the accounts as text. A written text is understood as a whole
-//! and compared with the accounts; then the calls are made that lead from one to the other.
+//! and compared with the accounts; then the calls are made that lead from one to the other, in an order that is
+//! safe to break off (see `changes`).
+//!
+//! Each call is all or nothing, but not all of them together: when the store fails, or the writer is ended, in
+//! the middle, the calls before it have been made. The fault says how many; writing the same text again makes
+//! the rest of them.
 
 use protocol::error::Error;
 use protocol::sys::account::{GroupCreate, GroupRemove, UserCreate, UserRemove, UserUpdate};
@@ -23,12 +28,22 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
     Ok(Node::file(view, text, Access::root(mode)))
 }
 
-pub(crate) async fn write(view: &View, table: &str, bytes: &[u8]) -> Result<(), Fault> {
+/// Makes the accounts what a text says. When it was made from an earlier text, accounts that the earlier one did
+/// not show yet have been added meanwhile, and stay as they are.
+pub(crate) async fn write(
+    view: &View,
+    table: &str,
+    before: Option<&[u8]>,
+    bytes: &[u8],
+) -> Result<(), Fault> {
     if !view.who.uid.is_root() {
         return Err(node::fault(Code::Denied));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| invalid("the text is not UTF-8"))?;
-    let present = present(view).await?;
+    let mut present = present(view).await?;
+    if let Some(before) = before {
+        present = present.only_named_in(&String::from_utf8_lossy(before), table == "group");
+    }
     let wanted = match table {
         "passwd" => tables::parse(text).and_then(|lines| changes::of_people(&present, &lines)),
         "group" => tables::parse(text).and_then(|lines| changes::of_teams(&present, &lines)),
@@ -43,11 +58,9 @@ pub(crate) async fn write(view: &View, table: &str, bytes: &[u8]) -> Result<(), 
 
 async fn present(view: &View) -> Result<Present, Fault> {
     let store = &view.tree.store;
-    Ok(Present {
-        accounts: store.accounts().await.map_err(of_store)?,
-        groups: store.groups().await.map_err(of_store)?,
-        latest_number: store.latest_number().await.map_err(of_store)?,
-    })
+    let accounts = store.accounts().await.map_err(of_store)?;
+    let groups = store.groups().await.map_err(of_store)?;
+    Ok(Present::new(accounts, groups, store.latest_number().await.map_err(of_store)?))
 }
 
 fn invalid(why: &str) -> Fault {

@@ -48,6 +48,13 @@ pub(crate) fn parse(field: &str) -> Result<Password, String> {
     }
 }
 
+/// Most memory that checking one password takes.
+const MEMORY_KIB_MAX: u32 = 64 * 1024;
+/// Most memory that all passes over it touch together.
+const WORK_KIB_MAX: u32 = 256 * 1024;
+const LANES_MAX: u32 = 4;
+const PBKDF2_ROUNDS_MAX: u32 = 1_000_000;
+
 /// `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, base 64 without padding. The cost has bounds: a hash that takes all
 /// memory to check would stop everybody's logins.
 fn is_argon2(hash: &str) -> bool {
@@ -58,10 +65,11 @@ fn is_argon2(hash: &str) -> bool {
     let cost = |name: &str, text: &str| -> Option<u32> { text.strip_prefix(name)?.parse().ok() };
     let costs: Vec<&str> = costs.split(',').collect();
     let [m, t, p] = costs.as_slice() else { return false };
-    let lanes = cost("p=", p).filter(|lanes| (1..=16).contains(lanes));
-    let memory_kib = cost("m=", m).filter(|kib| *kib <= 262_144);
-    let rounds = cost("t=", t).filter(|rounds| (1..=16).contains(rounds));
-    let fits = lanes.zip(memory_kib).is_some_and(|(lanes, kib)| kib >= 8 * lanes) && rounds.is_some();
+    let costs = (cost("m=", m), cost("t=", t), cost("p=", p));
+    let (Some(memory_kib), Some(passes), Some(lanes)) = costs else { return false };
+    let fits = (1..=LANES_MAX).contains(&lanes)
+        && (8 * lanes..=MEMORY_KIB_MAX).contains(&memory_kib)
+        && (1..=WORK_KIB_MAX / memory_kib).contains(&passes);
     let text = |field: &str, min: usize, max: usize| {
         (min..=max).contains(&field.len()) && field.len() % 4 != 1 && field.bytes().all(is_base64)
     };
@@ -73,7 +81,7 @@ fn is_pbkdf2(hash: &str) -> bool {
     let Some(rest) = hash.strip_prefix("$pbkdf2-sha512$") else { return false };
     let fields: Vec<&str> = rest.split('$').collect();
     let [iterations, salt, body] = fields.as_slice() else { return false };
-    let iterations = iterations.parse().is_ok_and(|n: u32| (1..=10_000_000).contains(&n));
+    let iterations = iterations.parse().is_ok_and(|n: u32| (1..=PBKDF2_ROUNDS_MAX).contains(&n));
     iterations && !salt.is_empty() && is_padded(salt) && is_padded(body) && body.len() == 88
 }
 
@@ -107,12 +115,31 @@ mod tests {
 
     #[test]
     fn plain_text_and_costly_hashes_are_refused() {
-        let costly = ARGON2.replace("m=19456", "m=4000000000");
-        let slow = ARGON2.replace("t=2", "t=4000000000");
-        for bad in
-            ["password1", "!password1", "$6$salt$hash", "$argon2id$", &costly, &slow, "$pbkdf2-sha512$0$$"]
-        {
+        for bad in ["password1", "!password1", "$6$salt$hash", "$argon2id$", "$pbkdf2-sha512$0$$"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+        let argon2 = |costs: &str| parse(&ARGON2.replace("m=19456,t=2,p=1", costs)).is_ok();
+        for costs in ["m=65536,t=4,p=4", "m=8,t=32768,p=1", "m=32,t=1,p=4", "m=47104,t=1,p=1"] {
+            assert!(argon2(costs), "{costs}");
+        }
+        let refused = [
+            "m=65537,t=1,p=1",
+            "m=65536,t=5,p=1",
+            "m=65536,t=1,p=5",
+            "m=8,t=32769,p=1",
+            "m=31,t=1,p=4",
+            "m=19456,t=0,p=1",
+            "m=19456,t=1,p=0",
+            "m=0,t=1,p=1",
+            "m=4000000000,t=1,p=1",
+            "m=19456,t=4000000000,p=1",
+            "m=19456,t=1,p=4000000000",
+        ];
+        for costs in refused {
+            assert!(!argon2(costs), "{costs}");
+        }
+        let pbkdf2 =
+            |rounds: u32| parse(&format!("$pbkdf2-sha512${rounds}$MDEyMw==${}==", "A".repeat(86))).is_ok();
+        assert!(pbkdf2(1_000_000) && !pbkdf2(1_000_001));
     }
 }

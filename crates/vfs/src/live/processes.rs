@@ -33,7 +33,7 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
         ["uptime" | "version", ..] => Err(node::fault(Code::NotDirectory)),
         ["self", rest @ ..] => within(view, &own(view), rest),
         [pid, rest @ ..] => {
-            let found = processes(view).await?.into_iter().find(|process| process.pid.0 == *pid);
+            let found = process(view, pid).await?;
             within(view, &found.ok_or_else(|| node::fault(Code::NotFound))?, rest)
         }
     }
@@ -46,6 +46,16 @@ async fn processes(view: &View) -> Result<Vec<Process>, Fault> {
     }
     let accounts = view.tree.store.accounts().await.map_err(of_store)?;
     Ok(accounts.into_iter().map(|account| init(identity_of(account))).collect())
+}
+
+/// The process of that name, if the caller may see it.
+async fn process(view: &View, pid: &str) -> Result<Option<Process>, Fault> {
+    let Some(uid) = pid.strip_prefix("init:").and_then(node::number).map(Uid) else { return Ok(None) };
+    if !view.who.uid.is_root() {
+        return Ok((uid == view.who.uid).then(|| own(view)));
+    }
+    let account = view.tree.store.account_by_uid(uid).await.map_err(of_store)?;
+    Ok(account.map(|account| init(identity_of(account))))
 }
 
 /// The caller's own process: outside of any other it is `init`.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::ids::Uid;
+use protocol::ids::{SessionId, Uid};
 use protocol::shell::Status;
 use store::sessions::ShellSession;
 
@@ -15,41 +15,67 @@ use super::fault::of_store;
 use super::node::{self, Access, Node};
 
 pub(crate) fn look_at_routes(view: &View, parts: &[&str]) -> Result<Node, Fault> {
-    let routes = view.facts.routes().into_iter().filter(|route| sees(view, route.uid));
-    pick(view, parts, routes.map(|route| (route.id.clone(), (route.uid, route_text(&route)))).collect())
+    match parts {
+        [] => {
+            let routes = view.facts.routes().into_iter().filter(|route| sees(view, route.uid));
+            let texts = routes.map(|route| (route.id.clone(), (route.uid, route_text(&route))));
+            Ok(folder(view, texts.collect()))
+        }
+        [name] => {
+            let route = node::id_of(name).and_then(|id| view.facts.route(&id));
+            let route = route.filter(|route| sees(view, route.uid));
+            Node::pick(route.map(|route| file(view, route.uid, route_text(&route))))
+        }
+        [_, _, ..] => Err(node::fault(Code::NotFound)),
+    }
 }
 
 pub(crate) async fn look_at_sessions(view: &View, parts: &[&str]) -> Result<Node, Fault> {
+    match parts {
+        [] => all_sessions(view).await,
+        [name] => {
+            let id = node::id_of(name).ok_or_else(|| node::fault(Code::NotFound))?;
+            let native = view.facts.shell_session(&id).map(|session| (session.uid, session_text(&session)));
+            let found = match native {
+                Some(native) => Some(native),
+                None => {
+                    let now_ms = view.tree.clock.now_ms();
+                    let row = view.tree.store.session(&SessionId(id), now_ms).await.map_err(of_store)?;
+                    row.map(|row| (row.uid, row_text(&row)))
+                }
+            };
+            Node::pick(found.filter(|(uid, _)| sees(view, *uid)).map(|(uid, text)| file(view, uid, text)))
+        }
+        [_, _, ..] => Err(node::fault(Code::NotFound)),
+    }
+}
+
+async fn all_sessions(view: &View) -> Result<Node, Fault> {
     let of = (!view.who.uid.is_root()).then_some(view.who.uid);
     let rows = view.tree.store.sessions(of, view.tree.clock.now_ms()).await.map_err(of_store)?;
-    let mut files: Files =
+    let mut texts: Texts =
         rows.iter().map(|row| (row.session_id.0.clone(), (row.uid, row_text(row)))).collect();
     let native = view.facts.shell_sessions().into_iter().filter(|session| sees(view, session.uid));
-    files.extend(native.map(|session| (session.id.clone(), (session.uid, session_text(&session)))));
-    pick(view, parts, files)
+    texts.extend(native.map(|session| (session.id.clone(), (session.uid, session_text(&session)))));
+    Ok(folder(view, texts))
 }
 
 /// Texts and their owners by id.
-type Files = BTreeMap<String, (Uid, String)>;
+type Texts = BTreeMap<String, (Uid, String)>;
 
 fn sees(view: &View, uid: Uid) -> bool {
     view.who.uid.is_root() || view.who.uid == uid
 }
 
-fn pick(view: &View, parts: &[&str], mut files: Files) -> Result<Node, Fault> {
-    match parts {
-        [] => {
-            let named = files.iter().map(|(id, (uid, text))| {
-                (node::name_of(id), node::file(view, text.len(), Access::of(*uid, 0o400)))
-            });
-            Ok(Node::folder(view, 0o755, named))
-        }
-        [name] => {
-            let found = node::id_of(name).and_then(|id| files.remove(&id));
-            Node::pick(found.map(|(uid, text)| Node::file(view, text, Access::of(uid, 0o400))))
-        }
-        [_, _, ..] => Err(node::fault(Code::NotFound)),
-    }
+fn folder(view: &View, texts: Texts) -> Node {
+    let named = texts
+        .iter()
+        .map(|(id, (uid, text))| (node::name_of(id), node::file(view, text.len(), Access::of(*uid, 0o400))));
+    Node::folder(view, 0o755, named)
+}
+
+fn file(view: &View, uid: Uid, text: String) -> Node {
+    Node::file(view, text, Access::of(uid, 0o400))
 }
 
 fn route_text(route: &RouteFact) -> String {

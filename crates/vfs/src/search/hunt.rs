@@ -85,6 +85,9 @@ impl<'a> Hunt<'a> {
                 Task::Files { dir, names } => self.look_into(&mut lens, &dir, &names),
             }
         }
+        if lens.is_cut_short() {
+            self.errand.haul.cut_short();
+        }
     }
 
     fn next(&self) -> Option<Task> {

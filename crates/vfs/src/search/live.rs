@@ -46,6 +46,9 @@ async fn look_into(view: &View, path: &VPath, errand: &Errand) {
     let Ok(bytes) = live::read(view, path).await else { return };
     let mut lens = errand.query.lens(errand.deadline);
     errand.haul.add(lens.look(bytes.as_slice(), || shown.clone(), errand.haul.room()));
+    if lens.is_cut_short() {
+        errand.haul.cut_short();
+    }
 }
 
 /// The live parts to search, in order. `/dev` is not one of them: nothing can be found there, and some of it has no

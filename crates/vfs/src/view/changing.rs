@@ -55,7 +55,11 @@ impl View {
             Found::Entry(entry) => disk.remove(who, &entry, recursive),
             _ => Err(Fail::because(Code::NotPermitted, "'/' is part of the system and can not be removed")),
         });
-        match led.await.map_err(|fail| fail.at("unlink", path.as_str()))? {
+        let fault = |fail: Fail| {
+            let op = if fail.code == Code::NotEmpty { "rmdir" } else { "unlink" };
+            fail.at(op, path.as_str())
+        };
+        match led.await.map_err(fault)? {
             Led::Disk(()) => Ok(()),
             Led::Live(path) => live::remove(self, &path).await,
         }
@@ -103,6 +107,49 @@ impl View {
         let change = move |disk: &Disk, who: &ProcessIdentity, found| disk.change_owner(who, found, uid, gid);
         let led = self.found(path, Follow::Yes, change).await;
         self.or_live_refusal("chown", path, led).await
+    }
+
+    /// Sets the permission bits of what a walk has met: where a link is on the way by now, nothing is done.
+    pub async fn chmod_met(&self, path: &VPath, mode: u32) -> Result<(), Fault> {
+        let led = self.met(path, move |disk, who, found| disk.change_mode(who, found, mode)).await;
+        self.or_live_refusal("chmod", path, led).await
+    }
+
+    /// Sets owner and group of what a walk has met: where a link is on the way by now, nothing is done.
+    pub async fn chown_met(&self, path: &VPath, uid: Option<Uid>, gid: Option<Gid>) -> Result<(), Fault> {
+        let change = move |disk: &Disk, who: &ProcessIdentity, found| disk.change_owner(who, found, uid, gid);
+        let led = self.met(path, change).await;
+        self.or_live_refusal("chown", path, led).await
+    }
+
+    /// Removes a file, a link or an empty directory that a walk has met: where a link is on the way to it by
+    /// now, nothing is done.
+    pub async fn remove_met(&self, path: &VPath) -> Result<(), Fault> {
+        let led = self.met(path, move |disk, who, found| match found {
+            Found::Entry(entry) => disk.remove(who, &entry, false),
+            _ => Err(Code::NotPermitted.into()),
+        });
+        match led.await.map_err(|fail| fail.at("unlink", path.as_str()))? {
+            Led::Disk(()) => Ok(()),
+            Led::Live(path) => live::remove(self, &path).await,
+        }
+    }
+
+    /// Like `found` for a path that had no links: one that is there now was put there to lead elsewhere.
+    async fn met<T: Send + 'static>(
+        &self,
+        path: &VPath,
+        work: impl FnOnce(&Disk, &ProcessIdentity, Found) -> Result<T, Fail> + Send + 'static,
+    ) -> Result<Led<T>, Fail> {
+        let asked = path.clone();
+        let led = self.found(path, Follow::No, move |disk, who, found| match &found {
+            Found::Entry(entry) if entry.path() != asked => Err(Code::Loop.into()),
+            _ => work(disk, who, found),
+        });
+        match led.await? {
+            Led::Live(led) if led != *path => Err(Code::Loop.into()),
+            led => Ok(led),
+        }
     }
 
     /// Sets the time of the last change. Live files have none of their own; they are left as they are.

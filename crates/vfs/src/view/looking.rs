@@ -145,7 +145,7 @@ pub(super) fn need(meta: Meta, who: &ProcessIdentity, bits: u32) -> Result<(), F
 fn list(disk: &Disk, who: &ProcessIdentity, found: Found) -> Result<(VPath, Vec<Named>), Fail> {
     let dir = disk.directory(who, found)?;
     let mut names = Vec::new();
-    for name in dir.names()? {
+    for name in disk.names(&dir)? {
         if let Some(there) = disk.look(&dir, &name)? {
             names.push(Named { name: name.to_string_lossy().into_owned(), stat: there.stat });
         }

@@ -1,7 +1,7 @@
 //! Content: writing, adding, editing, copying.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::Read;
 
 use base::limits;
 use protocol::identity::ProcessIdentity;
@@ -9,7 +9,7 @@ use protocol::identity::ProcessIdentity;
 use crate::disk::Disk;
 use crate::disk::fail::Fail;
 use crate::disk::walk::Entry;
-use crate::disk::write::{Target, read_open};
+use crate::disk::write::{Filling, Target, read_open};
 use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
@@ -48,7 +48,7 @@ impl View {
         let path = path.clone();
         self.on_disk(move |disk, who| match disk.target(who, &path, how.parents)? {
             Target::Live(path) => Ok(Err((path, bytes))),
-            Target::Entry(entry) => disk.replace(who, &entry, how, |file| file.write_all(&bytes)).map(Ok),
+            Target::Entry(entry) => disk.replace(who, &entry, how, |draft| draft.add(&bytes)).map(Ok),
         })
         .await
     }
@@ -92,13 +92,13 @@ impl View {
             return live::write(self, path, bytes).await;
         }
         let _alone = self.change_live(path).await?;
-        let mut whole = match live::read(self, path).await {
+        let before = match live::read(self, path).await {
             Ok(text) => text,
             Err(fault) if fault.code == Code::NotFound => Vec::new(),
             Err(fault) => return Err(fault),
         };
-        whole.extend_from_slice(&bytes);
-        live::write(self, path, whole).await
+        let whole = [before.as_slice(), &bytes].concat();
+        live::write_after(self, path, Some(&before), whole).await
     }
 
     /// Replaces a file's content by what `change` makes of it; nobody else changes it meanwhile.
@@ -124,11 +124,12 @@ impl View {
             }
         };
         let _alone = self.change_live(&live).await?;
-        let (after, value) = match change(live::read(self, &live).await?) {
+        let before = live::read(self, &live).await?;
+        let (after, value) = match change(before.clone()) {
             Ok(changed) => changed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        live::write(self, &live, after).await?;
+        live::write_after(self, &live, Some(&before), after).await?;
         Ok(Ok(value))
     }
 
@@ -189,12 +190,12 @@ fn copy(disk: &Disk, who: &ProcessIdentity, entry: &Entry, from: &File, stat: St
     disk.replace(who, entry, how, |to| pour(from, to)).map(drop)
 }
 
-fn pour(mut from: &File, to: &mut File) -> io::Result<()> {
+fn pour(mut from: &File, to: &mut Filling) -> Result<(), Fail> {
     let mut buffer = vec![0; limits::FILE_COPY_BYTES];
     loop {
         match from.read(&mut buffer)? {
             0 => return Ok(()),
-            length => to.write_all(&buffer[..length])?,
+            length => to.add(&buffer[..length])?,
         }
     }
 }

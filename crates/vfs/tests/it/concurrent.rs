@@ -129,3 +129,107 @@ async fn removal_and_writing_at_once_end() {
     }
     assert!(ann.list(&at("/home/ann")).await.unwrap().is_empty());
 }
+
+/// A directory never shows with another owner than its maker, not even for a moment.
+#[tokio::test]
+async fn a_directory_appears_with_its_owner() {
+    let world = World::new().await;
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = {
+        let (root, done) = (world.as_(Who::Root), done.clone());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            while !done.load(Ordering::Relaxed) {
+                if let Ok(stat) = runtime.block_on(root.stat(&at("/tmp/d"), Follow::No)) {
+                    assert_eq!(stat.uid.0, Who::Ann.uid());
+                }
+            }
+        })
+    };
+    let ann = world.as_(Who::Ann);
+    for _ in 0..400 {
+        ann.mkdir(&at("/tmp/d"), false, 0o755).await.unwrap();
+        ann.remove(&at("/tmp/d"), false).await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    watcher.join().unwrap();
+}
+
+/// In a shared directory nobody removes what is not theirs, though names change hands all the time.
+#[tokio::test]
+async fn a_shared_directory_keeps_what_is_somebodys() {
+    let world = World::new().await;
+    let done = Arc::new(AtomicBool::new(false));
+    let removers: Vec<_> = (0..2)
+        .map(|_| {
+            let (ann, done) = (world.as_(Who::Ann), done.clone());
+            std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                while !done.load(Ordering::Relaxed) {
+                    // Either may fail: the name may be somebody's, or gone.
+                    runtime.block_on(ann.append(&at("/tmp/x"), b"a".to_vec())).ok();
+                    runtime.block_on(ann.remove(&at("/tmp/x"), true)).ok();
+                    runtime.block_on(ann.mkdir(&at("/tmp/x"), false, 0o755)).ok();
+                    runtime.block_on(ann.remove(&at("/tmp/x"), false)).ok();
+                }
+            })
+        })
+        .collect();
+    let bob = world.as_(Who::Bob);
+    let how = Writing { exclusive: true, ..Writing::default() };
+    let mut made = 0;
+    while made < 60 {
+        if bob.write(&at("/tmp/x"), b"b".to_vec(), how).await.is_ok() {
+            for _ in 0..20 {
+                assert_eq!(bob.read(&at("/tmp/x")).await.unwrap(), b"b");
+            }
+            bob.remove(&at("/tmp/x"), false).await.unwrap();
+            made += 1;
+        }
+    }
+    done.store(true, Ordering::Relaxed);
+    for remover in removers {
+        remover.join().unwrap();
+    }
+}
+
+/// Who is shut out of a directory by a move or a mode reads nothing that is put into it afterwards.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_quick_way_does_not_cross_a_change() {
+    let world = World::new().await;
+    let done = Arc::new(AtomicBool::new(false));
+    let thief = {
+        let (bob, done) = (world.as_(Who::Bob), done.clone());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let path = at("/tmp/a/d/file");
+            while !done.load(Ordering::Relaxed) {
+                runtime.block_on(bob.open(&path)).ok();
+                for _ in 0..50 {
+                    if let Some(Ok(vfs::view::Opened::File(file, stat))) = bob.open_now(&path) {
+                        let bytes = vfs::disk::fast::read_now(&file, stat.size);
+                        assert!(bytes.is_none_or(|bytes| bytes == b"open"), "bob has read a secret");
+                    }
+                }
+            }
+        })
+    };
+    let ann = world.as_(Who::Ann);
+    let write = |path: &str, text: &str| {
+        let (ann, path, text) = (ann.clone(), at(path), text.as_bytes().to_vec());
+        let how = Writing { parents: true, ..Writing::default() };
+        async move { ann.write(&path, text, how).await.unwrap() }
+    };
+    write("/tmp/a/d/file", "open").await;
+    write("/tmp/b/d/file", "secret").await;
+    ann.chmod(&at("/tmp/b"), 0o700).await.unwrap();
+    for _ in 0..1_000 {
+        ann.rename(&at("/tmp/a"), &at("/tmp/c")).await.unwrap();
+        ann.rename(&at("/tmp/b"), &at("/tmp/a")).await.unwrap();
+        ann.rename(&at("/tmp/a"), &at("/tmp/b")).await.unwrap();
+        ann.rename(&at("/tmp/c"), &at("/tmp/a")).await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    thief.join().unwrap();
+}

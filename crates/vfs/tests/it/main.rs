@@ -14,5 +14,7 @@ mod paths;
 mod plain_disk;
 mod quota;
 mod removal;
+mod sweeping;
+mod texts;
 mod uploads;
 mod world;

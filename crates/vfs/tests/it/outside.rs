@@ -29,7 +29,7 @@ async fn what_appears_belongs_to_the_owner_of_the_place() {
         ("/etc/dir", 0, 0, 0o755),
         ("/etc/dir/file", 0, 0, 0o644),
         ("/home/note", 0, 0, 0o644),
-        ("/home/new", 0, 0, 0o755),
+        ("/home/new", 0, 0, 0o700),
         ("/home/new/dir/file", 0, 0, 0o640),
     ];
     for (path, uid, gid, mode) in expected {
@@ -89,7 +89,7 @@ async fn edits_made_on_the_host_show_at_once() {
 }
 
 #[tokio::test]
-async fn names_that_are_no_text_are_shown_but_not_opened() {
+async fn names_that_are_no_text_are_not_shown_but_removed_and_moved() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
     std::fs::create_dir(world.host("/home/ann/d")).unwrap();
@@ -97,9 +97,13 @@ async fn names_that_are_no_text_are_shown_but_not_opened() {
     std::fs::write(world.host("/home/ann/d").join(name), "x").unwrap();
     std::fs::create_dir(world.host("/home/ann/d").join(OsStr::from_bytes(b"dir\xff"))).unwrap();
     std::fs::write(world.host("/home/ann/d").join(OsStr::from_bytes(b"dir\xff")).join("f"), "x").unwrap();
-    let names = ann.list(&at("/home/ann/d")).await.unwrap();
-    assert_eq!(names[0].name, "bad\u{fffd}name");
+    assert_eq!(ann.list(&at("/home/ann/d")).await.unwrap(), []);
     assert_eq!(code(ann.read(&at("/home/ann/d/bad\u{fffd}name")).await), Some(Code::NotFound));
-    ann.remove(&at("/home/ann/d"), true).await.unwrap();
-    assert!(!world.host("/home/ann/d").exists());
+    // They are there all the same: they keep their directory from being empty, and their owner when it moves.
+    assert_eq!(code(ann.remove(&at("/home/ann/d"), false).await), Some(Code::NotEmpty));
+    ann.rename(&at("/home/ann/d"), &at("/tmp/d")).await.unwrap();
+    let stamp = rustix::fs::getxattr(world.host("/tmp/d").join(name), "user.gsv", &mut [0u8; 64][..]);
+    assert!(stamp.is_ok());
+    ann.remove(&at("/tmp/d"), true).await.unwrap();
+    assert!(!world.host("/tmp/d").exists());
 }

@@ -1,5 +1,8 @@
 //! A user's quota, off unless set.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use protocol::ids::{Gid, Uid};
 use vfs::Code;
 use vfs::view::Writing;
@@ -48,4 +51,77 @@ async fn a_quota_bounds_the_bytes_a_user_owns() {
     assert_eq!(code(cat.append(&at("/home/ann/e"), vec![b'x'; 10]).await), Some(Code::Quota));
     world.store.config_set("users/1000/files/quota_bytes", "0").await.unwrap();
     assert_eq!(write(&ann, "/home/ann/f", 10_000).await, None);
+}
+
+/// One directory with more names than are ever shown.
+#[tokio::test]
+async fn odd_directories_do_not_stop_others() {
+    let world = World::new().await;
+    let bob = world.as_(Who::Bob);
+    let many = world.host("/home/ann/many");
+    std::fs::create_dir(&many).unwrap();
+    for number in 0..=base::limits::DIRECTORY_NAMES_MAX {
+        std::os::unix::fs::symlink("x", many.join(number.to_string())).unwrap();
+    }
+    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    assert_eq!(code(bob.write(&at("/home/bob/a"), vec![b'x'; 900], Writing::default()).await), None);
+    assert_eq!(
+        code(bob.write(&at("/home/bob/b"), vec![b'x'; 200], Writing::default()).await),
+        Some(Code::Quota)
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_finished_counts_too() {
+    let world = World::new().await;
+    let ann = world.as_(Who::Ann);
+    for name in [".gsv-part-1000-x", ".gsv-tmp-x"] {
+        std::fs::write(world.host("/home/ann").join(name), [b'x'; 300]).unwrap();
+    }
+    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    let write = |length| {
+        let ann = ann.clone();
+        async move { ann.write(&at("/home/ann/a"), vec![b'x'; length], Writing::default()).await }
+    };
+    assert_eq!(code(write(401).await), Some(Code::Quota));
+    assert_eq!(code(write(400).await), None);
+    // Writing the same again needs no more room, though both are there for a moment.
+    assert_eq!(code(write(400).await), None);
+}
+
+/// A copy that does not fit is not poured to its end.
+#[tokio::test]
+async fn a_copy_that_does_not_fit_stops_early() {
+    let world = World::new().await;
+    let (ann, root) = (world.as_(Who::Ann), world.as_(Who::Root));
+    std::fs::File::create(world.host("/tmp/big")).unwrap().set_len(300_000_000).unwrap();
+    root.chmod(&at("/tmp/big"), 0o644).await.unwrap();
+    world.store.config_set("config/files/quota_bytes", "3000000").await.unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = {
+        let (home, done) = (world.host("/home/ann"), done.clone());
+        std::thread::spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                for entry in std::fs::read_dir(&home).unwrap() {
+                    let size = entry.unwrap().metadata().map_or(0, |metadata| metadata.len());
+                    assert!(size <= 3_000_000, "{size} bytes were written");
+                }
+            }
+        })
+    };
+    assert_eq!(code(ann.copy(&at("/tmp/big"), &at("/home/ann/big")).await), Some(Code::Quota));
+    assert_eq!(std::fs::read_dir(world.host("/home/ann")).unwrap().count(), 0);
+    done.store(true, Ordering::Relaxed);
+    watcher.join().unwrap();
+    // What was charged meanwhile is free again.
+    assert_eq!(code(ann.write(&at("/home/ann/a"), vec![b'x'; 2_999_999], Writing::default()).await), None);
+}
+
+#[tokio::test]
+async fn a_quota_beyond_all_numbers_is_a_quota() {
+    let world = World::new().await;
+    let ann = world.as_(Who::Ann);
+    let all = u64::MAX.to_string();
+    world.store.config_set("config/files/quota_bytes", &all).await.unwrap();
+    assert_eq!(code(ann.write(&at("/home/ann/a"), b"x".to_vec(), Writing::default()).await), None);
 }

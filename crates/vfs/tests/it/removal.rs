@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use protocol::ids::Uid;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use vfs::view::Writing;
 use vfs::{Code, Follow};
@@ -88,4 +89,33 @@ async fn moves_are_those_of_unix() {
     assert_eq!(ann.read(&home.join("g")).await.unwrap(), b"f");
     assert_eq!(rename("/home/ann/a", "/home/ann/empty").await, None);
     assert_eq!(ann.list(&home.join("empty")).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_walk_has_met_is_not_reached_by_a_link_put_in_the_way() {
+    let world = World::new().await;
+    let (ann, root) = (world.as_(Who::Ann), world.as_(Who::Root));
+    for directory in ["/home/ann/keep", "/home/ann/keep/e", "/home/ann/d"] {
+        ann.mkdir(&at(directory), false, 0o755).await.unwrap();
+    }
+    ann.append(&at("/home/ann/keep/file"), b"x".to_vec()).await.unwrap();
+    ann.symlink("../keep", &at("/home/ann/d/way")).await.unwrap();
+    ann.symlink("../keep/file", &at("/home/ann/d/last")).await.unwrap();
+    let (before, through) = (Follow::No, at("/home/ann/d/way/file"));
+    let old = root.stat(&at("/home/ann/keep/file"), before).await.unwrap();
+    for path in [&through, &at("/home/ann/d/last")] {
+        assert_eq!(code(root.chmod_met(path, 0o777).await), Some(Code::Loop));
+        assert_eq!(code(root.chown_met(path, Some(Uid(0)), None).await), Some(Code::Loop));
+    }
+    assert_eq!(root.stat(&at("/home/ann/keep/file"), before).await.unwrap(), old);
+    for path in [&through, &at("/home/ann/d/way/e")] {
+        assert_eq!(code(root.remove_met(path).await), Some(Code::Loop));
+    }
+    // What is itself met is changed, and a link itself is removed.
+    root.chmod_met(&at("/home/ann/keep/file"), 0o4600).await.unwrap();
+    assert_eq!(root.stat(&through, before).await.unwrap().mode, 0o4600);
+    root.remove_met(&at("/home/ann/d/last")).await.unwrap();
+    root.remove_met(&at("/home/ann/keep/e")).await.unwrap();
+    let names = ann.list(&at("/home/ann/keep")).await.unwrap();
+    assert_eq!(names.len(), 1);
 }

@@ -1,6 +1,6 @@
 //! `sys.user.*`, `sys.group.*`, `sys.capability.*`: root's calls. The table lets nobody else in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use protocol::capability;
 use protocol::error::Error;
@@ -15,7 +15,7 @@ use super::connect::identity_of;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{homes, passwords, store_error};
+use crate::{homes, native, passwords, store_error};
 
 pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
     let username = check_username(&args.username)?;
@@ -29,7 +29,7 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, 
         store::Error::Conflict(_) => Error::conflict(format!("User or group already exists: {username}")),
         other => store_error(other),
     })?;
-    homes::settle(&cx.kernel.tree, &cx.kernel.store, account.clone()).await;
+    homes::settle(&cx.kernel.tree, account.clone()).await;
     shown(&cx, account).await
 }
 
@@ -57,6 +57,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         store.account_set_locked(account.uid, locked).await.map_err(store_error)?;
         if locked {
             close_all_of(&cx, account.uid);
+            end_commands(&cx, |uid| uid == account.uid);
         }
     }
     if let Some(mut groups) = groups {
@@ -66,9 +67,11 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         }
         store.account_set_groups(account.uid, &groups).await.map_err(store_error)?;
     }
-    let account = find(&cx, &args.username).await?;
-    cx.kernel.connections.refresh_account(&identity_of(&account));
-    shown(&cx, account).await
+    let now = find(&cx, &args.username).await?;
+    cx.kernel.connections.refresh_account(&identity_of(&now));
+    let keeps_rights = native::keeps_rights(&account.gids, &now.gids);
+    end_commands(&cx, |uid| uid == now.uid && !keeps_rights);
+    shown(&cx, now).await
 }
 
 pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Error> {
@@ -81,7 +84,8 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Err
     cx.kernel.grants.remove_group(account.gid);
     cx.kernel.devices.remove_group(account.gid);
     close_all_of(&cx, account.uid);
-    homes::learn(&cx.kernel.tree, &cx.kernel.store).await.map_err(store_error)?;
+    end_commands(&cx, |uid| uid == account.uid);
+    cx.kernel.tree.remove_home(&account.username, account.uid);
     Ok(Removed { removed })
 }
 
@@ -109,15 +113,13 @@ pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, E
     if private || [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&row.gid) {
         return Err(Error::forbidden(format!("The group {} can not be removed", row.name)));
     }
+    let members = members_of(&cx, row.gid).await?;
     let removed = cx.kernel.store.group_remove(row.gid).await.map_err(store_error)?;
     cx.kernel.grants.remove_group(row.gid);
     cx.kernel.devices.remove_group(row.gid);
-    for member in &row.members {
-        if let Some(account) = cx.kernel.store.account(member).await.map_err(store_error)? {
-            cx.kernel.connections.refresh_account(&identity_of(&account));
-        }
-    }
-    Ok(Removed { removed })
+    let refreshed = refresh(&cx, &members).await;
+    end_commands(&cx, |uid| members.contains(&uid));
+    refreshed.map(|()| Removed { removed })
 }
 
 pub(crate) async fn capability_list(cx: Cx, args: CapabilityList) -> Result<Grants, Error> {
@@ -145,6 +147,10 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Changed, Error> {
     }
     let changed = cx.kernel.store.revoke(args.gid, &args.capability).await.map_err(store_error)?;
     cx.kernel.grants.remove(args.gid, &args.capability);
+    if changed {
+        let members = members_of(&cx, args.gid).await?;
+        end_commands(&cx, |uid| members.contains(&uid));
+    }
     Ok(Changed { changed })
 }
 
@@ -156,6 +162,29 @@ async fn find(cx: &Cx, username: &str) -> Result<Account, Error> {
 
 fn close_all_of(cx: &Cx, uid: Uid) {
     cx.kernel.connections.close_where(Close::REVOKED, |login| login.identity().uid == uid);
+}
+
+/// An account has lost rights, and its sockets know: its commands, which run with those it had, end. Root loses
+/// none, and may well be changing itself with such a command.
+fn end_commands(cx: &Cx, is_one: impl Fn(Uid) -> bool) {
+    cx.kernel.grants.outdate();
+    cx.kernel.shells.end_of(|uid| !uid.is_root() && is_one(uid));
+}
+
+/// Everybody in a group, the user whose own it is included.
+async fn members_of(cx: &Cx, gid: Gid) -> Result<HashSet<Uid>, Error> {
+    let accounts = cx.kernel.store.accounts().await.map_err(store_error)?;
+    Ok(accounts.iter().filter(|account| account.gids.contains(&gid)).map(|account| account.uid).collect())
+}
+
+/// Gives the sockets of users their accounts as they are now.
+async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
+    for uid in uids {
+        if let Some(account) = cx.kernel.store.account_by_uid(*uid).await.map_err(store_error)? {
+            cx.kernel.connections.refresh_account(&identity_of(&account));
+        }
+    }
+    Ok(())
 }
 
 async fn gids_of(cx: &Cx, names: &[String]) -> Result<Vec<Gid>, Error> {

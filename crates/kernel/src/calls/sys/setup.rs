@@ -60,7 +60,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
     kernel.setup_mode.store(false, Ordering::Release);
     tracing::info!(username, uid = %account.uid, "the system was set up");
-    homes::settle(&kernel.tree, &kernel.store, account.clone()).await;
+    homes::settle(&kernel.tree, account.clone()).await;
     Ok(SetupDone {
         user: connect::identity_of(&account),
         root_locked: passwords::is_unset(&root_hash),

@@ -1,6 +1,5 @@
 //! `diff` the way people type it; what is expected is what GNU diff prints.
 
-use super::tree::matches;
 use crate::commands::stage::{Stage, text};
 
 async fn with_files() -> Stage {
@@ -95,20 +94,4 @@ async fn trouble_is_another_code_than_a_difference() {
         (2, "diff: nowhere: No such file or directory\n".to_string())
     );
     assert_eq!(stage.fails(&["diff", "a"]).await, (2, "diff: missing operand after 'a'\n".to_string()));
-}
-
-#[test]
-fn patterns_are_those_of_file_names() {
-    for (pattern, name, fits) in [
-        ("*.rs", "a.rs", true),
-        ("*.rs", "a.rsx", false),
-        ("a?c", "abc", true),
-        ("[a-c]*x", "bxyx", true),
-        ("[!a]", "a", false),
-        ("*", "", true),
-        ("a\\*", "a*", true),
-        ("a", "", false),
-    ] {
-        assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-    }
 }

@@ -41,9 +41,20 @@ impl<'a> Text<'a> {
 }
 
 /// What counts as changed.
-pub(super) fn changes(old: &Text<'_>, new: &Text<'_>, ignored: Ignored) -> Vec<Change> {
+pub(super) fn changes(old: &Text<'_>, new: &Text<'_>, ignored: Ignored, around: usize) -> Vec<Change> {
     let keys = |text: &Text<'_>| text.lines.iter().map(|line| key(line, ignored)).collect::<Vec<_>>();
-    script::changes(&keys(old), &keys(new))
+    // Runs are not moved into the lines that both begin or end with, except as far as they are shown.
+    let both = old.lines.len().min(new.lines.len());
+    let before = old.lines.iter().zip(&new.lines).take_while(|(a, b)| a == b).count();
+    let after = old.lines.iter().rev().zip(new.lines.iter().rev()).take_while(|(a, b)| a == b).count();
+    let after = after.min(both - before).saturating_sub(around);
+    let middle = |keys: Vec<Vec<u8>>| keys[before..keys.len() - after].to_vec();
+    let mut changes = script::changes(&middle(keys(old)), &middle(keys(new)));
+    for change in &mut changes {
+        change.old = change.old.start + before..change.old.end + before;
+        change.new = change.new.start + before..change.new.end + before;
+    }
+    changes
 }
 
 /// Whether a change is of empty lines only and these do not count.

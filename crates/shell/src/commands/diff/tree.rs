@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base::limits;
 use vfs::Kind;
 
+use super::super::patterns::matches;
 use super::super::walk::beside;
 use super::super::words;
 use super::Comparing;
@@ -111,51 +112,5 @@ impl Comparing<'_> {
             names.push((named.name, kind));
         }
         Some(names)
-    }
-}
-
-/// Whether a name fits a pattern of `*`, `?` and `[…]`.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // Where to go on when what came after the last star does not fit.
-    let mut again: Option<(usize, usize)> = None;
-    loop {
-        if pattern.get(p) == Some(&'*') {
-            again = Some((p, n));
-            p += 1;
-        } else if n == name.len() && p == pattern.len() {
-            return true;
-        } else if let Some(next) = name.get(n).and_then(|letter| one(&pattern, p, *letter)) {
-            (p, n) = (next, n + 1);
-        } else {
-            match again {
-                Some((star, from)) if from < name.len() => {
-                    again = Some((star, from + 1));
-                    (p, n) = (star + 1, from + 1);
-                }
-                _ => return false,
-            }
-        }
-    }
-}
-
-/// Whether a letter fits what stands at `p`; answers where the pattern goes on.
-fn one(pattern: &[char], p: usize, letter: char) -> Option<usize> {
-    match pattern.get(p)? {
-        '?' => Some(p + 1),
-        '[' => {
-            let end = p + 2 + pattern.get(p + 2..)?.iter().position(|c| *c == ']')?;
-            let inside = &pattern[p + 1..end];
-            let (not, set) = match inside.first()? {
-                '!' | '^' => (true, &inside[1..]),
-                _ => (false, inside),
-            };
-            let mut fits = set.contains(&letter);
-            fits |= set.windows(3).any(|range| range[1] == '-' && (range[0]..=range[2]).contains(&letter));
-            (fits != not).then_some(end + 1)
-        }
-        '\\' if p + 1 < pattern.len() => (pattern[p + 1] == letter).then_some(p + 2),
-        other => (*other == letter).then_some(p + 1),
     }
 }

@@ -111,10 +111,10 @@ impl Reader {
     }
 
     /// The next member; none at the end.
-    pub fn next(&mut self) -> io::Result<Option<Member>> {
+    pub async fn next(&mut self) -> io::Result<Option<Member>> {
         let (mut name, mut target, mut size, mut modified_s) = (None, None, None, None);
         loop {
-            self.skip()?;
+            self.skip().await?;
             let Some(header) = self.header()? else { return Ok(None) };
             let kind = header.entry_type();
             let stated = header.entry_size()?;
@@ -169,12 +169,14 @@ impl Reader {
         self.end += BLOCK as u64 + size + self.padding;
     }
 
-    /// Reads what is left of the current member. Others are not let in between: it is only reading.
-    fn skip(&mut self) -> io::Result<()> {
+    /// Reads what is left of the current member. It can be much, so others have their turn in between.
+    async fn skip(&mut self) -> io::Result<()> {
         self.left += std::mem::take(&mut self.padding);
         let mut buffer =
             vec![0; base::limits::FILE_COPY_BYTES.min(usize::try_from(self.left).unwrap_or(usize::MAX))];
-        while self.read(&mut buffer)? > 0 {}
+        while self.read(&mut buffer)? > 0 {
+            tokio::task::yield_now().await;
+        }
         Ok(())
     }
 
@@ -272,8 +274,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_written_is_read_again_with_long_names_too() {
+    #[tokio::test]
+    async fn what_is_written_is_read_again_with_long_names_too() {
         let long = format!("{}/x", "d".repeat(150));
         let members = [
             example("a", Kind::File, ""),
@@ -292,20 +294,20 @@ mod tests {
         bytes.resize(bytes.len() + 2 * BLOCK, 0);
         let mut reader = Reader::new(Box::new(io::Cursor::new(bytes)));
         for member in &members {
-            assert_eq!(reader.next().unwrap().as_ref(), Some(member));
+            assert_eq!(reader.next().await.unwrap().as_ref(), Some(member));
         }
-        assert_eq!(reader.next().unwrap(), None);
+        assert_eq!(reader.next().await.unwrap(), None);
         assert_eq!(reader.end, length);
     }
 
-    #[test]
-    fn what_is_no_archive_and_what_is_cut_off_is_refused() {
+    #[tokio::test]
+    async fn what_is_no_archive_and_what_is_cut_off_is_refused() {
         let mut reader = Reader::new(Box::new(io::Cursor::new(vec![b'x'; 2000])));
-        assert_eq!(reader.next().unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(reader.next().await.unwrap_err().kind(), ErrorKind::InvalidData);
         let mut bytes = example("a", Kind::File, "").head().unwrap();
         bytes.extend(b"he");
         let mut reader = Reader::new(Box::new(io::Cursor::new(bytes)));
-        assert!(reader.next().unwrap().is_some());
-        assert_eq!(reader.next().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert!(reader.next().await.unwrap().is_some());
+        assert_eq!(reader.next().await.unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Packer<'a> {
             Err(fault) => return Err(cannot(&fault)),
         };
         let mut reader = Reader::new(from);
-        while let Some(member) = reader.next().map_err(|error| error.to_string())? {
+        while let Some(member) = reader.next().await.map_err(|error| error.to_string())? {
             if work == "update" {
                 self.there_s.insert(member.name.trim_end_matches('/').to_string(), member.modified_s);
             }

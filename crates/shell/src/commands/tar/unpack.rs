@@ -94,7 +94,7 @@ impl Unpacker<'_> {
             ErrorKind::InvalidInput => "This does not look like a tar archive".to_string(),
             _ => error.to_string(),
         };
-        while let Some(member) = self.reader.next().map_err(said)? {
+        while let Some(member) = self.reader.next().await.map_err(said)? {
             tokio::task::yield_now().await;
             if !self.is_wanted(&member.name) || self.job.is_excluded(&member.name) {
                 continue;
@@ -268,7 +268,7 @@ impl Unpacker<'_> {
         let whole = is_root
             || self.job.options.has("preserve-permissions")
             || self.job.options.has("same-permissions");
-        if whole { member.mode & 0o1777 } else { member.mode & 0o777 & !umask(self.job.cx) }
+        if whole { member.mode & 0o7777 } else { member.mode & 0o777 & !umask(self.job.cx) }
     }
 
     async fn time(&self, path: &VPath, member: &Member) -> Result<(), String> {

@@ -18,12 +18,14 @@ pub(super) enum Node {
     Or(Box<Node>, Box<Node>),
 }
 
-/// How deep parentheses and connectives may be nested.
+/// How deep parentheses may be nested.
 const DEPTH_MAX: usize = 200;
+/// How many connectives there may be: every one makes the tree of conditions deeper.
+const CONNECTIVES_MAX: usize = 1_000;
 
 /// Reads words.
 pub(super) fn parse(words: &[String]) -> Result<Node, String> {
-    let mut parser = Parser { words, at: 0, depth: 0 };
+    let mut parser = Parser { words, at: 0, depth: 0, connectives: 0 };
     let node = match words {
         [] => Node::Const(false),
         [one] => {
@@ -73,6 +75,7 @@ struct Parser<'a> {
     words: &'a [String],
     at: usize,
     depth: usize,
+    connectives: usize,
 }
 
 impl Parser<'_> {
@@ -118,11 +121,17 @@ impl Parser<'_> {
         if self.depth > DEPTH_MAX { Err("too many arguments".to_string()) } else { Ok(()) }
     }
 
+    fn connect(&mut self) -> Result<(), String> {
+        self.at += 1;
+        self.connectives += 1;
+        if self.connectives > CONNECTIVES_MAX { Err("too many arguments".to_string()) } else { Ok(()) }
+    }
+
     fn or(&mut self) -> Result<Node, String> {
         self.deeper()?;
         let mut node = self.and()?;
         while self.peek(0) == Some("-o") {
-            self.at += 1;
+            self.connect()?;
             node = Node::Or(Box::new(node), Box::new(self.and()?));
         }
         self.depth -= 1;
@@ -132,7 +141,7 @@ impl Parser<'_> {
     fn and(&mut self) -> Result<Node, String> {
         let mut node = self.term()?;
         while self.peek(0) == Some("-a") {
-            self.at += 1;
+            self.connect()?;
             node = Node::And(Box::new(node), Box::new(self.term()?));
         }
         Ok(node)
@@ -212,5 +221,8 @@ mod tests {
         assert_eq!(parsed("( -n x -a y"), Err("`)' expected".to_string()));
         assert_eq!(parsed("x = y -a"), Err("argument expected".to_string()));
         assert!(parsed(&"( ".repeat(5_000)).is_err());
+        for connective in ["-a", "-o"] {
+            assert!(parsed(&format!("x {connective} ").repeat(500_000)).is_err());
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Gateway {
 
     /// The user's home directory as it lies on disk.
     pub(crate) fn home(&self) -> PathBuf {
-        self.folder.path().join("files/home").join(USERNAME)
+        self.folder.path().join("data/files/home").join(USERNAME)
     }
 
     /// Its binary.

@@ -29,19 +29,16 @@ fn group(gid: u32, name: &str, members: &[&str]) -> Group {
 }
 
 fn present() -> Present {
-    Present {
-        accounts: vec![account(0, "root"), account(1000, "ann"), account(1001, "bob")],
-        groups: vec![
-            group(0, "root", &[]),
-            group(100, "users", &["ann", "bob"]),
-            group(101, "drivers", &[]),
-            group(102, "services", &[]),
-            group(1000, "ann", &["bob"]),
-            group(1001, "bob", &[]),
-            group(1002, "makers", &["ann"]),
-        ],
-        latest_number: 1002,
-    }
+    let groups = vec![
+        group(0, "root", &[]),
+        group(100, "users", &["ann", "bob"]),
+        group(101, "drivers", &[]),
+        group(102, "services", &[]),
+        group(1000, "ann", &["bob"]),
+        group(1001, "bob", &[]),
+        group(1002, "makers", &["ann"]),
+    ];
+    Present::new(vec![account(0, "root"), account(1000, "ann"), account(1001, "bob")], groups, 1002)
 }
 
 fn people(edit: impl Fn(String) -> String) -> Result<Vec<Change>, String> {
@@ -121,7 +118,7 @@ fn hashes_and_locks_are_set_and_root_keeps_its_own() {
     assert_eq!(secrets(|text| replace(text, "*")), Ok(vec![hash("!")]));
     assert_eq!(secrets(|text| replace(text, "")), Ok(vec![hash("!")]));
     assert_eq!(secrets(|text| replace(text, &other)), Ok(vec![hash(&other)]));
-    assert_eq!(secrets(|text| replace(text, &format!("!{other}"))), Ok(vec![hash(&other), lock(true)]));
+    assert_eq!(secrets(|text| replace(text, &format!("!{other}"))), Ok(vec![lock(true), hash(&other)]));
     for (from, to) in [("root:$", "root:!$"), (&format!("root:{HASH}"), "root:*")] {
         assert_eq!(secrets(|text| text.replace(from, to)).unwrap_err(), "line 1: root can not be locked");
     }
@@ -142,7 +139,7 @@ fn groups_and_their_members_change() {
         Ok(vec![added, groups("bob", &["ann", "ops", "users"])])
     );
     let removed = Change::RemoveGroup { name: "makers".to_string() };
-    assert_eq!(teams(|text| without(&text, "makers")), Ok(vec![removed, groups("ann", &["users"])]));
+    assert_eq!(teams(|text| without(&text, "makers")), Ok(vec![groups("ann", &["users"]), removed]));
     assert_eq!(
         teams(|text| text.replace("makers:x:1002:ann", "makers:x:1002:bob")),
         Ok(vec![groups("ann", &["users"]), groups("bob", &["ann", "makers", "users"])])
@@ -162,4 +159,75 @@ fn groups_and_their_members_change() {
         let refused = teams(edit).unwrap_err();
         assert!(refused.starts_with(words), "{refused}");
     }
+}
+
+#[test]
+fn what_breaks_off_leaves_fewer_rights() {
+    let lock = |name: &str, locked| Change::Lock { username: name.to_string(), locked };
+    let hash = |uid, username: &str, hash: &str| Change::Hash {
+        username: username.to_string(),
+        uid: Uid(uid),
+        hash: hash.to_string(),
+    };
+    let mut accounts = present().accounts;
+    accounts[1].locked = true;
+    let before = Present::new(accounts, present().groups, 1002);
+    let other = HASH.replace("3pYT", "AAAA");
+    let text = format!("root:{HASH}\nann:{other}\nbob:!{other}\n");
+    let changes = of_secrets(&before, &tables::parse(&text).unwrap()).unwrap();
+    let expected =
+        [lock("bob", true), hash(1000, "ann", &other), hash(1001, "bob", &other), lock("ann", false)];
+    assert_eq!(
+        changes, expected,
+        "nobody may log in with a new password before the lock, or with an old one"
+    );
+
+    let text = tables::print(&present().teams());
+    let text = without(&text, "makers").replace("ann:x:1000:bob", "ann:x:1000:") + "ops:x:1003:ann\n";
+    let name = |name: &str| name.to_string();
+    let expected = [
+        Change::AddGroup { name: name("ops"), gid: Some(Gid(1003)) },
+        Change::Groups { username: name("ann"), groups: vec![name("ops"), name("users")] },
+        Change::Groups { username: name("bob"), groups: vec![name("users")] },
+        Change::RemoveGroup { name: name("makers") },
+    ];
+    assert_eq!(changes_of_teams(text), expected);
+    let joins = tables::print(&present().teams()).replace("drivers:x:101:", "drivers:x:101:ann");
+    let joins = joins.replace("ann:x:1000:bob", "ann:x:1000:");
+    let order: Vec<String> = changes_of_teams(joins).iter().map(whose).collect();
+    assert_eq!(order, ["bob", "ann"], "who leaves a group comes before who joins one");
+}
+
+fn changes_of_teams(text: String) -> Vec<Change> {
+    changes(text, of_teams).unwrap()
+}
+
+fn whose(change: &Change) -> String {
+    match change {
+        Change::Groups { username, .. } => username.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn whoever_was_added_since_a_text_was_read_is_left_alone() {
+    let without_bob =
+        |text: String| without(&text, "bob").replace("ann,bob", "ann").replace("1000:bob", "1000:");
+    let people = without_bob(tables::print(&present().people()));
+    let then = present().only_named_in(&people, false);
+    let lines = tables::parse(&(people.clone() + "eve:x:::::\n")).unwrap();
+    let added = Change::AddUser { username: "eve".to_string(), uid: None, gecos: "eve".to_string() };
+    assert_eq!(of_people(&then, &lines).unwrap(), [added]);
+    let taken = tables::parse(&(people.clone() + "makers:x:::::\n")).unwrap();
+    assert!(of_people(&then, &taken).unwrap_err().to_string().contains("there is a group called makers"));
+
+    let secrets = without_bob(tables::print(&present().secrets()));
+    let lines = tables::parse(&secrets.replace("ann:$", "ann:!$")).unwrap();
+    let locked = Change::Lock { username: "ann".to_string(), locked: true };
+    assert_eq!(of_secrets(&present().only_named_in(&secrets, false), &lines).unwrap(), [locked]);
+
+    let teams = without(&without_bob(tables::print(&present().teams())), "makers");
+    let lines = tables::parse(&(teams.clone() + "ops:x::\n")).unwrap();
+    let added = Change::AddGroup { name: "ops".to_string(), gid: None };
+    assert_eq!(of_teams(&present().only_named_in(&teams, true), &lines).unwrap(), [added]);
 }

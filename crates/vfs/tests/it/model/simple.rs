@@ -171,7 +171,7 @@ impl Model {
             Op::Rename(from, to) => self.rename(who, from, to),
             Op::Symlink(target, path) => self.symlink(who, target, path),
             Op::Chmod(path, mode) => self.change_meta(who, path, |node| {
-                node.mode = mode & 0o1777;
+                node.mode = mode & 0o7777;
                 true
             }),
             Op::Chgrp(path, gid) => self.change_meta(who, path, |node| {

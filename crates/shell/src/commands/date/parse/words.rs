@@ -131,7 +131,7 @@ pub(super) fn nanoseconds(text: &str) -> Option<i128> {
     if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte)) {
         return None;
     }
-    let seconds: i128 = i64::from_str_radix(whole, 10).ok()?.into();
+    let seconds: i128 = whole.parse::<i64>().ok()?.into();
     Some(sign * (seconds * 1_000_000_000 + i128::from(fraction_ns(fraction)?)))
 }
 

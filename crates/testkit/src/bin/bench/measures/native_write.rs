@@ -34,12 +34,12 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
         let pairs = contest::hold_against(&mut gateway, shape, stage.effort, Sample::rate, plain).await?;
         let what = format!("native fs.write of 1 KiB vs write+fsync+rename, {in_flight} in flight");
         rows.push(contest::row_of(&what, "/s", pairs, Some(bar)).with_note(
-            "the loop runs on one thread, without a socket, and does not make the rename itself durable; the gateway does",
+            "the loop runs on one thread, without a socket; neither waits for the rename itself to be durable, the gateway makes it so a few milliseconds later",
         ));
         let directory = folder.clone();
         let durable = move |timed| write_plainly(&directory, timed, true);
         let pairs = contest::hold_against(&mut gateway, shape, stage.effort, Sample::rate, durable).await?;
-        let what = "… vs the loop with fsync of the directory, as durable as ours";
+        let what = "… vs the same loop with fsync of the directory";
         rows.push(contest::row_of(what, "/s", pairs, None));
     }
     Ok(rows)

@@ -1,0 +1,94 @@
+//! The room that uploads take of a user's quota: all of it from the beginning, however much has arrived.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::ids::Uid;
+
+use super::PartialId;
+use crate::disk::dir::There;
+use crate::disk::fail::Fail;
+use crate::disk::usage::signed;
+use crate::tree::Tree;
+
+/// No upload counts for more, so that many of them together still are a number.
+const COUNTED_BYTES_MAX: u64 = 1 << 50;
+
+/// Uploads under way, by partial file.
+#[derive(Default)]
+pub(crate) struct Arriving(Mutex<HashMap<PartialId, Arc<Arrival>>>);
+
+struct Arrival {
+    uid: Uid,
+    /// What is counted for it now.
+    bytes: AtomicI64,
+    /// Whether it counts only for what it has more than the file it will replace.
+    replaces: bool,
+}
+
+impl Arriving {
+    /// What a file counts for: one that is arriving for what was asked for it, any other for its size.
+    pub fn counted(&self, there: &There) -> i64 {
+        let arrival = self.lock().get(&there.id).map(|arrival| arrival.bytes.load(Ordering::Relaxed));
+        arrival.unwrap_or_else(|| signed(there.stat.size))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PartialId, Arc<Arrival>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The room that one upload has taken.
+pub(crate) struct Room {
+    tree: Arc<Tree>,
+    id: PartialId,
+    arrival: Arc<Arrival>,
+}
+
+impl Room {
+    /// Takes room for a partial file that will have `size` bytes and replace a file of its owner's with `replaced`.
+    ///
+    /// Of each user only one upload at a time may count on what it replaces: the same file could be replaced by
+    /// any number of them.
+    pub fn take(tree: &Arc<Tree>, partial: &There, size: u64, replaced: u64) -> Result<Room, Fail> {
+        let (id, uid) = (partial.id, partial.stat.uid);
+        let here = signed(partial.stat.size);
+        let mut arriving = tree.disk.usage.arriving.lock();
+        let replaces = replaced > 0
+            && !arriving
+                .iter()
+                .any(|(other, arrival)| *other != id && arrival.uid == uid && arrival.replaces);
+        let arrival = Arc::new(Arrival { uid, bytes: AtomicI64::new(here), replaces });
+        arriving.insert(id, arrival.clone());
+        drop(arriving);
+        let room = Room { tree: tree.clone(), id, arrival };
+        let wanted = size.saturating_sub(if replaces { replaced } else { 0 }).min(COUNTED_BYTES_MAX) as i64;
+        if let Err(fail) = tree.disk.charge(uid, wanted - here) {
+            room.forget();
+            return Err(fail);
+        }
+        room.arrival.bytes.store(wanted, Ordering::Relaxed);
+        Ok(room)
+    }
+
+    /// Gives back what was not used: `left` bytes stay on the disk.
+    pub fn settle(self, left: u64) {
+        self.forget();
+        let counted = self.arrival.bytes.load(Ordering::Relaxed);
+        self.tree.disk.refund(self.arrival.uid, counted - signed(left));
+    }
+
+    /// Whose room it is.
+    pub fn uid(&self) -> Uid {
+        self.arrival.uid
+    }
+
+    /// A newer upload may have the same partial file by now.
+    fn forget(&self) {
+        let mut arriving = self.tree.disk.usage.arriving.lock();
+        if arriving.get(&self.id).is_some_and(|arrival| Arc::ptr_eq(arrival, &self.arrival)) {
+            arriving.remove(&self.id);
+        }
+    }
+}

@@ -34,7 +34,8 @@ export type SignalFrame<Name extends keyof Signals = keyof Signals> = {
 export interface Syscalls {
   /**
    * Reads a file or lists a directory.
-   * Text comes with numbered lines, images as content blocks; `offset` and `limit` count lines.
+   * Text comes with numbered lines, images (PNG, JPEG, GIF and WebP, told by their bytes) as content blocks; SVG is text.
+   * `offset` and `limit` count lines.
    */
   "fs.read": {
     args: FsReadArgs & Routable;
@@ -1522,7 +1523,7 @@ export type FsReadResult = FsFileContent | FsListing;
 export interface FsSearchArgs {
   /** Plain text to find. */
   query: string;
-  /** A glob that file names must match. */
+  /** A glob that a file's name, or its path below `path`, must match. */
   include?: string;
   /** Where to look; the working directory when absent. */
   path?: string;

@@ -12,7 +12,7 @@ use protocol::calls::Calls;
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::shell::{Exec, ExecResult, Status};
-use session::{About, Session, StdinRefused, Tell};
+use session::{About, Session, Tell};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use vfs::tree::SessionFact;
@@ -407,35 +407,10 @@ fn check(args: &Exec) -> Result<(), Error> {
 }
 
 fn act(running: &Running, args: &Exec) -> Result<(), Error> {
-    let session = &running.session;
     if let Some(name) = &args.signal {
-        running.leash.pull(Why::Signal(signal_number(name)?));
+        running.leash.pull(Why::Signal(session::signal_number(name)?));
     }
-    if !args.input.is_empty() {
-        session.write(&args.input).map_err(|refused| match refused {
-            StdinRefused::Closed => {
-                Error::conflict(format!("stdin is closed for shell session: {}", session.id))
-            }
-            StdinRefused::Full => Error::too_busy(&format!(
-                "the command does not read its stdin, shell session: {}",
-                session.id
-            )),
-        })?;
-    }
-    if args.close_stdin == Some(true) {
-        session.close_stdin();
-    }
-    Ok(())
-}
-
-fn signal_number(name: &str) -> Result<i32, Error> {
-    let upper = name.to_ascii_uppercase();
-    match upper.strip_prefix("SIG").unwrap_or(&upper) {
-        "INT" => Ok(2),
-        "TERM" => Ok(15),
-        "KILL" => Ok(9),
-        _ => Err(Error::bad_argument("shell.exec", "signal", "must be INT, TERM or KILL")),
-    }
+    running.session.feed(args)
 }
 
 fn wait(args: &Exec, settings_ms: u64) -> Duration {

@@ -6,7 +6,6 @@ use base::limits;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::shell::{Exec, ExecResult};
-use session::StdinRefused;
 
 use super::session::Session;
 use crate::machine::Cx;
@@ -86,36 +85,11 @@ async fn go_on(cx: &Cx, id: &str, args: &Exec) -> Result<ExecResult, Error> {
 
 fn act(session: &Session, args: &Exec) -> Result<(), Error> {
     if let Some(name) = &args.signal {
-        let signal = signal_number(name)?;
         session
-            .signal(signal)
+            .signal(session::signal_number(name)?)
             .map_err(|error| Error::new(500, format!("Failed to signal the command: {error}")))?;
     }
-    if !args.input.is_empty() {
-        session.write(&args.input).map_err(|refused| match refused {
-            StdinRefused::Closed => {
-                Error::conflict(format!("stdin is closed for shell session: {}", session.id))
-            }
-            StdinRefused::Full => Error::too_busy(&format!(
-                "the command does not read its stdin, shell session: {}",
-                session.id
-            )),
-        })?;
-    }
-    if args.close_stdin == Some(true) {
-        session.close_stdin();
-    }
-    Ok(())
-}
-
-fn signal_number(name: &str) -> Result<i32, Error> {
-    let upper = name.to_ascii_uppercase();
-    match upper.strip_prefix("SIG").unwrap_or(&upper) {
-        "INT" => Ok(libc::SIGINT),
-        "TERM" => Ok(libc::SIGTERM),
-        "KILL" => Ok(libc::SIGKILL),
-        _ => Err(Error::bad_argument("shell.exec", "signal", "must be INT, TERM or KILL")),
-    }
+    session.feed(args)
 }
 
 fn wait(args: &Exec) -> Duration {

@@ -511,3 +511,56 @@ pub const CLI_PASSWORD_ATTEMPTS_MAX: u32 = 3;
 pub const CLI_CONFIG_LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Command line: pause between attempts to have the settings file for oneself.
 pub const CLI_CONFIG_LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+// Processes.
+
+/// Processes: messages that may wait in one process's mailbox; further ones get 429.
+pub const PROCESS_MAIL_MAX: usize = 256;
+/// Processes: how long somebody waits for room in a mailbox, and for the answer.
+pub const PROCESS_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Processes: one without a run sleeps after so long without mail; only its rows are left.
+pub const PROCESS_IDLE: Duration = Duration::from_secs(30);
+/// Processes: messages that may wait in the queue of one process.
+pub const PROCESS_QUEUE_MAX: u64 = 1_000;
+/// Processes: longest message, in bytes.
+pub const PROCESS_MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Processes: media of one message.
+pub const PROCESS_MEDIA_MAX: usize = 32;
+/// Processes: largest medium, in bytes.
+pub const PROCESS_MEDIA_BYTES_MAX: usize = 25 * 1024 * 1024;
+/// Processes: texts a process is told when it starts, all together, in bytes.
+pub const PROCESS_CONTEXT_BYTES_MAX: usize = 1024 * 1024;
+/// Processes: longest result of a tool that goes to the model as it is; the middle of longer ones is cut.
+pub const PROCESS_RESULT_BYTES_MAX: usize = 256 * 1024;
+/// Processes: tool calls of one turn that run at the same time.
+pub const PROCESS_TOOLS_AT_ONCE: usize = 16;
+/// Processes: tool calls of one turn; the rest are refused.
+pub const PROCESS_TOOLS_PER_TURN_MAX: usize = 128;
+/// Processes: pages of history are at most so many messages.
+pub const PROCESS_HISTORY_MAX: u64 = 1_000;
+/// Processes: conversations of one process.
+pub const PROCESS_CONVERSATIONS_MAX: u64 = 10_000;
+/// Processes: after a restart, how long a device is waited for that has the result of a call.
+pub const PROCESS_RECALL_WAIT: Duration = Duration::from_secs(60);
+/// Processes: pictures kept in memory for the next turn.
+pub const PROCESS_PICTURES_KEPT: usize = 32;
+/// Processes: runs whose route to a connection is remembered.
+pub const PROCESS_ROUTES_MAX: usize = 65_536;
+/// Processes: deadline of a call between processes when none is named, in milliseconds.
+pub const PROCESS_IPC_TIMEOUT_MS: u64 = 60_000;
+/// Processes: shortest and longest such deadline, in milliseconds.
+pub const PROCESS_IPC_TIMEOUT_MS_RANGE: (u64, u64) = (1_000, 600_000);
+
+// Signals.
+
+/// Signals: how many of one user's newest signals are kept for connections that come back.
+pub const SIGNALS_KEPT: usize = 4_096;
+/// Signals: bytes of one user's signals that are kept.
+pub const SIGNALS_KEPT_BYTES: usize = 4 * 1024 * 1024;
+/// Signals: users whose signals are kept; the one that was quiet longest goes first.
+pub const SIGNALS_USERS_MAX: usize = 4_096;
+
+/// Driver: results of durable calls that are remembered.
+pub const LEDGER_CALLS_MAX: usize = 1_024;
+/// Driver: bytes of such results.
+pub const LEDGER_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -73,8 +73,14 @@ impl Options {
                 role: "driver".to_string(),
                 channel: None,
             },
-            driver: Some(Driver { implements: implements.to_vec(), instance: Some(instance.to_string()) }),
+            driver: Some(Driver {
+                implements: implements.to_vec(),
+                instance: Some(instance.to_string()),
+                remembers: None,
+            }),
             auth,
+            resume: None,
+            streams: None,
         }
     }
 }

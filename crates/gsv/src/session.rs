@@ -205,7 +205,7 @@ fn handshake(client_id: &str, auth: Option<Auth>) -> Connect {
         role: "user".to_string(),
         channel: None,
     };
-    Connect { protocol: 1, client, driver: None, auth }
+    Connect { protocol: 1, client, driver: None, auth, resume: None, streams: None }
 }
 
 fn new_client_id() -> String {

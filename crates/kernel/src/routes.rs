@@ -111,6 +111,9 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure:
         device_id: departure.device_id.clone(),
         created_at: now_ms,
         expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
+        letter: Some(hex(departure.letter.number)),
+        instance: None,
+        args: None,
     };
     let route_id = row.route_id.clone();
     match kernel.store.route_open(row).await {

@@ -117,6 +117,9 @@ async fn rows_of_an_earlier_gateway_stay_until_their_time_is_up() {
         device_id: "desk".into(),
         created_at: 0,
         expires_at,
+        letter: None,
+        instance: None,
+        args: None,
     };
     first.store.route_open(row("past", 1)).await.unwrap();
     first.store.route_open(row("ahead", i64::MAX)).await.unwrap();

@@ -58,6 +58,66 @@ keys! {
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     /// `users/<uid>/files/quota_bytes`, which only root may set, takes precedence for one user.
     "config/files/quota_bytes" = "0", Kind::Number { min: 0, max: 9_007_199_254_740_991 };
+    /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
+    /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
+    /// Each key below `config/ai/` of this kind may be set for one user as `users/<uid>/ai/…`.
+    "config/ai/provider" = "", Kind::Text;
+    /// The model's name, as its provider knows it.
+    "config/ai/model" = "", Kind::Text;
+    /// The provider's key.
+    "config/ai/api_key" = "", Kind::Text;
+    /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
+    "config/ai/base_url" = "", Kind::Text;
+    /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
+    "config/ai/reasoning" = "off", Kind::Text;
+    /// The longest answer of a model, in tokens.
+    "config/ai/max_tokens" = "8192", Kind::Number { min: 1, max: 10_000_000 };
+    /// How much a model takes, in tokens, when neither the user's config nor the table of models says so.
+    "config/ai/context_window_tokens" = "256000", Kind::Number { min: 1_000, max: 100_000_000 };
+    /// How long the texts of a home's or a workspace's `context.d` may be together, in bytes.
+    "config/ai/max_context_bytes" = "32768", Kind::Number { min: 0, max: 16_777_216 };
+    /// How long one answer of a model may take, in milliseconds.
+    "config/ai/generation/timeout_ms" = "180000", Kind::Number { min: 1_000, max: 3_600_000 };
+    /// `off` sends no events of a model's answer while it comes.
+    "config/ai/generation/streaming" = "auto", Kind::Text;
+    /// `deny` refuses model providers at loopback and private addresses.
+    "config/ai/private_endpoints" = "allow", Kind::Text;
+    /// Prices that differ from the built-in table: JSON, `{"provider/model": {"input", "output", "cacheRead",
+    /// "cacheWrite"}}`, in US dollars for a million tokens.
+    "config/ai/prices" = "", Kind::Text;
+    /// When a process asks before a tool runs, as JSON; the built-in policy when empty. Per profile:
+    /// `config/ai/profile/<profile>/tools/approval`.
+    "config/ai/tools/approval" = "", Kind::Text;
+    /// The model that turns speech into text; none when empty.
+    "config/ai/transcription/model" = "", Kind::Text;
+    /// Where that model is, with the version path; OpenAI's when empty.
+    "config/ai/transcription/base_url" = "", Kind::Text;
+    /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
+    "config/ai/transcription/api_key" = "", Kind::Text;
+    /// The largest sound that is turned into text, in bytes.
+    "config/ai/transcription/max_bytes" = "26214400", Kind::Number { min: 1, max: 104_857_600 };
+    /// The model that turns text into speech; none when empty.
+    "config/ai/speech/model" = "", Kind::Text;
+    /// Where that model is, with the version path; OpenAI's when empty.
+    "config/ai/speech/base_url" = "", Kind::Text;
+    /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
+    "config/ai/speech/api_key" = "", Kind::Text;
+    /// The voice.
+    "config/ai/speech/speaker" = "alloy", Kind::Text;
+    /// The encoding of speech, such as `mp3`.
+    "config/ai/speech/encoding" = "mp3", Kind::Text;
+    /// The longest text that is spoken, in characters.
+    "config/ai/speech/max_chars" = "4000", Kind::Number { min: 1, max: 100_000 };
+    /// How long speaking may take, in milliseconds.
+    "config/ai/speech/timeout_ms" = "30000", Kind::Number { min: 1_000, max: 600_000 };
+    /// A run ends after so many answers of the model.
+    "config/process/max_turns" = "100", Kind::Number { min: 1, max: 100_000 };
+    /// A run ends after so many milliseconds.
+    "config/process/max_run_ms" = "3600000", Kind::Number { min: 1_000, max: 2_592_000_000 };
+    /// A run ends after so many tool calls.
+    "config/process/max_tool_calls" = "500", Kind::Number { min: 1, max: 1_000_000 };
+    /// How many processes a user may have that have not exited; 0 means any number.
+    "config/process/max_per_user" = "0", Kind::Number { min: 0, max: 1_000_000 };
 }
 
 /// The row of a known key.

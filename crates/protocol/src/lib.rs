@@ -49,6 +49,7 @@ pub static ALL: &[&[Spec]] = &[
     proc::history::CALLS,
     proc::conversation::CALLS,
     proc::segment::CALLS,
+    proc::cost::CALLS,
     pkg::CALLS,
     pkg::catalog::CALLS,
     repo::CALLS,

@@ -12,6 +12,7 @@ use crate::spec::syscalls;
 
 pub mod approval;
 pub mod conversation;
+pub mod cost;
 pub mod history;
 pub mod ipc;
 pub mod profile;
@@ -77,6 +78,18 @@ pub struct Summary {
     pub workspace_id: Option<String>,
     /// Where its relative paths start.
     pub cwd: String,
+    /// The run it is busy with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_run_id: Option<RunId>,
+    /// The conversation of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_conversation_id: Option<ConversationId>,
+    /// Messages that wait for that run to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_count: Option<u64>,
+    /// When it last did something, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_active_at: Option<i64>,
 }
 
 /// Arguments of `proc.spawn`.

@@ -55,6 +55,55 @@ pub struct Connect {
     /// Credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Auth>,
+    /// Asks for the signals that were missed since an earlier connection of the same user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resume>,
+    /// How the events of `proc.run.stream` come; `full` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Streams>,
+}
+
+/// Where a client's signals ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectResume")]
+pub struct Resume {
+    /// The `seq` of the last signal it got.
+    pub seq: u64,
+}
+
+/// How the events of a model's answer are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "SysConnectStreams")]
+pub enum Streams {
+    /// Each with the answer so far in `partial`.
+    #[default]
+    Full,
+    /// Without `partial`, which the client builds itself.
+    Compact,
+}
+
+/// What became of `resume`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysConnectResumed")]
+pub struct Resumed {
+    /// Whether everything that was missed follows.
+    pub status: ResumeStatus,
+    /// The `seq` after which signals follow.
+    pub from: u64,
+    /// The user's newest `seq`.
+    pub to: u64,
+}
+
+/// Whether missed signals follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "SysConnectResumeStatus")]
+pub enum ResumeStatus {
+    /// They do.
+    Replayed,
+    /// They are forgotten: read anew what matters.
+    Refresh,
 }
 
 /// Who connects.
@@ -88,6 +137,9 @@ pub struct Driver {
     /// Names the running program: calls under way survive a reconnect of the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
+    /// Whether it remembers the results of calls marked `durable`, and tells them when asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembers: Option<bool>,
 }
 
 /// Credentials: a name, and a password or a token.
@@ -119,6 +171,9 @@ pub struct Connected {
     pub syscalls: Vec<String>,
     /// Names of the signals it will get.
     pub signals: Vec<String>,
+    /// What became of `resume`, when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resumed>,
 }
 
 /// The gateway, to a client.

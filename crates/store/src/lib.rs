@@ -5,10 +5,19 @@
 //! nowhere and refused when written, since PostgreSQL can not keep them.
 
 pub mod accounts;
+pub mod approvals;
+pub mod change;
 pub mod config;
+pub mod conversations;
 pub mod devices;
 pub mod grants;
+pub mod ipc;
+pub mod messages;
+pub mod processes;
+pub mod queue;
 pub mod routes;
+pub mod runs;
+pub mod segments;
 pub mod sessions;
 pub mod tokens;
 

@@ -23,14 +23,20 @@ pub struct RouteRow {
     pub created_at: i64,
     /// In milliseconds.
     pub expires_at: i64,
+    /// The id the driver knows the call by.
+    pub letter: Option<String>,
+    /// The running program of the driver it was sent to.
+    pub instance: Option<String>,
+    /// JSON: the arguments as they were sent.
+    pub args: Option<String>,
 }
 
 impl Store {
     /// Keeps a route.
     pub async fn route_open(&self, route: RouteRow) -> Result<()> {
         let statement = Statement::new(
-            "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at, letter, \
+             instance, args) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(route.route_id.as_str())
         .bind(route.call)
@@ -38,7 +44,10 @@ impl Store {
         .bind(route.request_id)
         .bind(&route.device_id)
         .bind(route.created_at)
-        .bind(route.expires_at);
+        .bind(route.expires_at)
+        .bind(route.letter)
+        .bind(route.instance)
+        .bind(route.args);
         self.change(statement).await.map_err(|error| error.named(&route.route_id))?;
         Ok(())
     }
@@ -52,10 +61,19 @@ impl Store {
     /// All, oldest first.
     pub async fn routes(&self) -> Result<Vec<RouteRow>> {
         let statement = Statement::new(
-            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at \
+            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
              FROM routes ORDER BY created_at, route_id",
         );
         self.read(statement).await?.into_iter().map(route_from).collect()
+    }
+
+    /// The route of a call of a process, if it was sent and its outcome is not kept yet.
+    pub async fn route_of(&self, pid: &Pid, request_id: &str) -> Result<Option<RouteRow>> {
+        let statement = Statement::new(
+            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
+             FROM routes WHERE pid = $1 AND request_id = $2",
+        );
+        self.read(statement.bind(pid).bind(request_id)).await?.pop().map(route_from).transpose()
     }
 }
 
@@ -68,5 +86,8 @@ fn route_from(mut row: Row) -> Result<RouteRow> {
         device_id: DeviceId(row.text()?),
         created_at: row.int()?,
         expires_at: row.int()?,
+        letter: row.text_or_null()?,
+        instance: row.text_or_null()?,
+        args: row.text_or_null()?,
     })
 }

@@ -3,7 +3,7 @@
 //! One SQL text runs on both: `$1` placeholders, TEXT ids, BIGINT milliseconds, 0/1 flags, JSON as TEXT, no
 //! `LIKE`, no casts. A decision that depends on a row is made inside a statement or by a guarded step.
 
-use protocol::ids::{DeviceId, Gid, Pid, SessionId, TokenId, Uid};
+use protocol::ids::{ConversationId, DeviceId, Gid, Pid, RunId, SessionId, TokenId, Uid};
 
 use crate::{Error, Result};
 
@@ -194,6 +194,8 @@ values! {
     &SessionId, value => Value::Text(Some(value.0.clone()));
     &TokenId, value => Value::Text(Some(value.0.clone()));
     &Pid, value => Value::Text(Some(value.0.clone()));
+    &RunId, value => Value::Text(Some(value.0.clone()));
+    &ConversationId, value => Value::Text(Some(value.0.clone()));
 }
 
 #[cfg(test)]

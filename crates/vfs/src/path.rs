@@ -34,18 +34,24 @@ impl VPath {
         if base.contains('\0') {
             return invalid(Code::Invalid, "a path must not contain NUL");
         }
-        let mut path = VPath::root();
+        let mut path = String::with_capacity(base.len() + rest.len() + 2);
         for part in base.split('/').chain(rest.split('/')) {
             match part {
                 "" | "." => {}
-                ".." => path = path.parent().unwrap_or_else(VPath::root),
+                ".." => path.truncate(path.rfind('/').unwrap_or(0)),
                 name if name.len() > limits::NAME_BYTES_MAX => {
                     return invalid(Code::NameTooLong, "a name in the path is too long");
                 }
-                name => path = path.join(name),
+                name => {
+                    path.push('/');
+                    path.push_str(name);
+                }
             }
         }
-        Ok(path)
+        if path.is_empty() {
+            path.push('/');
+        }
+        Ok(VPath(path))
     }
 
     /// An absolute path given as text; relative ones start at the root.

@@ -15,6 +15,8 @@ syscalls! {
     "proc.hil" Hil => Outcome<Resolved>, Granted, Process;
     /// Lists the approvals a process remembers.
     "proc.approvals.list" ApprovalsList => Outcome<Approvals>, Granted, Process;
+    /// Lists the tool calls that wait for a person, oldest first: of one process, or of all of the caller's.
+    "proc.approvals.pending" ApprovalsPending => PendingApprovals, Granted, Kernel;
     /// Makes a process forget an approval.
     "proc.approvals.revoke" ApprovalsRevoke => Outcome<ApprovalRevoked>, Granted, Process;
 }
@@ -65,6 +67,43 @@ pub struct HilRequest {
     pub args: Map<String, Value>,
     /// Since when it waits, in milliseconds.
     pub created_at: i64,
+    /// Where it would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Why it waits, such as `destructive`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// What `rememberScope: "shape"` would cover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+}
+
+/// Arguments of `proc.approvals.pending`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcApprovalsPendingArgs")]
+pub struct ApprovalsPending {
+    /// The process; all of the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<Pid>,
+}
+
+/// Result of `proc.approvals.pending`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcApprovalsPendingResult")]
+pub struct PendingApprovals {
+    /// Oldest first.
+    pub pending: Vec<PendingApproval>,
+}
+
+/// A tool call that waits, and whose it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcPendingApproval")]
+pub struct PendingApproval {
+    /// The process that asks.
+    pub pid: Pid,
+    /// What it asks.
+    #[serde(flatten)]
+    pub request: HilRequest,
 }
 
 /// Arguments of `proc.hil`.

@@ -8,6 +8,7 @@ use super::approval::HilRequest;
 use crate::ids::{ConversationId, Pid, RunId};
 use crate::literal::Nullable;
 use crate::outcome::Outcome;
+use crate::signal::stream::Usage;
 use crate::spec::syscalls;
 
 syscalls! {
@@ -34,6 +35,15 @@ pub struct Read {
     /// Messages to skip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// Returns the newest page instead of the oldest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<bool>,
+    /// Returns the page that ends before this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_message_id: Option<i64>,
+    /// Returns the page that begins after this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_message_id: Option<i64>,
 }
 
 /// Result of `proc.history`.
@@ -53,9 +63,18 @@ pub struct History {
     /// True when there are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
-    /// The tool call that waits for a person, if any.
+    /// True when there are older ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_more_before: Option<bool>,
+    /// True when there are newer ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_more_after: Option<bool>,
+    /// The tool call that waits for a person, if any; the oldest of several.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub pending_hil: Nullable<HilRequest>,
+    /// All tool calls that wait for a person, when there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_hils: Option<Vec<HilRequest>>,
     /// How full the context is, once known.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub context: Nullable<ContextState>,
@@ -134,6 +153,9 @@ pub struct ContextState {
     pub level: PressureLevel,
     /// Whose numbers these are.
     pub source: PressureSource,
+    /// What all runs of the conversation have used and cost so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// When it was measured, in milliseconds.
     pub updated_at: i64,
 }

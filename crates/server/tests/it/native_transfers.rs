@@ -33,7 +33,17 @@ async fn connect(gateway: &Gateway, username: &str) -> Connection {
         channel: None,
     };
     let auth = Auth { username: username.to_string(), password: Some(PASSWORD.to_string()), token: None };
-    connection.connect(&Connect { protocol: 1, client, driver: None, auth: Some(auth) }).await.unwrap();
+    connection
+        .connect(&Connect {
+            protocol: 1,
+            client,
+            driver: None,
+            auth: Some(auth),
+            resume: None,
+            streams: None,
+        })
+        .await
+        .unwrap();
     connection
 }
 

@@ -142,6 +142,9 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
         device_id: "pc".into(),
         created_at,
         expires_at: created_at + 60_000,
+        letter: None,
+        instance: None,
+        args: None,
     };
     for (id, created_at) in [("b", 2), ("c", 1), ("a", 2)] {
         store.route_open(route(id, created_at)).await.unwrap();

@@ -105,6 +105,7 @@ async fn log_in(
         identity: describe(request, role, &identity, &capabilities.patterns),
         syscalls: access::callable(&capabilities, role, identity.uid.is_root()),
         signals: signal::names_for(role),
+        resume: None,
     };
     let login = Login {
         role,

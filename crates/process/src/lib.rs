@@ -1,0 +1,36 @@
+//! Durable agents: a process is a mailbox and rows in the store.
+//!
+//! [`Host`] starts an actor for a process when there is mail for it, and lets it sleep when there is nothing to do.
+//! The actor is the only writer of its process's rows; one step of it is one [`store::change::Change`]. What a run does
+//! next follows from its rows alone (`run`), so that it goes on after a restart as it would have without one.
+//! The world around it (calls, signals, files) comes through [`Outside`], which the kernel implements.
+
+mod actor;
+mod approval;
+mod archive;
+mod compaction;
+mod context;
+mod conversation;
+mod cost;
+mod fork;
+mod history;
+mod host;
+mod ipc;
+mod mail;
+mod media;
+mod outside;
+mod policy;
+mod pressure;
+mod profile;
+mod prompt;
+mod results;
+mod run;
+mod setup;
+mod skills;
+mod tools;
+mod turn;
+mod world;
+
+pub use host::Host;
+pub use outside::{Note, NoteBody, Outside, Recalled, StreamNote};
+pub use profile::{SYSTEM_PROFILES, is_interactive};

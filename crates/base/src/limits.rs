@@ -243,6 +243,21 @@ pub const FILE_SETTLE_AFTER: Duration = Duration::from_millis(5);
 pub const FILE_SETTLE_IDLE: Duration = Duration::from_secs(10);
 /// Native files: changed directories that may wait for it; beyond it the writer does it itself.
 pub const FILE_SETTLE_MAX: usize = 256;
+/// Native files: replaced files whose room is given back by that thread too; beyond it the writer does it itself.
+pub const FILE_REPLACED_MAX: usize = 128;
+/// Native files: writes are done where they are asked for only while they take no longer than this.
+pub const FILE_WRITE_HERE_TIME_MAX: Duration = Duration::from_millis(2);
+/// Native files: largest content that is written where it is asked for.
+pub const FILE_WRITE_HERE_BYTES_MAX: usize = 64 * 1024;
+/// Native files: a write that comes sooner than this after another one was waiting already, and gets a thread.
+pub const FILE_WRITE_HERE_GAP: Duration = Duration::from_micros(10);
+/// Native files: small files that are kept as they were last shown.
+pub const SHOWN_FILES_MAX: usize = 256;
+/// Native files: largest file that is kept so.
+pub const SHOWN_FILE_BYTES_MAX: u64 = 16 * 1024;
+/// Native files: how long a file must have stood still before it is; longer than the coarsest clock of a host's
+/// file system counts at once.
+pub const SHOWN_SETTLED: Duration = Duration::from_millis(2_500);
 /// Native files: largest image `fs.read` returns.
 pub const NATIVE_IMAGE_BYTES_MAX: u64 = 25 * 1024 * 1024;
 /// Native files: largest file that is read without a thread of its own, if it is in memory already.
@@ -511,6 +526,14 @@ pub const CLI_PASSWORD_ATTEMPTS_MAX: u32 = 3;
 pub const CLI_CONFIG_LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Command line: pause between attempts to have the settings file for oneself.
 pub const CLI_CONFIG_LOCK_PAUSE: Duration = Duration::from_millis(10);
+/// Command line: signals that are kept while the answer to a call is waited for.
+pub const CLI_SIGNALS_AHEAD_MAX: usize = 65_536;
+/// Command line: messages that are read anew after signals were missed.
+pub const CLI_MESSAGES_READ_MAX: usize = 20_000;
+/// Command line: how many of the newest runs are looked at for one that ended unseen.
+pub const CLI_RUNS_LOOKED_AT: u64 = 100;
+/// Command line: how long compacting a conversation may take, with a model that writes the summary.
+pub const CLI_COMPACT_TIMEOUT: Duration = Duration::from_secs(300);
 
 // Processes.
 
@@ -520,6 +543,12 @@ pub const PROCESS_MAIL_MAX: usize = 256;
 pub const PROCESS_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Processes: one without a run sleeps after so long without mail; only its rows are left.
 pub const PROCESS_IDLE: Duration = Duration::from_secs(30);
+/// Processes: how often a step is tried to be kept when the store fails.
+pub const PROCESS_STORE_ATTEMPTS: u32 = 5;
+/// Processes: pause before the second attempt; it doubles.
+pub const PROCESS_STORE_RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Processes: how long one rests whose steps can not be kept, before it goes on where it was.
+pub const PROCESS_STORE_PAUSE: Duration = Duration::from_secs(5);
 /// Processes: messages that may wait in the queue of one process.
 pub const PROCESS_QUEUE_MAX: u64 = 1_000;
 /// Processes: longest message, in bytes.
@@ -538,12 +567,32 @@ pub const PROCESS_TOOLS_AT_ONCE: usize = 16;
 pub const PROCESS_TOOLS_PER_TURN_MAX: usize = 128;
 /// Processes: pages of history are at most so many messages.
 pub const PROCESS_HISTORY_MAX: u64 = 1_000;
+/// Processes: bytes of such a page, before they become JSON; it ends early rather than become too large to send.
+pub const PROCESS_HISTORY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Processes: bytes of an archived segment that a conversation can be forked from.
+pub const PROCESS_RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Processes: conversations of one process.
 pub const PROCESS_CONVERSATIONS_MAX: u64 = 10_000;
 /// Processes: after a restart, how long a device is waited for that has the result of a call.
 pub const PROCESS_RECALL_WAIT: Duration = Duration::from_secs(60);
 /// Processes: pictures kept in memory for the next turn.
 pub const PROCESS_PICTURES_KEPT: usize = 32;
+/// Processes: without a configured model, what was found on this machine is believed for so long.
+pub const PROCESS_DISCOVERY_KEPT: Duration = Duration::from_secs(60);
+/// Processes: messages of a conversation that are read from the store at once.
+pub const PROCESS_MESSAGES_PER_READ: u64 = 1_000;
+/// Processes: skills that a prompt names; the shell lists the rest.
+pub const PROCESS_SKILLS_NAMED_MAX: usize = 200;
+/// Processes: bytes of those pictures, in base 64.
+pub const PROCESS_PICTURES_KEPT_BYTES: usize = 64 * 1024 * 1024;
+/// Processes: messages that are archived, or copied, at once.
+pub const PROCESS_ARCHIVE_PAGE: u64 = 64;
+/// Processes: longest line of an archive that is read, in bytes. Its owner can change the file.
+pub const PROCESS_ARCHIVE_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Processes: how much of an archive is unpacked at most, in bytes.
+pub const PROCESS_ARCHIVE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
+/// Processes: pages of an archived segment are at most so many messages.
+pub const PROCESS_SEGMENT_READ_MAX: u64 = 500;
 /// Processes: runs whose route to a connection is remembered.
 pub const PROCESS_ROUTES_MAX: usize = 65_536;
 /// Processes: deadline of a call between processes when none is named, in milliseconds.
@@ -559,8 +608,41 @@ pub const SIGNALS_KEPT: usize = 4_096;
 pub const SIGNALS_KEPT_BYTES: usize = 4 * 1024 * 1024;
 /// Signals: users whose signals are kept; the one that was quiet longest goes first.
 pub const SIGNALS_USERS_MAX: usize = 4_096;
+/// Signals: bytes of a model's answer that are kept in one piece.
+pub const SIGNALS_PIECE_BYTES: usize = 64 * 1024;
+/// Signals: for one user, places in the order of signals that a client can not go on from.
+pub const SIGNALS_TANGLED_MAX: usize = 4_096;
+/// Signals: answers of models, of one user, whose text so far is at hand for connections that come back.
+pub const SIGNALS_ANSWERS_MAX: usize = 1_024;
+/// Signals: with more frames than this waiting, deltas are merged past signals of other runs too.
+pub const SIGNALS_WAITING_MANY: usize = 32;
+/// Signals: how many waiting frames are looked through for one to merge with.
+pub const SIGNALS_LOOK_BACK_MAX: usize = 512;
+/// Signals: how long the signals of a run go to the connection that started it.
+pub const PROCESS_ROUTE_KEPT: Duration = Duration::from_secs(30 * 60);
+/// Client: signals that may wait to be read; beyond this the socket is not read either.
+pub const CLIENT_SIGNALS_MAX: usize = 1_024;
 
 /// Driver: results of durable calls that are remembered.
 pub const LEDGER_CALLS_MAX: usize = 1_024;
 /// Driver: bytes of such results.
 pub const LEDGER_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Driver: how long such a result is remembered.
+pub const LEDGER_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Driver: calls whose results are gone but that are still known to have been made.
+pub const LEDGER_FORGOTTEN_MAX: usize = 65_536;
+/// Driver: longest id of a durable call, in bytes.
+pub const LEDGER_ID_BYTES_MAX: usize = 256;
+
+// Approvals.
+
+/// Approvals: longest command that is looked into, in bytes; longer ones are asked about.
+pub const APPROVAL_SCRIPT_BYTES_MAX: usize = 64 * 1024;
+/// Approvals: how deep the syntax of a command may be nested to be looked into.
+pub const APPROVAL_SYNTAX_DEPTH_MAX: usize = 60;
+/// Approvals: commands within commands (`sudo sh -c '…'`) that are looked into.
+pub const APPROVAL_NESTING_MAX: usize = 16;
+/// Approvals: simple commands of one script that are looked into.
+pub const APPROVAL_COMMANDS_MAX: usize = 1_000;
+/// Approvals: longest shape of a command that can be remembered, in bytes.
+pub const APPROVAL_SHAPE_BYTES_MAX: usize = 1_024;

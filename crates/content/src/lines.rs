@@ -15,7 +15,7 @@ const TAB: &[u8] = b"\\t";
 const PIECE_BYTES: usize = 1024;
 
 /// Which lines of a text.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Lines to skip.
     pub offset: Option<u64>,

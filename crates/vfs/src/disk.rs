@@ -23,6 +23,7 @@ mod change;
 mod remove;
 mod rename;
 mod settle;
+mod shown;
 mod sweep;
 
 use std::collections::HashMap;
@@ -45,6 +46,7 @@ use lock::Locks;
 use meta::Meta;
 use mounts::MOUNTS;
 use settle::Settle;
+use shown::Shown;
 use usage::Usage;
 
 /// The files on disk.
@@ -60,6 +62,7 @@ pub struct Disk {
     settle: Settle,
     pub(crate) usage: Usage,
     pub(crate) remembered: Remembered,
+    pub(crate) shown: Shown,
     /// Tells the drafts of this run from older ones.
     run: String,
     drafts: AtomicU64,
@@ -106,6 +109,7 @@ impl Disk {
             settle: Settle::default(),
             usage: Usage::default(),
             remembered: Remembered::default(),
+            shown: Shown::default(),
             run: base::random::tagged(""),
             drafts: AtomicU64::new(0),
             swept: Mutex::default(),

@@ -4,7 +4,9 @@
 //! `view/changing.rs` have the operations.
 
 mod changing;
+pub(crate) mod haste;
 mod looking;
+mod quick;
 mod quota;
 mod writing;
 
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use base::limits;
 use protocol::calls::Calls;
 use protocol::identity::ProcessIdentity;
+use protocol::ids::Pid;
 
 use crate::disk::fail::Fail;
 use crate::disk::walk::Found;
@@ -77,6 +80,8 @@ pub struct View {
     pub(crate) calls: Calls,
     pub(crate) facts: Arc<dyn Facts>,
     pub(crate) work: Work,
+    /// The process that looks; a person's connection is none.
+    pub(crate) pid: Option<Pid>,
 }
 
 impl View {
@@ -88,7 +93,12 @@ impl View {
         facts: Arc<dyn Facts>,
         work: Work,
     ) -> View {
-        View { tree, who, calls, facts, work }
+        View { tree, who, calls, facts, work, pid: None }
+    }
+
+    /// The same view for a process: `/proc/self` is that one.
+    pub fn of_process(self, pid: Pid) -> View {
+        View { pid: Some(pid), ..self }
     }
 
     /// Who looks.

@@ -12,6 +12,7 @@ use protocol::error::Error;
 use protocol::fs::{
     Delete, Deleted, Edit, Edited, Listing, Read, ReadResult, Search, SearchResult, Write, Written,
 };
+use protocol::identity::ProcessIdentity;
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,12 +24,19 @@ use crate::native;
 
 /// `fs.read`
 pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
-    let view = native::view(&cx.kernel, &cx.caller);
-    let path = place::<Read>(&view, &args.path)?;
+    let path = place_for::<Read>(&cx.caller.identity, &args.path)?;
     let window = Window { offset: args.offset, limit: args.limit };
-    if let Some(read) = read_now(&view, &path, window) {
-        return read;
+    // A thread to wait on would cost more than reading what is in memory already.
+    match cx.kernel.tree.show_now(&cx.caller.identity, &path, window) {
+        Some(Ok(content)) => Ok(content.map(ReadResult::File).into()),
+        Some(Err(fault)) => outcome(fault),
+        // In a box, so that what needs no waiting need not carry what the waiting takes.
+        None => Box::pin(read_aside(cx, path, window)).await,
     }
+}
+
+async fn read_aside(cx: Cx, path: VPath, window: Window) -> Result<Outcome<ReadResult>, Error> {
+    let view = native::view(&cx.kernel, &cx.caller);
     let opened = match view.open(&path).await {
         Ok(opened) => opened,
         Err(fault) if fault.code == Code::NotFound => return failed(format!("Not found: {path}")),
@@ -76,22 +84,6 @@ impl Reads {
 fn memory_for(size: u64) -> u64 {
     let most = limits::NATIVE_IMAGE_BYTES_MAX.max(limits::OUT_BYTES_MAX as u64);
     BLOCK_BYTES as u64 + size.saturating_mul(3).min(most)
-}
-
-/// A file that is in the machine's memory already is read where we stand: a thread to wait on would cost more than
-/// the reading. Nothing when that can not be done, or would hold up others.
-fn read_now(view: &View, path: &VPath, window: Window) -> Option<Result<Outcome<ReadResult>, Error>> {
-    let (file, stat) = match view.open_now(path)? {
-        Ok(Opened::File(file, stat)) => (file, stat),
-        Ok(_) => return None,
-        Err(fault) => return Some(outcome(fault)),
-    };
-    if stat.size > limits::NATIVE_READ_NOW_BYTES_MAX {
-        return None;
-    }
-    let bytes = vfs::disk::fast::read_now(&file, stat.size)?;
-    let content = content(Side::Native, bytes.as_slice(), path.as_str(), bytes.len() as u64, window);
-    Some(Ok(shown(path, content)))
 }
 
 fn shown(
@@ -188,7 +180,11 @@ pub(crate) async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>
 
 /// What a path means to the caller. One that can not be a path is a bad argument.
 pub(super) fn place<S: Syscall>(view: &View, text: &str) -> Result<VPath, Error> {
-    view.path(text).map_err(|fault| {
+    place_for::<S>(view.who(), text)
+}
+
+fn place_for<S: Syscall>(who: &ProcessIdentity, text: &str) -> Result<VPath, Error> {
+    VPath::resolve(text, &who.home, &who.cwd).map_err(|fault| {
         let why = fault.note.unwrap_or_else(|| fault.code.words().to_string());
         Error::bad_argument(S::SPEC.name, "path", &why)
     })

@@ -112,6 +112,11 @@ impl There {
         }
     }
 
+    /// The handle alone, if there is one: while it is open, the host keeps what it names.
+    pub fn into_handle(self) -> Option<OwnedFd> {
+        self.fd
+    }
+
     fn unreadable(&self) -> Fail {
         if self.special {
             return Fail::because(Code::Invalid, "not a regular file");
@@ -324,7 +329,7 @@ pub(crate) fn id_of(file: impl AsFd) -> Result<HostId, Errno> {
 
 // The host decides how wide these numbers are.
 #[allow(clippy::unnecessary_cast)]
-fn host_id(host: &rustix::fs::Stat) -> HostId {
+pub(super) fn host_id(host: &rustix::fs::Stat) -> HostId {
     (host.st_dev as u64, host.st_ino as u64)
 }
 

@@ -4,15 +4,19 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use base::limits;
+use protocol::identity::ProcessIdentity;
 
 use super::Disk;
 use super::dir::Place;
-use super::meta::Meta;
+use super::fail::Fail;
+use super::meta::{ENTER, Meta};
+use super::shown::Sight;
 use crate::path::VPath;
+use crate::stat::Stat;
 
 /// What directories allow that were passed a short while ago.
 #[derive(Default)]
@@ -22,14 +26,21 @@ pub(crate) struct Remembered {
     directories: RwLock<HashMap<String, Passed>>,
 }
 
-/// The way to a directory.
+/// The way to a directory. Cheap to clone.
 #[derive(Clone)]
-struct Passed {
+pub(crate) struct Passed {
     /// The directories from the root on, this one last.
-    metas: Vec<Meta>,
+    metas: Arc<[Meta]>,
     place: Place,
     generation: u64,
     at: Instant,
+}
+
+impl Passed {
+    /// Whether somebody may go this way.
+    pub fn lets(&self, who: &ProcessIdentity) -> bool {
+        self.metas.iter().all(|meta| meta.allows(who, ENTER))
+    }
 }
 
 impl Remembered {
@@ -38,13 +49,21 @@ impl Remembered {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// What is remembered of a directory, with the generation that it holds for.
-    fn get<T>(&self, directory: &str, look: impl FnOnce(&Passed) -> T) -> Option<(T, u64)> {
+    /// The way to a directory, as far as it is remembered.
+    fn get(&self, directory: &str) -> Option<Passed> {
         let directories = self.directories.read().unwrap_or_else(PoisonError::into_inner);
-        let passed = directories.get(directory)?;
-        let fresh =
-            passed.generation == self.generation() && passed.at.elapsed() < limits::DIRECTORY_REMEMBERED;
-        fresh.then(|| (look(passed), passed.generation))
+        directories.get(directory).filter(|passed| self.is_fresh(passed)).cloned()
+    }
+
+    /// Whether a way counts still.
+    pub fn is_fresh(&self, passed: &Passed) -> bool {
+        self.is_unchanged(passed) && passed.at.elapsed() < limits::DIRECTORY_REMEMBERED
+    }
+
+    /// Whether no directory was changed since a way was gone. What was looked at by its path only surely lies
+    /// behind those directories if this is asked afterwards.
+    pub fn is_unchanged(&self, passed: &Passed) -> bool {
+        passed.generation == self.generation()
     }
 
     /// Remembers the directories on the way to one.
@@ -53,7 +72,7 @@ impl Remembered {
         if directories.len() >= limits::DIRECTORIES_REMEMBERED_MAX {
             directories.clear();
         }
-        let passed = Passed { metas, place, generation, at: Instant::now() };
+        let passed = Passed { metas: metas.into(), place, generation, at: Instant::now() };
         directories.insert(directory.as_str().to_string(), passed);
     }
 }
@@ -76,32 +95,45 @@ impl Disk {
     }
 }
 
+/// A regular file that was opened without waiting.
+pub(crate) struct Plain {
+    pub file: File,
+    pub stat: Stat,
+    pub sight: Sight,
+    pub passed: Passed,
+}
+
+impl Disk {
+    /// Opens a regular file for reading if that needs no waiting.
+    pub(crate) fn open_now(&self, who: &ProcessIdentity, path: &VPath) -> Option<Result<(File, Stat), Fail>> {
+        Some(self.open_plain_now(who, path)?.map(|plain| (plain.file, plain.stat)))
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::ffi::OsStr;
-    use std::io::IoSliceMut;
+    use std::io::{self, IoSliceMut, Read};
     use std::os::fd::AsFd;
 
-    use protocol::identity::ProcessIdentity;
     use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
     use super::*;
     use crate::disk::dir::modified_ms;
-    use crate::disk::fail::Fail;
-    use crate::disk::meta::{ENTER, READ};
+    use crate::disk::meta::READ;
     use crate::disk::mounts;
     use crate::fault::Code;
     use crate::live;
-    use crate::stat::{Kind, Stat};
+    use crate::stat::Kind;
 
     impl Disk {
         /// Opens a regular file for reading if that needs no waiting.
-        pub(crate) fn open_now(
+        pub(crate) fn open_plain_now(
             &self,
             who: &ProcessIdentity,
             path: &VPath,
-        ) -> Option<Result<(File, Stat), Fail>> {
+        ) -> Option<Result<Plain, Fail>> {
             if !mounts::is_kept(path.as_str()) || live::covers(path) {
                 return None;
             }
@@ -109,10 +141,8 @@ mod linux {
                 return None;
             }
             let (parent, _) = path.as_str().rsplit_once('/')?;
-            let ((passes, place), generation) = self.remembered.get(parent, |passed| {
-                (passed.metas.iter().all(|meta| meta.allows(who, ENTER)), passed.place)
-            })?;
-            if !passes {
+            let passed = self.remembered.get(parent)?;
+            if !passed.lets(who) {
                 return Some(Err(Code::Denied.into()));
             }
             let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -128,10 +158,8 @@ mod linux {
                 return None;
             }
             let kept = if self.attributes { Meta::read(fd.as_fd()).ok()? } else { None };
-            let meta = kept.unwrap_or_else(|| place.meta(Kind::File));
-            // What was opened is only surely what lies behind those directories if none of them has changed
-            // up to now.
-            if self.remembered.generation() != generation {
+            let meta = kept.unwrap_or_else(|| passed.place.meta(Kind::File));
+            if !self.remembered.is_unchanged(&passed) {
                 return None;
             }
             if !meta.allows(who, READ) {
@@ -141,7 +169,21 @@ mod linux {
             let modified_ms = modified_ms(&host);
             let size = u64::try_from(host.st_size).unwrap_or(0);
             let stat = Stat { kind: Kind::File, size, mode, uid, gid, modified_ms };
-            Some(Ok((File::from(fd), stat)))
+            Some(Ok(Plain { file: File::from(fd), stat, sight: Sight::of(&host), passed }))
+        }
+    }
+
+    /// Reads a file from its beginning as far as it is in the page cache, and fails where it would have to wait.
+    pub(crate) struct Cached<'a> {
+        pub file: &'a File,
+        pub at: u64,
+    }
+
+    impl Read for Cached<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = preadv2(self.file, &mut [IoSliceMut::new(buffer)], self.at, ReadWriteFlags::NOWAIT)?;
+            self.at += read as u64;
+            Ok(read)
         }
     }
 
@@ -168,20 +210,30 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use protocol::identity::ProcessIdentity;
+    use std::io::{self, Read};
 
     use super::*;
-    use crate::disk::fail::Fail;
-    use crate::stat::Stat;
 
     impl Disk {
         /// Only Linux can say what needs no waiting.
-        pub(crate) fn open_now(
+        pub(crate) fn open_plain_now(
             &self,
             _who: &ProcessIdentity,
             _path: &VPath,
-        ) -> Option<Result<(File, Stat), Fail>> {
+        ) -> Option<Result<Plain, Fail>> {
             None
+        }
+    }
+
+    /// Nothing is opened without waiting, so nothing is read so.
+    pub(crate) struct Cached<'a> {
+        pub file: &'a File,
+        pub at: u64,
+    }
+
+    impl Read for Cached<'_> {
+        fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
         }
     }
 
@@ -192,6 +244,10 @@ mod elsewhere {
 }
 
 #[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Cached;
+#[cfg(not(target_os = "linux"))]
 pub use elsewhere::read_now;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Cached;
 #[cfg(target_os = "linux")]
 pub use linux::read_now;

@@ -2,6 +2,7 @@
 //!
 //! A file's new content is durable before it takes its place; only that it has taken its place is made durable
 //! here. Writers of one directory share their syncs, so many writers at once need few of them.
+//! The room of the files that were replaced is given back here too: it takes a quarter as long as writing them.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -30,8 +31,16 @@ struct Changed {
 #[derive(Default)]
 struct Waiting {
     handles: HashMap<HostId, Arc<OwnedFd>>,
+    /// Files that have no name any more; the host gives their room back when they are closed.
+    replaced: Vec<OwnedFd>,
     /// Whether the thread that syncs them is there.
     tended: bool,
+}
+
+impl Waiting {
+    fn take(&mut self) -> (HashMap<HostId, Arc<OwnedFd>>, Vec<OwnedFd>) {
+        (std::mem::take(&mut self.handles), std::mem::take(&mut self.replaced))
+    }
 }
 
 impl Changed {
@@ -40,8 +49,9 @@ impl Changed {
         loop {
             // Those that come meanwhile share the sync.
             std::thread::sleep(limits::FILE_SETTLE_AFTER);
-            let handles = std::mem::take(&mut locked(&self.directories).handles);
+            let (handles, replaced) = locked(&self.directories).take();
             handles.values().for_each(sync);
+            drop(replaced);
             let waiting = locked(&self.directories);
             let idle = |waiting: &mut Waiting| waiting.handles.is_empty();
             let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
@@ -57,7 +67,7 @@ impl Changed {
 impl Drop for Settle {
     /// The thread may not come to it any more when the program ends.
     fn drop(&mut self) {
-        let handles = std::mem::take(&mut locked(&self.changed.directories).handles);
+        let (handles, _replaced) = locked(&self.changed.directories).take();
         handles.values().for_each(sync);
     }
 }
@@ -100,14 +110,18 @@ struct State {
 }
 
 impl Settle {
-    /// Makes what was done to the directory durable within moments.
-    pub fn soon(&self, id: HostId, directory: &Arc<OwnedFd>) {
+    /// Makes what was done to the directory durable within moments, and then lets go of the file that was
+    /// replaced in it.
+    pub fn soon(&self, id: HostId, directory: &Arc<OwnedFd>, mut replaced: Option<OwnedFd>) {
         let mut waiting = locked(&self.changed.directories);
         if waiting.handles.len() >= limits::FILE_SETTLE_MAX && !waiting.handles.contains_key(&id) {
             drop(waiting);
             return sync(directory);
         }
         waiting.handles.insert(id, directory.clone());
+        if waiting.replaced.len() < limits::FILE_REPLACED_MAX {
+            waiting.replaced.extend(replaced.take());
+        }
         if waiting.tended {
             self.changed.more.notify_one();
             return;
@@ -118,9 +132,9 @@ impl Settle {
             Ok(_) => waiting.tended = true,
             Err(error) => {
                 tracing::warn!(%error, "no thread for syncing directories");
-                waiting.handles.remove(&id);
+                let (handles, _replaced) = waiting.take();
                 drop(waiting);
-                sync(directory);
+                handles.values().for_each(sync);
             }
         }
     }

@@ -263,7 +263,7 @@ impl Disk {
                 made => made?,
             }
             if durable {
-                self.settle.soon(entry.dir.id()?, &entry.dir.fd);
+                self.settle.soon(entry.dir.id()?, &entry.dir.fd, None);
             }
             let made = self.look(&entry.dir, entry.os_name())?.filter(There::is_directory);
             let Some(made) = made.filter(|_| next != "..") else { return Ok(None) };

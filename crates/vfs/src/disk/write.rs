@@ -94,11 +94,10 @@ impl Disk {
         fill: impl FnOnce(&mut Filling) -> Result<(), Fail>,
     ) -> Result<Stat, Fail> {
         self.freshen_usage();
-        let there = self.look(&entry.dir, entry.os_name())?;
-        let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
+        let meta = self.meta_after_write(who, entry, entry.there.as_ref(), how)?;
         let mut draft = self.draft(&entry.dir, meta)?;
         let placed = (|| {
-            fill(&mut Filling::new(self, &mut draft, there.as_ref()))?;
+            fill(&mut Filling::new(self, &mut draft, entry.there.as_ref()))?;
             self.prepare(&mut draft, meta)?;
             let id = entry.dir.id()?;
             let held = self.locks.one(id, entry.os_name())?;
@@ -106,7 +105,7 @@ impl Disk {
             let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
             let stat = self.put(entry, there.as_ref(), &mut draft, meta)?;
             drop(held);
-            self.settle.soon(id, &entry.dir.fd);
+            self.settle.soon(id, &entry.dir.fd, there.and_then(There::into_handle));
             Ok(stat)
         })();
         self.refund_unless_placed(&draft, &placed);
@@ -165,7 +164,8 @@ impl Disk {
     /// Lets a finished draft take its place. The file's lock must be held, and the directory settled afterwards;
     /// what was charged for the draft is the caller's to take back if this fails.
     fn put(&self, entry: &Entry, there: Option<&There>, draft: &mut Draft, meta: Meta) -> Result<Stat, Fail> {
-        let size = draft.file.metadata()?.len();
+        let host = fstat(&draft.file)?;
+        let size = u64::try_from(host.st_size).unwrap_or(0);
         let grows = signed(size).saturating_sub(there.map_or(0, |there| signed(there.stat.size)));
         if draft.charged.0 != meta.uid {
             self.refund(draft.charged.0, draft.charged.1);
@@ -176,7 +176,7 @@ impl Disk {
         self.prepare(draft, meta)?;
         renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
         draft.keep = true;
-        let modified_ms = modified_ms(&fstat(&draft.file)?);
+        let modified_ms = modified_ms(&host);
         let Meta { uid, gid, mode } = meta;
         Ok(Stat { kind: Kind::File, size, mode, uid, gid, modified_ms })
     }
@@ -328,7 +328,7 @@ impl Disk {
         self.refund_unless_placed(&draft, &placed);
         placed?;
         drop(held);
-        self.settle.soon(id, &entry.dir.fd);
+        self.settle.soon(id, &entry.dir.fd, there.into_handle());
         Ok(Ok(value))
     }
 }

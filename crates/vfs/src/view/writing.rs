@@ -45,8 +45,8 @@ impl View {
             return Ok(Err((path.clone(), bytes)));
         }
         self.learn_quota().await?;
-        let path = path.clone();
-        self.on_disk(move |disk, who| match disk.target(who, &path, how.parents)? {
+        let (path, size) = (path.clone(), bytes.len());
+        self.writes_to_disk(size, move |disk, who| match disk.target(who, &path, how.parents)? {
             Target::Live(path) => Ok(Err((path, bytes))),
             Target::Entry(entry) => disk.replace(who, &entry, how, |draft| draft.add(&bytes)).map(Ok),
         })

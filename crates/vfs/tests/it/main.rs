@@ -14,6 +14,8 @@ mod paths;
 mod plain_disk;
 mod quota;
 mod removal;
+mod replaced;
+mod shown;
 mod sweeping;
 mod texts;
 mod uploads;

@@ -1,0 +1,111 @@
+//! Small files as they were last shown, so that showing one again takes a single look at it.
+//!
+//! What is kept counts while the host says that the path still names the same file, unchanged: its inode, its size
+//! and the time of its last change, which no program can set. A change can hide only within one tick of the file
+//! system's clock, or while it lasts, so a file is kept only after it has stood still for a while. All of it is
+//! forgotten as soon as the way to the file is, which is within a second.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use base::limits;
+use content::lines::Window;
+use protocol::fs::{Content, FileContent};
+use protocol::identity::ProcessIdentity;
+use rustix::fs::{AtFlags, statat};
+
+use super::Disk;
+use super::dir::{HostId, host_id};
+use super::fast::{Passed, Plain};
+use super::meta::{Meta, READ};
+use crate::path::VPath;
+
+/// The files that were shown.
+pub(crate) struct Shown {
+    files: RwLock<HashMap<String, Arc<Kept>>>,
+    /// How long a file must have stood still.
+    pub settled: Duration,
+}
+
+impl Default for Shown {
+    fn default() -> Shown {
+        Shown { files: RwLock::default(), settled: limits::SHOWN_SETTLED }
+    }
+}
+
+/// What tells a file from every other one, and from itself before a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    id: HostId,
+    size: i64,
+    changed: (i64, i64),
+}
+
+impl Sight {
+    // The host decides how wide these numbers are.
+    #[allow(clippy::unnecessary_cast)]
+    pub fn of(host: &rustix::fs::Stat) -> Sight {
+        let changed = (host.st_ctime as i64, host.st_ctime_nsec as i64);
+        Sight { id: host_id(host), size: host.st_size as i64, changed }
+    }
+}
+
+struct Kept {
+    sight: Sight,
+    /// When it was first seen so.
+    since: Instant,
+    /// Whose it is, and the way to it.
+    meta: Meta,
+    passed: Passed,
+    /// How it was shown, once it had stood still.
+    shown: Option<(Window, FileContent)>,
+}
+
+impl Disk {
+    /// A file as it was shown before, if the caller may read it and nothing has changed.
+    pub(crate) fn recall(&self, who: &ProcessIdentity, path: &VPath, window: Window) -> Option<FileContent> {
+        let kept = {
+            let files = self.shown.files.read().unwrap_or_else(PoisonError::into_inner);
+            files.get(path.as_str())?.clone()
+        };
+        let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
+        let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
+        if !may || !self.remembered.is_fresh(&kept.passed) {
+            return None;
+        }
+        let host = path.as_str().trim_start_matches('/');
+        let seen = statat(&*self.files, host, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_same = Sight::of(&seen) == kept.sight && self.remembered.is_unchanged(&kept.passed);
+        is_same.then(|| content.clone())
+    }
+
+    /// Keeps how a file was shown whose reading began at `began`, after it was opened as `plain`.
+    pub(crate) fn keep(
+        &self,
+        path: &VPath,
+        window: Window,
+        plain: &Plain,
+        began: Instant,
+        content: &FileContent,
+    ) {
+        let is_text = matches!(content.content, Content::Json(_) | Content::Text(_));
+        if plain.stat.size > limits::SHOWN_FILE_BYTES_MAX || !is_text {
+            return;
+        }
+        let mut files = self.shown.files.write().unwrap_or_else(PoisonError::into_inner);
+        let before = files.get(path.as_str()).filter(|kept| kept.sight == plain.sight);
+        let since = before.map_or_else(Instant::now, |kept| kept.since);
+        let is_settled = began.saturating_duration_since(since) >= self.shown.settled && began >= since;
+        if before.is_some() && !is_settled {
+            return;
+        }
+        if files.len() >= limits::SHOWN_FILES_MAX && !files.contains_key(path.as_str()) {
+            files.clear();
+        }
+        let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };
+        let shown = is_settled.then(|| (window, content.clone()));
+        let kept = Kept { sight: plain.sight, since, meta, passed: plain.passed.clone(), shown };
+        files.insert(path.as_str().to_string(), Arc::new(kept));
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes that are done where they are asked for.
+//!
+//! Handing a small write to another thread and its answer back costs a quick disk as much as half of the write. So
+//! a write that nothing waits behind is done at once, while the runtime goes on with another thread. It is handed
+//! over as usual when others are under way, when the disk has been slow, or when it was waiting already: then more
+//! of them may follow on the same socket, and several at a time are faster.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use base::limits;
+use protocol::identity::ProcessIdentity;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::SemaphorePermit;
+
+use crate::disk::Disk;
+use crate::disk::fail::Fail;
+use crate::view::{View, Work};
+
+/// How the last write went, if there was one.
+#[derive(Default)]
+pub(crate) struct Haste(Mutex<Option<Last>>);
+
+#[derive(Clone, Copy)]
+struct Last {
+    ended: Instant,
+    took: Duration,
+}
+
+impl Haste {
+    fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        let ended = Instant::now();
+        let last = Last { ended, took: ended.duration_since(began) };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        done
+    }
+
+    /// Whether the disk is quick and nobody was waiting for it.
+    fn is_good(&self) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| {
+            last.took <= limits::FILE_WRITE_HERE_TIME_MAX
+                && last.ended.elapsed() >= limits::FILE_WRITE_HERE_GAP
+        })
+    }
+}
+
+impl View {
+    /// Writes so many bytes to the disk: here, if that is quicker, or where this view does its work.
+    pub(super) async fn writes_to_disk<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&Disk, &ProcessIdentity) -> Result<T, Fail> + Send + 'static,
+    ) -> Result<T, Fail> {
+        if self.work == Work::Aside
+            && let Some(_turn) = self.turn_at_once(bytes)
+        {
+            let (disk, who, haste) = (&self.tree.disk, &self.who, &self.tree.haste);
+            return tokio::task::block_in_place(|| haste.timed(|| work(disk, who)));
+        }
+        let tree = self.tree.clone();
+        self.on_disk(move |disk, who| tree.haste.timed(|| work(disk, who))).await
+    }
+
+    /// A turn at the disk for a write that may be done here and now.
+    fn turn_at_once(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        let may_wait_here =
+            Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
+        // Counting what users keep may take long.
+        let is_small = bytes <= limits::FILE_WRITE_HERE_BYTES_MAX && !self.tree.disk.counts_usage();
+        if !may_wait_here || !is_small || !self.tree.haste.is_good() {
+            return None;
+        }
+        let turn = self.tree.turns.try_acquire().ok()?;
+        let is_alone = self.tree.turns.available_permits() + 1 == limits::FILE_WORK_MAX;
+        is_alone.then_some(turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_quick_disk_that_nobody_waits_for_is_good() {
+        let haste = Haste::default();
+        let is_good = |ended, took| {
+            *haste.0.lock().unwrap() = Some(Last { ended, took });
+            haste.is_good()
+        };
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let quick = limits::FILE_WRITE_HERE_TIME_MAX;
+        assert!(!Haste::default().is_good(), "nothing is known yet");
+        assert!(is_good(now.checked_sub(second).unwrap(), quick));
+        assert!(!is_good(now.checked_sub(second).unwrap(), quick * 2));
+        assert!(!is_good(now.checked_add(second * 60).unwrap(), quick), "it has only just ended");
+        haste.timed(|| {});
+        assert!(haste.0.lock().unwrap().is_some_and(|last| last.ended >= now));
+    }
+}

@@ -1,0 +1,52 @@
+//! Showing small files at once: no view is made for it, and no thread waits.
+
+use std::io::BufReader;
+use std::time::Instant;
+
+use base::limits;
+use content::Side;
+use content::lines::Window;
+use content::read::{BLOCK_BYTES, content};
+use protocol::fs::FileContent;
+use protocol::identity::ProcessIdentity;
+
+use crate::disk::fast::Cached;
+use crate::fault::Fault;
+use crate::path::VPath;
+use crate::tree::Tree;
+
+impl Tree {
+    /// What `fs.read` shows of a file that is in the machine's memory already, or why it is not shown, or why the
+    /// caller may not see it. Nothing when that can not be told without waiting: then ask a [`crate::View`].
+    pub fn show_now(
+        &self,
+        who: &ProcessIdentity,
+        path: &VPath,
+        window: Window,
+    ) -> Option<Result<Result<FileContent, String>, Fault>> {
+        if let Some(content) = self.show_again(who, path, window) {
+            return Some(Ok(Ok(content)));
+        }
+        let began = Instant::now();
+        let plain = match self.disk.open_plain_now(who, path)? {
+            Ok(plain) => plain,
+            Err(fail) => return Some(Err(fail.at("open", path.as_str()))),
+        };
+        if plain.stat.size > limits::NATIVE_READ_NOW_BYTES_MAX {
+            return None;
+        }
+        // Block by block, so that a large file is not in memory twice.
+        let (cached, size) = (Cached { file: &plain.file, at: 0 }, plain.stat.size);
+        let reader = BufReader::with_capacity(BLOCK_BYTES.min(size as usize + 1), cached);
+        let shown = content(Side::Native, reader, path.as_str(), size, window).ok()?;
+        if let Ok(content) = &shown {
+            self.disk.keep(path, window, &plain, began, content);
+        }
+        Some(Ok(shown))
+    }
+
+    /// The same for a file that was shown before and has not changed since.
+    pub fn show_again(&self, who: &ProcessIdentity, path: &VPath, window: Window) -> Option<FileContent> {
+        self.disk.recall(who, path, window)
+    }
+}

@@ -168,15 +168,29 @@ pub fn failure(id: &str, error: &Error) -> String {
     out
 }
 
-/// A signal's text.
+/// A signal's text, where signals are not counted.
 pub fn signal<T: Serialize>(name: &str, payload: &T) -> String {
-    let mut out = String::with_capacity(128);
+    let payload = to_json(payload);
+    let mut out = signal_head(name, payload.len());
+    out.push_str(&payload);
+    out.push('}');
+    out
+}
+
+/// The start of a signal: append the payload's JSON, then [`signal_tail`].
+pub fn signal_head(name: &str, room: usize) -> String {
+    let mut out = String::with_capacity(72 + name.len() + room);
     out.push_str(r#"{"type":"sig","signal":"#);
     push_string(&mut out, name);
     out.push_str(r#","payload":"#);
-    out.push_str(&to_json(payload));
-    out.push('}');
     out
+}
+
+/// The end of a signal that has a place in the receiver's sequence.
+pub fn signal_tail(out: &mut String, seq: u64) {
+    out.push_str(r#","seq":"#);
+    out.push_str(&seq.to_string());
+    out.push('}');
 }
 
 /// JSON text of a value of ours. Our wire types always have one.
@@ -283,6 +297,10 @@ mod tests {
         assert!(matches!(parse(&text).unwrap(), Frame::Response(r) if r.ok && r.data.is_none()));
         let text = response("1", Some("[1]"));
         assert!(matches!(parse(&text).unwrap(), Frame::Response(r) if r.data == Some("[1]")));
+        let mut text = signal_head("s\"1", 0) + "{}";
+        signal_tail(&mut text, u64::MAX);
+        let Frame::Signal(signal) = parse(&text).unwrap() else { panic!() };
+        assert_eq!((signal.signal.as_ref(), signal.payload, signal.seq), ("s\"1", "{}", Some(u64::MAX)));
         let text = failure("1", &Error::not_connected());
         let Frame::Response(response) = parse(&text).unwrap() else { panic!() };
         assert_eq!(response.to_error().code, 403);

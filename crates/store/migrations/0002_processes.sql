@@ -17,7 +17,7 @@ CREATE TABLE processes (
 ) {STRICT};
 CREATE INDEX processes_by_uid ON processes (uid, created_at);
 
--- How many messages a conversation has is counted here, so that no reader has to.
+-- How many messages a conversation has, and what its runs used, is counted here, so that no reader has to.
 CREATE TABLE conversations (
     pid {TEXT} NOT NULL,
     id {TEXT} NOT NULL,
@@ -30,6 +30,14 @@ CREATE TABLE conversations (
     keep_last {BIGINT},
     policy_updated_at {BIGINT},
     context {TEXT},
+    input_tokens {BIGINT} NOT NULL DEFAULT 0,
+    output_tokens {BIGINT} NOT NULL DEFAULT 0,
+    cache_read_tokens {BIGINT} NOT NULL DEFAULT 0,
+    cache_write_tokens {BIGINT} NOT NULL DEFAULT 0,
+    input_nano {BIGINT} NOT NULL DEFAULT 0,
+    output_nano {BIGINT} NOT NULL DEFAULT 0,
+    cache_read_nano {BIGINT} NOT NULL DEFAULT 0,
+    cache_write_nano {BIGINT} NOT NULL DEFAULT 0,
     created_at {BIGINT} NOT NULL,
     updated_at {BIGINT} NOT NULL,
     PRIMARY KEY (pid, id)
@@ -93,7 +101,8 @@ CREATE TABLE runs (
     started_at {BIGINT} NOT NULL,
     finished_at {BIGINT}
 ) {STRICT};
-CREATE INDEX runs_active ON runs (pid) WHERE status = 'active';
+-- Without the second column SQLite would rather walk through all runs of the process.
+CREATE INDEX runs_active ON runs (pid, absorbed_by) WHERE status = 'active';
 CREATE INDEX runs_by_pid ON runs (pid, started_at);
 CREATE INDEX runs_by_uid ON runs (uid, started_at);
 

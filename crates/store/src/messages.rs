@@ -4,6 +4,7 @@ use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::proc::history::MessageRole;
 
 use crate::change::{Change, storable};
+use crate::processes::count;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Result, Store};
 
@@ -47,6 +48,17 @@ pub enum Page {
     After(i64),
 }
 
+/// Where copied messages go.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'a> {
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// Which life of it.
+    pub generation: u64,
+    /// The id of the first; the others follow.
+    pub first_id: i64,
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -67,11 +79,20 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<MessageRow>> {
         let on = |sql| Statement::new(sql).bind(pid).bind(conversation);
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let limit = small(limit);
         let (statement, newest_first) = match page {
+            Page::Offset(offset) if self.is_past_the_middle(pid, conversation, offset).await? => {
+                let statement = on(select!(
+                    "ORDER BY id DESC LIMIT (SELECT CASE WHEN message_count <= $4 THEN 0 \
+                     WHEN message_count - $4 < $3 THEN message_count - $4 ELSE $3 END \
+                     FROM conversations WHERE pid = $1 AND id = $2) \
+                     OFFSET (SELECT CASE WHEN message_count - $4 > $3 THEN message_count - $4 - $3 ELSE 0 END \
+                     FROM conversations WHERE pid = $1 AND id = $2)"
+                ));
+                (statement.bind(limit).bind(small(offset)), true)
+            }
             Page::Offset(offset) => {
-                let statement = on(select!("ORDER BY id LIMIT $3 OFFSET $4"));
-                (statement.bind(limit).bind(i64::try_from(offset).unwrap_or(i64::MAX)), false)
+                (on(select!("ORDER BY id LIMIT $3 OFFSET $4")).bind(limit).bind(small(offset)), false)
             }
             Page::Tail => (on(select!("ORDER BY id DESC LIMIT $3")).bind(limit), true),
             Page::Before(id) => {
@@ -85,6 +106,60 @@ impl Store {
             rows.reverse();
         }
         Ok(rows)
+    }
+
+    /// Whether the end is the nearer way to a place. Which way is taken changes nothing but the time.
+    async fn is_past_the_middle(
+        &self,
+        pid: &Pid,
+        conversation: &ConversationId,
+        offset: u64,
+    ) -> Result<bool> {
+        if offset == 0 {
+            return Ok(false);
+        }
+        let statement = Statement::new("SELECT message_count FROM conversations WHERE pid = $1 AND id = $2");
+        let count = count(self.read(statement.bind(pid).bind(conversation)).await?)?;
+        Ok(count > 0 && offset >= count / 2)
+    }
+
+    /// The newest message's id.
+    pub async fn message_newest_id(&self, pid: &Pid, conversation: &ConversationId) -> Result<Option<i64>> {
+        let statement = Statement::new(
+            "SELECT id FROM messages WHERE pid = $1 AND conversation_id = $2 ORDER BY id DESC LIMIT 1",
+        );
+        let mut rows = self.read(statement.bind(pid).bind(conversation)).await?;
+        rows.pop().map(|mut row| row.int()).transpose()
+    }
+
+    /// The id of the message that has so many newer ones.
+    pub async fn message_id_before_newest(
+        &self,
+        pid: &Pid,
+        conversation: &ConversationId,
+        newest: u64,
+    ) -> Result<Option<i64>> {
+        let statement = Statement::new(
+            "SELECT id FROM messages WHERE pid = $1 AND conversation_id = $2 ORDER BY id DESC LIMIT 1 OFFSET $3",
+        );
+        let mut rows = self.read(statement.bind(pid).bind(conversation).bind(small(newest))).await?;
+        rows.pop().map(|mut row| row.int()).transpose()
+    }
+
+    /// How many messages a conversation has up to and with one, and when the newest of them was written.
+    pub async fn messages_through(
+        &self,
+        pid: &Pid,
+        conversation: &ConversationId,
+        through_id: i64,
+    ) -> Result<(u64, i64)> {
+        let statement = Statement::new(
+            "SELECT count(*), COALESCE(max(created_at), 0) FROM messages \
+             WHERE pid = $1 AND conversation_id = $2 AND id <= $3",
+        );
+        let mut rows = self.read(statement.bind(pid).bind(conversation).bind(through_id)).await?;
+        let Some(mut row) = rows.pop() else { return Ok((0, 0)) };
+        Ok((row.int()?.max(0) as u64, row.int()?))
     }
 
     /// One message of a conversation.
@@ -125,6 +200,63 @@ impl Change {
         self.step(keep).step(count)
     }
 
+    /// Copies the messages of a conversation up to and with one into another, with new ids that follow each other.
+    pub fn messages_copy(self, from: &ConversationId, through_id: i64, to: Copied<'_>) -> Change {
+        let copy = self
+            .on(
+                "INSERT INTO messages (pid, id, conversation_id, generation, role, content, meta, tool_call_id, \
+                 media, origin, run_id, created_at) SELECT pid, $4 - 1 + row_number() OVER (ORDER BY id), $5, $6, \
+                 role, content, meta, tool_call_id, media, origin, run_id, created_at FROM messages \
+                 WHERE pid = $1 AND conversation_id = $2 AND id <= $3",
+                from,
+            )
+            .bind(through_id)
+            .bind(to.first_id)
+            .bind(to.conversation)
+            .bind(to.generation as i64);
+        let count = self
+            .on(
+                "UPDATE conversations SET message_count = message_count + (SELECT count(*) FROM messages \
+                 WHERE pid = $1 AND conversation_id = $2 AND id <= $3) WHERE pid = $1 AND id = $4",
+                from,
+            )
+            .bind(through_id)
+            .bind(to.conversation);
+        self.step(copy).step(count)
+    }
+
+    /// The change is not kept unless the conversation is there, in that life of it, and has no messages.
+    pub fn if_empty(self, conversation: &ConversationId, generation: u64) -> Change {
+        let statement = self.on(
+            "SELECT id FROM conversations WHERE pid = $1 AND id = $2 AND generation = $3 AND message_count = 0",
+            conversation,
+        );
+        self.guard(statement.bind(generation as i64))
+    }
+
+    /// The change is not kept unless these are still the messages from one id to another: so many of them, the
+    /// newest from that time.
+    pub fn if_unchanged(
+        self,
+        conversation: &ConversationId,
+        ids: (i64, i64),
+        count: u64,
+        newest_at: i64,
+    ) -> Change {
+        let statement = self
+            .on(
+                "SELECT id FROM conversations WHERE pid = $1 AND id = $2 AND $5 = (SELECT count(*) FROM messages \
+                 WHERE pid = $1 AND conversation_id = $2 AND id >= $3 AND id <= $4) AND $6 = (SELECT max(created_at) \
+                 FROM messages WHERE pid = $1 AND conversation_id = $2 AND id >= $3 AND id <= $4)",
+                conversation,
+            )
+            .bind(ids.0)
+            .bind(ids.1)
+            .bind(small(count))
+            .bind(newest_at);
+        self.guard(statement)
+    }
+
     /// Removes the messages of a conversation from one id to another, both included.
     pub fn messages_remove(self, conversation: &ConversationId, from_id: i64, to_id: i64) -> Change {
         let count = self
@@ -144,6 +276,11 @@ impl Change {
             .bind(to_id);
         self.step(count).step(remove)
     }
+}
+
+/// A number that both engines can still add to others.
+fn small(number: u64) -> i64 {
+    number.min(1 << 52) as i64
 }
 
 pub(crate) fn role_name(role: MessageRole) -> &'static str {

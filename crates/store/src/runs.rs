@@ -134,6 +134,16 @@ macro_rules! sums {
     };
 }
 
+/// Adds `$2` to `$9`.
+macro_rules! add_used {
+    () => {
+        "input_tokens = input_tokens + $2, output_tokens = output_tokens + $3, \
+         cache_read_tokens = cache_read_tokens + $4, cache_write_tokens = cache_write_tokens + $5, \
+         input_nano = input_nano + $6, output_nano = output_nano + $7, \
+         cache_read_nano = cache_read_nano + $8, cache_write_nano = cache_write_nano + $9"
+    };
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -161,10 +171,13 @@ impl Store {
 
     /// Runs whose messages an active run took in and that end with it.
     pub async fn runs_absorbed(&self, pid: &Pid, by: &RunId) -> Result<Vec<RunRow>> {
-        let statement = Statement::new(select!(
-            "WHERE pid = $1 AND status = 'active' AND absorbed_by = $2 ORDER BY started_at, run_id"
-        ));
-        self.read(statement.bind(pid).bind(by)).await?.into_iter().map(run_from).collect()
+        // Asked to sort them, SQLite would walk through all runs of the process.
+        let statement =
+            Statement::new(select!("WHERE pid = $1 AND status = 'active' AND absorbed_by = $2")).bind(pid);
+        let rows = self.read(statement.bind(by)).await?.into_iter().map(run_from);
+        let mut rows = rows.collect::<Result<Vec<_>>>()?;
+        rows.sort_by(|a, b| (a.started_at, &a.run_id).cmp(&(b.started_at, &b.run_id)));
+        Ok(rows)
     }
 
     /// The newest runs of a user, or of one process of his, newest first.
@@ -212,10 +225,12 @@ impl Store {
         rows.into_iter().map(one).collect()
     }
 
-    /// What all runs of one conversation used.
+    /// What all runs of one conversation used. It is added up when it is written: a long history costs nothing here.
     pub async fn used_in(&self, pid: &Pid, conversation: &ConversationId) -> Result<Used> {
-        let statement =
-            Statement::new(concat!("SELECT ", sums!(), " FROM runs WHERE pid = $1 AND conversation_id = $2"));
+        let statement = Statement::new(
+            "SELECT input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, input_nano, output_nano, \
+             cache_read_nano, cache_write_nano FROM conversations WHERE pid = $1 AND id = $2",
+        );
         let mut rows = self.read(statement.bind(pid).bind(conversation)).await?;
         rows.pop().map_or(Ok(Used::default()), |mut row| used_from(&mut row))
     }
@@ -253,41 +268,44 @@ impl Change {
         self.step(statement)
     }
 
-    /// The model answered once more: what it used is added, and how many tools it called.
+    /// The model answered once more: what it used is added, to its conversation too, and how many tools it called.
     pub fn run_turn(self, run_id: &RunId, model: (&str, &str), tool_calls: u64, used: &Used) -> Change {
-        let statement = Statement::new(
-            "UPDATE runs SET provider = $2, model = $3, turns = turns + 1, tool_calls = tool_calls + $4, \
-             input_tokens = input_tokens + $5, output_tokens = output_tokens + $6, \
-             cache_read_tokens = cache_read_tokens + $7, cache_write_tokens = cache_write_tokens + $8, \
-             input_nano = input_nano + $9, output_nano = output_nano + $10, \
-             cache_read_nano = cache_read_nano + $11, cache_write_nano = cache_write_nano + $12 WHERE run_id = $1",
-        )
-        .bind(run_id)
-        .bind(storable(model.0))
-        .bind(storable(model.1))
-        .bind(tool_calls as i64)
-        .bind(used.input_tokens)
-        .bind(used.output_tokens)
-        .bind(used.cache_read_tokens)
-        .bind(used.cache_write_tokens)
-        .bind(used.input_nano)
-        .bind(used.output_nano)
-        .bind(used.cache_read_nano)
-        .bind(used.cache_write_nano);
-        self.step(statement)
+        let run = Statement::new(concat!(
+            "UPDATE runs SET ",
+            add_used!(),
+            ", provider = $10, model = $11, turns = turns + 1, tool_calls = tool_calls + $12 WHERE run_id = $1"
+        ));
+        let conversation = Statement::new(concat!(
+            "UPDATE conversations SET ",
+            add_used!(),
+            " WHERE pid = $10 AND id = (SELECT conversation_id FROM runs WHERE run_id = $1)"
+        ));
+        let run = bind_used(run.bind(run_id), used)
+            .bind(storable(model.0))
+            .bind(storable(model.1))
+            .bind(tool_calls as i64);
+        let conversation = bind_used(conversation.bind(run_id), used).bind(&self.pid);
+        self.step(run).step(conversation)
     }
 
     /// A run ends, and with it those whose messages it took in. What it asked for is withdrawn.
     pub fn run_end(self, run_id: &RunId, end: &RunEnd<'_>) -> Change {
-        let finish = Statement::new(
+        let finish = |sql| {
+            Statement::new(sql)
+                .bind(run_id)
+                .bind(end.status.as_str())
+                .bind(end.reason)
+                .bind(end.error.map(storable))
+                .bind(end.now_ms)
+        };
+        let own = finish(
             "UPDATE runs SET status = $2, finish_reason = $3, error = $4, finished_at = $5 \
-             WHERE (run_id = $1 OR (absorbed_by = $1 AND pid = $6)) AND status = 'active'",
+             WHERE run_id = $1 AND status = 'active'",
+        );
+        let absorbed = finish(
+            "UPDATE runs SET status = $2, finish_reason = $3, error = $4, finished_at = $5 \
+             WHERE pid = $6 AND absorbed_by = $1 AND status = 'active'",
         )
-        .bind(run_id)
-        .bind(end.status.as_str())
-        .bind(end.reason)
-        .bind(end.error.map(storable))
-        .bind(end.now_ms)
         .bind(&self.pid);
         let withdraw = Statement::new(
             "UPDATE approvals SET decision = 'withdrawn', decided_at = $2 \
@@ -295,7 +313,7 @@ impl Change {
         )
         .bind(run_id)
         .bind(end.now_ms);
-        self.step(finish).step(withdraw)
+        self.step(own).step(absorbed).step(withdraw)
     }
 
     /// Adds a step to a run's journal.
@@ -319,6 +337,18 @@ impl Change {
             .bind(request_id);
         self.step(statement)
     }
+}
+
+fn bind_used(statement: Statement, used: &Used) -> Statement {
+    statement
+        .bind(used.input_tokens)
+        .bind(used.output_tokens)
+        .bind(used.cache_read_tokens)
+        .bind(used.cache_write_tokens)
+        .bind(used.input_nano)
+        .bind(used.output_nano)
+        .bind(used.cache_read_nano)
+        .bind(used.cache_write_nano)
 }
 
 fn used_from(row: &mut Row) -> Result<Used> {

@@ -1,6 +1,8 @@
 //! The one thread that writes. It takes all batches that wait, runs each in a savepoint of one transaction,
 //! commits once, and only then tells the callers.
 
+mod fault;
+
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -13,6 +15,7 @@ use super::{error, run};
 use crate::metrics::Metrics;
 use crate::sql::{Batch, Written};
 use crate::{Error, Result};
+use fault::Fault;
 
 /// The handle of the thread. Dropping it finishes what is queued and joins the thread.
 pub(super) struct Writer {
@@ -90,7 +93,9 @@ fn overdue() -> Error {
 
 fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Metrics) {
     let mut group = Vec::new();
-    while orders.blocking_recv_many(&mut group, limits::STORE_BATCH_MAX) > 0 {
+    let mut fault = Fault::from_env();
+    let group_max = fault.group_max(limits::STORE_BATCH_MAX);
+    while orders.blocking_recv_many(&mut group, group_max) > 0 {
         let mut jobs = Vec::with_capacity(group.len());
         let mut checkpoints = Vec::new();
         for order in group.drain(..) {
@@ -103,7 +108,7 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Me
             }
         }
         if !jobs.is_empty() {
-            write_group(&connection, jobs, metrics);
+            write_group(&connection, jobs, metrics, &mut fault);
         }
         for reply in checkpoints {
             let result = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(error);
@@ -113,14 +118,16 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Me
 }
 
 /// Runs the jobs in one transaction. Whatever ends the transaction as a whole fails all of them.
-fn write_group(connection: &Connection, jobs: Vec<Job>, metrics: &Metrics) {
+fn write_group(connection: &Connection, jobs: Vec<Job>, metrics: &Metrics, fault: &mut Fault) {
     let results = begin(connection).and_then(|()| {
         let mut results = Vec::with_capacity(jobs.len());
         for job in &jobs {
             results.push(write_one(connection, &job.batch)?);
         }
+        fault.before(jobs.iter().map(|job| &job.batch));
         let started = Instant::now();
         connection.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute()).map_err(error)?;
+        fault.after();
         metrics.commit(started.elapsed());
         Ok(results)
     });

@@ -15,6 +15,23 @@ crate::home::with_a_store_on_both_engines! {
     access_is_given_and_taken,
     a_device_id_claimed_at_once_goes_to_one,
     routes_are_opened_and_closed_once,
+    a_route_remembers_what_was_sent,
+}
+
+/// A route with everything in it.
+pub fn route(id: &str, pid: &str, request_id: &str) -> RouteRow {
+    RouteRow {
+        route_id: id.to_string(),
+        call: "shell.exec".to_string(),
+        pid: pid.into(),
+        request_id: request_id.to_string(),
+        device_id: "pc".into(),
+        created_at: NOW_MS,
+        expires_at: NOW_MS + 60_000,
+        letter: Some(format!("g{id}")),
+        instance: Some("i".to_string()),
+        args: Some(r#"{"input":"ls"}"#.to_string()),
+    }
 }
 
 pub fn registration(device_id: &str, owner: &Account) -> Registration {
@@ -165,4 +182,14 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
     }
     assert_eq!(closed, 1);
     assert_eq!(store.routes().await.unwrap(), [route("c", 1), route("b", 2)]);
+}
+
+async fn a_route_remembers_what_was_sent(store: &Store) {
+    let bare = RouteRow { letter: None, instance: None, args: None, ..route("2", "p", "r/1/1") };
+    for row in [route("1", "p", "r/1/0"), bare.clone()] {
+        store.route_open(row).await.unwrap();
+    }
+    assert_eq!(store.routes().await.unwrap(), [route("1", "p", "r/1/0"), bare.clone()]);
+    assert_eq!(store.route_of(&"p".into(), "r/1/1").await.unwrap(), Some(bare));
+    assert_eq!(store.route_of(&"p".into(), "r/1/2").await.unwrap(), None);
 }

@@ -3,17 +3,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod accounts;
+mod approvals;
 mod config;
 mod crash;
 mod devices;
 mod disk;
 mod grants;
 mod home;
+mod messages;
 mod model;
 mod opening;
 mod postgres;
 mod postgres_only;
+mod processes;
+mod queue;
+mod runs;
 mod secrets;
+mod segments;
 mod sessions;
 mod setup;
 mod tokens;

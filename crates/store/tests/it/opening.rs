@@ -11,6 +11,7 @@ crate::home::on_both_engines! {
     what_was_written_is_there_after_opening_again,
     a_held_store_is_refused_until_it_is_let_go,
     a_newer_schema_is_refused_and_left_alone,
+    an_older_store_is_brought_up_to_date_and_keeps_everything,
     a_clone_keeps_it_open,
     closing_leaves_it_ready_for_the_next,
     metrics_count,
@@ -43,8 +44,44 @@ async fn a_newer_schema_is_refused_and_left_alone(home: &Home) {
     let error = home.try_open().await.err().unwrap();
     assert!(matches!(error, OpenError::Newer { found: 4711, .. }), "{error:?}");
     assert!(error.to_string().ends_with(": update gsv"), "{error}");
-    home.tamper("UPDATE meta SET version = 1 WHERE name = 'schema'").await;
+    let ours = match error {
+        OpenError::Newer { ours, .. } => ours,
+        other => panic!("{other:?}"),
+    };
+    home.tamper(&format!("UPDATE meta SET version = {ours} WHERE name = 'schema'")).await;
     assert_eq!(home.open().await.accounts().await.unwrap().len(), 1);
+}
+
+async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) {
+    let first = include_str!("../../migrations/0001_first.sql");
+    let (text, number, strict) = match &home.url {
+        None => ("TEXT", "INTEGER", "STRICT"),
+        Some(_) => ("TEXT COLLATE \"C\"", "BIGINT", ""),
+    };
+    let schema = format!(
+        "CREATE TABLE meta (name {{TEXT}} PRIMARY KEY, version {{BIGINT}}, value {{TEXT}}) {{STRICT}};\n{first}\n\
+         INSERT INTO meta (name, version) VALUES ('schema', 1);\n\
+         INSERT INTO accounts VALUES (1000, 1000, 'ada', 'Ada', '/home/ada', '/bin/sh', 'x', 0, 5);\n\
+         UPDATE numbers SET latest = 1000 WHERE name = 'account';\n\
+         INSERT INTO config VALUES ('a/b', 'c', 0);\n\
+         INSERT INTO routes VALUES ('1', 'fs.read', 'init:1000', '7', 'pc', 1, 2);\n"
+    );
+    home.tamper(&schema.replace("{TEXT}", text).replace("{BIGINT}", number).replace("{STRICT}", strict))
+        .await;
+    for _ in 0..2 {
+        let store = home.open().await;
+        let ada = store.account("ada").await.unwrap().unwrap();
+        assert_eq!((ada.uid.0, ada.home.as_str()), (1000, "/home/ada"));
+        assert_eq!(store.config_value("a/b").await.unwrap().as_deref(), Some("c"));
+        let routes = store.routes().await.unwrap();
+        assert_eq!((routes.len(), routes[0].request_id.as_str(), &routes[0].letter), (1, "7", &None));
+        drop(store);
+    }
+    let store = home.open().await;
+    let row = crate::processes::process("p", 1000, NOW_MS);
+    assert!(store.process_create(&row).await.unwrap());
+    assert_eq!(store.process(&row.pid).await.unwrap(), Some(row));
+    assert_eq!(add(&store, "bob").await.uid.0, 1001);
 }
 
 async fn a_clone_keeps_it_open(home: &Home) {

@@ -22,7 +22,7 @@ fn job(batch: Batch) -> (Job, Answer) {
 
 fn group(connection: &Connection, batches: Vec<Batch>) -> Vec<Result<Written>> {
     let (jobs, answers): (Vec<Job>, Vec<Answer>) = batches.into_iter().map(job).unzip();
-    write_group(connection, jobs, &Metrics::default());
+    write_group(connection, jobs, &Metrics::default(), &mut Fault::from_env());
     answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
 }
 

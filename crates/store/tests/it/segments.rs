@@ -1,0 +1,106 @@
+//! Archived parts of conversations, and calls between processes.
+
+use protocol::ids::Uid;
+use protocol::proc::segment::{Segment, SegmentKind};
+use store::Store;
+use store::change::Change;
+use store::ipc::IpcCall;
+
+use crate::home::NOW_MS;
+use crate::processes::{default, made};
+
+crate::home::with_a_store_on_both_engines! {
+    segments_are_listed_oldest_first,
+    a_call_is_over_once,
+    a_reply_and_a_timeout_never_both_count,
+    overdue_calls_are_found_in_order,
+}
+
+fn segment(id: &str, conversation: &str, created_at: i64) -> Segment {
+    Segment {
+        id: id.to_string(),
+        conversation_id: conversation.into(),
+        generation: 3,
+        kind: SegmentKind::Compaction,
+        from_message_id: 4,
+        to_message_id: 9,
+        archive_path: "/var/sessions/ada/p/x.jsonl.gz".to_string(),
+        summary_message_id: Some(4),
+        created_at,
+    }
+}
+
+async fn segments_are_listed_oldest_first(store: &Store) {
+    let pid = made(store, "p").await;
+    let bare = Segment { summary_message_id: None, ..segment("c", "default", 1) };
+    let rows =
+        [segment("b", "default", 2), segment("a", "default", 2), bare.clone(), segment("d", "other", 0)];
+    for row in &rows {
+        store.keep(Change::new(&pid).segment(row)).await.unwrap();
+    }
+    let expected = [bare.clone(), segment("a", "default", 2), segment("b", "default", 2)];
+    assert_eq!(store.segments(&pid, &default()).await.unwrap(), expected);
+    assert_eq!(store.segment(&pid, &default(), "c").await.unwrap(), Some(bare));
+    assert_eq!(store.segment(&pid, &default(), "d").await.unwrap(), None, "it is of another conversation");
+    assert_eq!(store.segment(&"q".into(), &default(), "a").await.unwrap(), None);
+}
+
+fn call(call_id: &str, deadline_at: i64) -> IpcCall {
+    IpcCall {
+        call_id: call_id.to_string(),
+        uid: Uid(1000),
+        source_pid: "p".into(),
+        target_pid: "q".into(),
+        target_run_id: "r".into(),
+        deadline_at,
+        created_at: NOW_MS,
+    }
+}
+
+async fn a_call_is_over_once(store: &Store) {
+    let (source, target) = (made(store, "p").await, made(store, "q").await);
+    store.keep(Change::new(&target).ipc_open(&call("c", 5)).ipc_open(&call("d", 5))).await.unwrap();
+    let mut of_run = store.ipc_of_run(&"r".into()).await.unwrap();
+    of_run.sort_by(|a, b| a.call_id.cmp(&b.call_id));
+    assert_eq!(of_run, [call("c", 5), call("d", 5)]);
+    let close = |id: &str, status| Change::new(&source).ipc_close(id, status);
+    assert!(store.apply(close("c", "completed")).await.unwrap());
+    assert!(!store.apply(close("c", "timed_out")).await.unwrap());
+    assert!(!store.apply(close("none", "timed_out")).await.unwrap());
+    assert_eq!(store.ipc_of_run(&"r".into()).await.unwrap(), [call("d", 5)]);
+    assert!(store.ipc_of_run(&"s".into()).await.unwrap().is_empty());
+}
+
+async fn a_reply_and_a_timeout_never_both_count(store: &Store) {
+    let (source, target) = (made(store, "p").await, made(store, "q").await);
+    for round in 0..10 {
+        let id = format!("c{round}");
+        store.keep(Change::new(&target).ipc_open(&call(&id, 5))).await.unwrap();
+        let ends = ["completed", "timed_out"].map(|status| {
+            let (store, source, id) = (store.clone(), source.clone(), id.clone());
+            tokio::spawn(async move {
+                let change = Change::new(&source).conversation_ensure(&id.as_str().into(), NOW_MS);
+                store.apply(change.ipc_close(&id, status)).await.unwrap()
+            })
+        });
+        let [reply, timeout] = ends;
+        assert!(reply.await.unwrap() != timeout.await.unwrap(), "exactly one of them");
+    }
+    assert_eq!(store.conversation_count(&source).await.unwrap(), 11);
+}
+
+async fn overdue_calls_are_found_in_order(store: &Store) {
+    let (source, target) = (made(store, "p").await, made(store, "q").await);
+    assert_eq!(store.ipc_next_deadline().await.unwrap(), None);
+    let mut change = Change::new(&target);
+    for (id, deadline_at) in [("a", 30), ("b", 10), ("c", 20)] {
+        change = change.ipc_open(&call(id, deadline_at));
+    }
+    store.keep(change).await.unwrap();
+    assert_eq!(store.ipc_next_deadline().await.unwrap(), Some(10));
+    assert!(store.ipc_overdue(9).await.unwrap().is_empty());
+    assert_eq!(store.ipc_overdue(20).await.unwrap(), [call("b", 10), call("c", 20)]);
+    store.keep(Change::new(&source).ipc_close("b", "timed_out")).await.unwrap();
+    assert_eq!(store.ipc_overdue(20).await.unwrap(), [call("c", 20)]);
+    assert_eq!(store.ipc_next_deadline().await.unwrap(), Some(20));
+}

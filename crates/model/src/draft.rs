@@ -11,6 +11,7 @@ use crate::event::EventKind;
 use crate::failure::{Cause, Failure};
 use crate::models::{Model, Tokens};
 use crate::partial_json;
+use crate::written::{Mark, Shown, Written};
 
 /// One step of an answer, free of any provider's spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,6 +147,8 @@ pub(crate) struct Draft {
     /// Everything but the content.
     frame: AssistantMessage,
     blocks: Vec<Block>,
+    /// The blocks as JSON, as far as somebody asked for it.
+    written: Written,
 }
 
 #[derive(Debug)]
@@ -175,7 +178,19 @@ impl Draft {
             error_message: None,
             timestamp,
         };
-        Draft { model, frame, blocks: Vec::new() }
+        Draft { model, frame, blocks: Vec::new(), written: Written::default() }
+    }
+
+    /// How far the answer has come.
+    pub fn mark(&self) -> Mark {
+        Mark(self.blocks.iter().map(|block| block.raw().len()).collect())
+    }
+
+    /// Appends the answer's JSON, as it was at the mark if one is given. Costs a copy; only what is new since the
+    /// last time is written anew.
+    pub fn write(&mut self, mark: Option<&Mark>, out: &mut String) {
+        let shown: Vec<Shown<'_>> = self.blocks.iter().map(Block::shown).collect();
+        self.written.write(&self.frame, &shown, mark, out);
     }
 
     /// The whole message so far.
@@ -306,6 +321,23 @@ impl Block {
     fn tool(id: String, name: String) -> Block {
         let call = tool_call(id, name, Map::new());
         Block::Tool { call, json: String::new(), complete: false }
+    }
+
+    /// What grows as deltas come.
+    fn raw(&self) -> &str {
+        match self {
+            Block::Text(text) => &text.text,
+            Block::Thinking(thinking) => &thinking.thinking,
+            Block::Tool { json, .. } => json,
+        }
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        match self {
+            Block::Text(text) => Shown::Text(text),
+            Block::Thinking(thinking) => Shown::Thinking(thinking),
+            Block::Tool { call, json, complete } => Shown::Tool { call, json, complete: *complete },
+        }
     }
 
     fn content(&self) -> AssistantContent {

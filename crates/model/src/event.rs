@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::draft::{Draft, Step};
 use crate::failure::Cause;
+use crate::written::Mark;
 
 /// One event: what is new, and a handle on the answer so far.
 #[derive(Clone, Debug)]
@@ -77,6 +78,16 @@ impl Partial {
     /// What it has used so far.
     pub fn usage(&self) -> Usage {
         self.with(|draft| draft.usage().clone())
+    }
+
+    /// How far it has come, to write it as it is now later on.
+    pub fn mark(&self) -> Mark {
+        self.with(|draft| draft.mark())
+    }
+
+    /// Appends it as JSON: its content as it was at the mark, or as it is. Cheaper than [`Partial::message`].
+    pub fn write(&self, mark: Option<&Mark>, out: &mut String) {
+        self.with(|draft| draft.write(mark, out));
     }
 
     pub(crate) fn apply(&self, step: Step) -> Option<EventKind> {

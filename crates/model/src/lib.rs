@@ -25,6 +25,7 @@ mod sse;
 mod stream;
 pub mod transcription;
 mod wire;
+mod written;
 
 pub use cancel::Cancel;
 pub use demo::Demo;
@@ -45,3 +46,4 @@ pub use reasoning::Reasoning;
 pub use repair::{NO_IMAGE, NO_RESULT, repair, tool_calls};
 pub use secret::Secret;
 pub use stream::EventStream;
+pub use written::Mark;

@@ -36,6 +36,7 @@ pub(crate) mod owned;
 mod patch;
 mod patterns;
 mod places;
+mod proc;
 mod ps;
 mod readlink;
 mod realpath;
@@ -101,6 +102,7 @@ pub static ALL: &[&Command] = &[
     &mv::COMMAND,
     &notify::COMMAND,
     &patch::COMMAND,
+    &proc::COMMAND,
     &ps::COMMAND,
     &readlink::COMMAND,
     &realpath::COMMAND,

@@ -1,13 +1,10 @@
 //! `skills`: texts that tell an agent how to do something, from all layers that the user sees.
 
-mod layers;
-mod text;
-
 use vfs::{Kind, VPath};
 
 use super::{Command, Cx, Done, flat, row, words};
+use crate::skills::{Skill, normal_name};
 use base::limits;
-use layers::Skill;
 
 pub(super) static COMMAND: Command = Command {
     name: "skills",
@@ -24,7 +21,7 @@ its workspace are listed too. When two share a name, their ids are home:NAME, wo
 async fn run(cx: &Cx<'_>) -> Done {
     let words: Vec<&str> = cx.args.iter().map(String::as_str).collect();
     flat(match words.as_slice() {
-        [] | ["list" | "ls"] => list(layers::collect(cx).await),
+        [] | ["list" | "ls"] => list(collect(cx).await),
         ["search", query @ ..] => search(cx, &query.join(" ")).await,
         ["show" | "files" | "read"] => Err(cx.misused("skill name is required")),
         ["show", name] => show(cx, name).await,
@@ -36,6 +33,18 @@ async fn run(cx: &Cx<'_>) -> Done {
         }
         _ => Err(Done { stderr: COMMAND.usage_line().into_bytes(), code: 1, ..Done::default() }),
     })
+}
+
+async fn collect(cx: &Cx<'_>) -> Vec<Skill> {
+    crate::skills::collect(cx.view, profile_of(cx).await.as_deref()).await
+}
+
+/// The profile of the calling process.
+async fn profile_of(cx: &Cx<'_>) -> Option<String> {
+    let status = VPath::absolute("/proc/self/status").ok()?;
+    let bytes = cx.view.read(&status).await.ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Some(text.lines().find_map(|line| line.strip_prefix("Profile:"))?.trim().to_string())
 }
 
 fn list(skills: Vec<Skill>) -> Result<Done, Done> {
@@ -54,7 +63,7 @@ async fn search(cx: &Cx<'_>, query: &str) -> Result<Done, Done> {
     if query.is_empty() {
         return Err(cx.misused("search query is required"));
     }
-    let mut skills = layers::collect(cx).await;
+    let mut skills = collect(cx).await;
     skills.retain(|skill| {
         [&skill.id, &skill.name, &skill.description, &skill.content]
             .iter()
@@ -107,8 +116,8 @@ async fn read(cx: &Cx<'_>, name: &str, file: &str) -> Result<Done, Done> {
 
 /// The skill of an id, or of a name that only one has.
 async fn pick(cx: &Cx<'_>, name: &str) -> Result<Skill, Done> {
-    let wanted = text::normal_name(name);
-    let skills = layers::collect(cx).await;
+    let wanted = normal_name(name);
+    let skills = collect(cx).await;
     let (exact, named): (Vec<Skill>, Vec<Skill>) = skills
         .into_iter()
         .filter(|skill| skill.id == wanted || skill.name == wanted)

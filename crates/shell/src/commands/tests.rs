@@ -2,6 +2,7 @@
 
 mod archives;
 mod files;
+mod processes;
 mod system;
 mod texts;
 mod trees;

@@ -1,19 +1,23 @@
-//! Where skills come from. To add a layer, such as the one of packages, add it to [`layers`].
+//! Skills: texts that tell an agent how to do something, for the command `skills` and for prompts.
+//! To add a layer where they come from, such as the one of packages, add it to [`layers`].
+
+mod text;
 
 use std::collections::HashMap;
 
 use base::limits;
-use vfs::{Kind, VPath};
+use protocol::ai::SkillKind;
+use vfs::{Kind, VPath, View};
 
-use super::text::Parsed;
-use crate::commands::Cx;
+use text::Parsed;
+pub(crate) use text::normal_name;
 
 /// A directory of skills.
 struct Layer {
     /// As the list shows it: `home`, `workspace:<id>`, `profile:<name>`, `pkg:<name>`.
     label: String,
-    /// What comes before the colon of an id when several skills share a name.
-    prefix: String,
+    /// What holds it; it comes before the colon of an id when several skills share a name.
+    kind: SkillKind,
     /// Where.
     root: VPath,
     /// Whether the user may change its skills.
@@ -21,12 +25,14 @@ struct Layer {
 }
 
 /// One skill.
-pub(super) struct Skill {
+pub struct Skill {
     /// What it is asked for by: its name, with its layer in front where that is not unique.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Where it comes from.
+    /// What holds it.
+    pub kind: SkillKind,
+    /// Where it comes from: `home`, `profile:<name>` and so on.
     pub label: String,
     /// Whether the user may change it.
     pub writable: bool,
@@ -38,45 +44,14 @@ pub(super) struct Skill {
     pub path: VPath,
     /// Its directory, when it has one of its own.
     pub directory: Option<VPath>,
-    prefix: String,
 }
 
-/// The layers the caller sees, in the order of their rank.
-async fn layers(cx: &Cx<'_>) -> Vec<Layer> {
-    let who = cx.view.who();
-    let mut layers = Vec::new();
-    let mut add = |label: String, prefix: &str, root: String, writable: bool| {
-        if let Ok(root) = VPath::absolute(&root) {
-            layers.push(Layer { label, prefix: prefix.to_string(), root, writable });
-        }
-    };
-    if let Some(profile) = profile_of(cx).await {
-        let root = format!("/sys/config/ai/profile/{profile}/skills.d");
-        add(format!("profile:{profile}"), "profile", root, who.uid.is_root());
-    }
-    add("home".to_string(), "home", format!("{}/skills.d", who.home), true);
-    if let Some(id) = &who.workspace_id {
-        let root = format!("/workspaces/{id}/.gsv/skills.d");
-        add(format!("workspace:{id}"), "workspace", root, true);
-    }
-    layers
-}
-
-/// The profile of the calling process.
-async fn profile_of(cx: &Cx<'_>) -> Option<String> {
-    let status = VPath::absolute("/proc/self/status").ok()?;
-    let bytes = cx.view.read(&status).await.ok()?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let profile = text.lines().find_map(|line| line.strip_prefix("Profile:"))?.trim().to_string();
-    let one_name = !profile.is_empty() && !profile.contains('/') && profile != "." && profile != "..";
-    one_name.then_some(profile)
-}
-
-/// All skills of all layers: by rank of the layer, its label, and the name.
-pub(super) async fn collect(cx: &Cx<'_>) -> Vec<Skill> {
+/// All skills that a caller sees: by rank of the layer, its label, and the name. `profile` is that of the calling
+/// process, if it is one.
+pub async fn collect(view: &View, profile: Option<&str>) -> Vec<Skill> {
     let mut skills = Vec::new();
-    for layer in layers(cx).await {
-        let mut found = skills_in(cx, &layer).await;
+    for layer in layers(view, profile) {
+        let mut found = skills_in(view, &layer).await;
         found.sort_by(|a, b| a.name.cmp(&b.name));
         skills.append(&mut found);
     }
@@ -86,19 +61,50 @@ pub(super) async fn collect(cx: &Cx<'_>) -> Vec<Skill> {
     }
     for skill in &mut skills {
         let alone = times.get(&skill.name) == Some(&1);
-        skill.id = if alone { skill.name.clone() } else { format!("{}:{}", skill.prefix, skill.name) };
+        skill.id = if alone { skill.name.clone() } else { format!("{}:{}", prefix(skill.kind), skill.name) };
     }
     skills
 }
 
-async fn skills_in(cx: &Cx<'_>, layer: &Layer) -> Vec<Skill> {
+/// The layers a caller sees, in the order of their rank.
+fn layers(view: &View, profile: Option<&str>) -> Vec<Layer> {
+    let who = view.who();
+    let mut layers = Vec::new();
+    let mut add = |kind: SkillKind, label: String, root: String, writable: bool| {
+        if let Ok(root) = VPath::absolute(&root) {
+            layers.push(Layer { label, kind, root, writable });
+        }
+    };
+    let one_name = |name: &&str| !name.is_empty() && !name.contains('/') && !matches!(*name, "." | "..");
+    if let Some(profile) = profile.filter(one_name) {
+        let root = format!("/sys/config/ai/profile/{profile}/skills.d");
+        add(SkillKind::Profile, format!("profile:{profile}"), root, who.uid.is_root());
+    }
+    add(SkillKind::Home, "home".to_string(), format!("{}/skills.d", who.home), true);
+    if let Some(id) = &who.workspace_id {
+        let root = format!("/workspaces/{id}/.gsv/skills.d");
+        add(SkillKind::Workspace, format!("workspace:{id}"), root, true);
+    }
+    layers
+}
+
+fn prefix(kind: SkillKind) -> &'static str {
+    match kind {
+        SkillKind::Profile => "profile",
+        SkillKind::Home => "home",
+        SkillKind::Workspace => "workspace",
+        SkillKind::Package => "package",
+    }
+}
+
+async fn skills_in(view: &View, layer: &Layer) -> Vec<Skill> {
     let mut found = Vec::new();
     let mut todo = vec![(layer.root.clone(), 0)];
     while let Some((directory, depth)) = todo.pop() {
-        let names = cx.view.list(&directory).await.unwrap_or_default();
+        let names = view.list(&directory).await.unwrap_or_default();
         if depth > 0 && names.iter().any(|named| named.name == "SKILL.md") {
             let fallback = directory.name().to_string();
-            found.extend(skill(cx, layer, directory.join("SKILL.md"), &fallback, Some(directory)).await);
+            found.extend(skill(view, layer, directory.join("SKILL.md"), &fallback, Some(directory)).await);
             continue;
         }
         for named in names {
@@ -110,7 +116,7 @@ async fn skills_in(cx: &Cx<'_>, layer: &Layer) -> Vec<Skill> {
                     let name = named.name.strip_suffix(".md").filter(|name| !name.is_empty());
                     let flat = name.filter(|name| depth == 0 && !["SKILL", "DESCRIPTION"].contains(name));
                     if let Some(name) = flat {
-                        found.extend(skill(cx, layer, path, name, None).await);
+                        found.extend(skill(view, layer, path, name, None).await);
                     }
                 }
             }
@@ -124,13 +130,13 @@ async fn skills_in(cx: &Cx<'_>, layer: &Layer) -> Vec<Skill> {
 
 /// Reads one; empty and binary files are none.
 async fn skill(
-    cx: &Cx<'_>,
+    view: &View,
     layer: &Layer,
     path: VPath,
     fallback: &str,
     directory: Option<VPath>,
 ) -> Option<Skill> {
-    let bytes = cx.view.read(&path).await.ok()?;
+    let bytes = view.read(&path).await.ok()?;
     let content = String::from_utf8(bytes).ok()?;
     if content.trim().is_empty() || content.contains('\0') {
         return None;
@@ -139,12 +145,12 @@ async fn skill(
     Some(Skill {
         id: String::new(),
         name,
+        kind: layer.kind,
         label: layer.label.clone(),
         writable: layer.writable,
         description,
         content,
         path,
         directory,
-        prefix: layer.prefix.clone(),
     })
 }

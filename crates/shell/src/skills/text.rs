@@ -24,7 +24,7 @@ impl Parsed {
 }
 
 /// Lower case, without spaces.
-pub(super) fn normal_name(name: &str) -> String {
+pub(crate) fn normal_name(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
 }
 

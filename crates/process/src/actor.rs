@@ -1,1 +1,312 @@
-//! (scaffold)
+//! The actor of a process: the only writer of its rows. It takes mail one piece at a time, and what takes long (asking
+//! the model, calls, preparing) runs in tasks beside it, so that it always has time for an answer or an abort.
+
+mod accept;
+mod control;
+mod draft;
+mod drive;
+mod finish;
+mod hil;
+mod load;
+mod outcome;
+mod plan;
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use base::limits;
+use base::shutdown::Shutdown;
+use futures_util::FutureExt;
+use model::{Cancel, ToolCall};
+use protocol::ids::{ConversationId, Pid, RunId};
+use store::approvals::ApprovalRow;
+use store::messages::MessageRow;
+use store::processes::ProcessRow;
+use store::runs::Used;
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinSet};
+
+use crate::context::Context;
+use crate::host::Host;
+use crate::mail::Mail;
+use crate::setup::Setup;
+use crate::tools::Finished as CallEnd;
+use crate::turn::TurnEnd;
+use draft::{Draft, Facts};
+
+/// A process that is awake.
+pub(crate) struct Actor {
+    host: Host,
+    process: Arc<ProcessRow>,
+    facts: Facts,
+    live: Live,
+    /// What was converted for the model, and of which conversation.
+    context: Option<Known>,
+    /// What a conversation has used so far.
+    used: Option<(ConversationId, Used)>,
+    tasks: JoinSet<Done>,
+    work: HashMap<Id, Work>,
+}
+
+/// What is only in memory of the active run.
+struct Live {
+    setup: Option<Arc<Setup>>,
+    /// The calls of the newest answer, with their arguments.
+    calls: Vec<ToolCall>,
+    /// Those that waited or wait for a person.
+    approvals: HashMap<String, ApprovalRow>,
+    cancel: Cancel,
+    /// Counts the events of the run.
+    seq: Arc<AtomicU64>,
+    /// What the run has used.
+    used: Used,
+    /// True when the conversation was compacted for the next turn.
+    compacted: bool,
+}
+
+/// A conversation as the model sees it, and what came since it was converted.
+struct Known {
+    conversation_id: ConversationId,
+    /// Whether pictures were converted as such.
+    images: bool,
+    /// `None` while a turn has it.
+    context: Option<Context>,
+    fresh: Vec<MessageRow>,
+    /// True when the conversation changed in another way than by growing.
+    stale: bool,
+}
+
+/// What a task is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Prepare,
+    Turn,
+    Call(usize),
+}
+
+/// What a task came to.
+enum Done {
+    Prepared(Box<Result<(Setup, Arc<ProcessRow>), String>>),
+    Turned(TurnEnd),
+    Called(CallEnd),
+}
+
+/// Why an actor goes.
+enum Gone {
+    /// There is nothing to do, and its mailbox is closed.
+    Asleep,
+    /// The gateway stops.
+    Stopped,
+    /// There is no such process.
+    Unknown,
+}
+
+/// What an actor can not get over by itself: the store failed.
+type Life<T> = Result<T, store::Error>;
+
+impl Live {
+    fn new(seq: u64) -> Live {
+        Live {
+            setup: None,
+            calls: Vec::new(),
+            approvals: HashMap::new(),
+            cancel: Cancel::new(),
+            seq: Arc::new(AtomicU64::new(seq)),
+            used: Used::default(),
+            compacted: false,
+        }
+    }
+}
+
+/// Lives until there is nothing to do. Whatever goes wrong inside ends a run, never the gateway.
+pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>, stopping: Shutdown) {
+    let mut first = None;
+    loop {
+        let life = Actor::live(&host, &pid, first.take(), &mut mailbox, stopping.clone());
+        let rest = match AssertUnwindSafe(life).catch_unwind().await {
+            Ok(Ok(Gone::Asleep)) => break,
+            Ok(Ok(Gone::Stopped)) => return host.close(&pid, &mut mailbox),
+            Ok(Ok(Gone::Unknown)) => limits::PROCESS_IDLE,
+            Ok(Err(error)) => {
+                tracing::error!(%pid, %error, "the store failed; the process goes on where it was in a while");
+                limits::PROCESS_STORE_PAUSE
+            }
+            Err(panic) => {
+                let why = panic_text(panic.as_ref());
+                tracing::error!(%pid, why, "a process failed");
+                if finish::bury(&host, &pid, &why).await { Duration::ZERO } else { limits::PROCESS_IDLE }
+            }
+        };
+        first = pause(&mut mailbox, stopping.clone(), rest).await;
+        if stopping.is_requested() {
+            return host.close(&pid, &mut mailbox);
+        }
+        if first.is_none() && rest == limits::PROCESS_IDLE && host.retire(&pid, &mut mailbox) {
+            break;
+        }
+    }
+    // Somebody may have had a place in the mailbox while it was closed.
+    while let Some(mail) = mailbox.recv().await {
+        host.post_again(&pid, mail);
+    }
+}
+
+async fn pause(mailbox: &mut mpsc::Receiver<Mail>, mut stopping: Shutdown, most: Duration) -> Option<Mail> {
+    tokio::select! {
+        mail = mailbox.recv() => mail,
+        () = stopping.requested() => None,
+        () = tokio::time::sleep(most) => None,
+    }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".to_string())
+}
+
+impl Actor {
+    async fn live(
+        host: &Host,
+        pid: &Pid,
+        first: Option<Mail>,
+        mailbox: &mut mpsc::Receiver<Mail>,
+        mut stopping: Shutdown,
+    ) -> Life<Gone> {
+        let Some(mut actor) = Actor::load(host, pid).await? else { return Ok(Gone::Unknown) };
+        actor.advance().await?;
+        if let Some(mail) = first {
+            actor.take(mail).await?;
+        }
+        loop {
+            let idle = actor.facts.run.is_none();
+            let left = actor.time_left();
+            tokio::select! {
+                biased;
+                () = stopping.requested() => return actor.settle_down().await.map(|()| Gone::Stopped),
+                Some(done) = actor.tasks.join_next_with_id(), if !actor.tasks.is_empty() => actor.done(done).await?,
+                Some(mail) = mailbox.recv() => actor.take(mail).await?,
+                () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
+                () = tokio::time::sleep(limits::PROCESS_IDLE), if idle => {
+                    if host.retire(pid, mailbox) {
+                        return Ok(Gone::Asleep);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes one piece of mail. Nobody may wait for the answer any more; that is no fault.
+    async fn take(&mut self, mail: Mail) -> Life<()> {
+        match mail {
+            Mail::Wake => {}
+            Mail::Message(incoming, reply) => drop(reply.send(self.message(*incoming).await)),
+            Mail::Event(event, reply) => drop(reply.send(self.event(*event).await)),
+            Mail::Autostart(reason, reply) => drop(reply.send(self.autostart(&reason).await)),
+            Mail::Abort(reply) => drop(reply.send(self.abort().await)),
+            Mail::Kill(archive, reply) => drop(reply.send(self.kill(archive).await)),
+            Mail::Reset(reply) => drop(reply.send(self.reset().await)),
+            Mail::ResetConversation(args, reply) => drop(reply.send(self.reset_conversation(&args).await)),
+            Mail::Hil(args, by, reply) => drop(reply.send(self.hil(&args, &by).await)),
+            Mail::ReserveIds(count, reply) => drop(reply.send(Ok(self.reserve_ids(count)))),
+            Mail::Apply(condition, change, reply) => drop(reply.send(self.apply(condition, change).await)),
+        }
+        self.advance().await
+    }
+
+    fn pid(&self) -> &Pid {
+        &self.process.pid
+    }
+
+    fn run_id(&self) -> Option<&RunId> {
+        self.facts.run.as_ref().map(|run| &run.run_id)
+    }
+
+    fn draft(&self) -> Draft {
+        Draft::new(&self.process, &self.facts, self.host.world.now_ms())
+    }
+
+    /// Keeps a step, then believes and tells it. False, and nothing changed, when something in it no longer holds.
+    async fn keep(&mut self, mut draft: Draft) -> Life<bool> {
+        let change = draft.close();
+        if !self.host.world.store.apply(change).await? {
+            return Ok(false);
+        }
+        self.believe(draft);
+        Ok(true)
+    }
+
+    /// The same for a step that must not get lost: a store that fails for a moment is asked again.
+    async fn keep_surely(&mut self, mut draft: Draft) -> Life<()> {
+        let change = draft.close();
+        let mut pause = limits::PROCESS_STORE_RETRY_PAUSE;
+        for _ in 1..limits::PROCESS_STORE_ATTEMPTS {
+            match self.host.world.store.keep(change.clone()).await {
+                Ok(()) => {
+                    self.believe(draft);
+                    return Ok(());
+                }
+                Err(error) => {
+                    tracing::warn!(pid = %self.pid(), %error, "a step could not be kept; once more")
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        self.host.world.store.keep(change).await?;
+        self.believe(draft);
+        Ok(())
+    }
+
+    fn believe(&mut self, draft: Draft) {
+        let before = self.run_id().cloned();
+        self.facts = draft.facts;
+        if before.as_ref() != self.run_id() {
+            self.drop_work();
+        }
+        self.remember_rows(draft.rows);
+        for note in draft.notes {
+            self.host.world.outside.emit(note);
+        }
+        for finished in &draft.finished {
+            crate::ipc::run_ended(&self.host, finished);
+        }
+        for place in draft.launches {
+            self.launch(place);
+        }
+    }
+
+    /// Ends whatever is done for the run that was active, the provider's answer included.
+    fn drop_work(&mut self) {
+        self.live.cancel.cancel();
+        self.tasks.abort_all();
+        // A long conversation is read again for its next run, rather than kept for a while.
+        let long = |context: &Context| context.message_count() > limits::PROCESS_MESSAGES_PER_READ;
+        let too_long = self.context.as_ref().and_then(|known| known.context.as_ref()).is_some_and(long);
+        if self.is_busy(Work::Turn) || too_long {
+            self.context = None;
+        }
+        self.work.clear();
+        self.live = Live::new(0);
+    }
+
+    /// New messages belong to the context of their conversation.
+    fn remember_rows(&mut self, rows: Vec<MessageRow>) {
+        let Some(known) = &mut self.context else { return };
+        known.fresh.extend(rows.into_iter().filter(|row| row.conversation_id == known.conversation_id));
+    }
+
+    /// A conversation changed in another way than by growing.
+    fn forget(&mut self) {
+        if let Some(known) = &mut self.context {
+            known.stale = true;
+        }
+    }
+
+    fn is_busy(&self, what: Work) -> bool {
+        self.work.values().any(|work| *work == what)
+    }
+}

@@ -1,12 +1,28 @@
 //! Compacting: the older part of a conversation goes into an archive, and a summary stands in its place.
 
-use protocol::ids::{ConversationId, RunId};
-use protocol::proc::segment::{Compact, Compacted};
-use store::change::Change;
-use store::processes::ProcessRow;
+mod select;
+mod summary;
+#[cfg(test)]
+mod tests;
 
-use crate::setup::Setup;
+use protocol::error::Error;
+use protocol::ids::{ConversationId, Pid, RunId};
+use protocol::outcome::Outcome;
+use protocol::proc::history::MessageRole;
+use protocol::proc::segment::{Compact, Compacted, Segment, SegmentKind};
+use protocol::signal::run::{Change as What, Changed};
+use serde_json::{Map, Value};
+use store::change::Change;
+use store::messages::MessageRow;
+use store::processes::ProcessRow;
+use store::runs::{RunEnd, RunRow, RunStatus, Used};
+
+use crate::archive;
+use crate::conversation::{changed, condition, named, to_value};
+use crate::host::{Host, new_run_id};
+use crate::setup::{self, Setup};
 use crate::world::World;
+use summary::Summary;
 
 /// A compaction that is ready to be kept: the archive is written, the rows are not changed yet.
 pub(crate) struct Prepared {
@@ -16,8 +32,49 @@ pub(crate) struct Prepared {
     pub(crate) compacted: Compacted,
 }
 
+impl Host {
+    /// Compacts a conversation that has no active run.
+    pub async fn compact(&self, pid: &Pid, args: &Compact) -> Result<Outcome<Compacted>, Error> {
+        let process = self.known(pid).await?;
+        let id = named("proc.conversation.compact", args.conversation_id.as_ref())?;
+        if let Err(why) = check(args) {
+            return Ok(Outcome::Failed(why));
+        }
+        if process.active_conversation_id.as_ref() == Some(&id) {
+            return Ok(Outcome::Failed(format!("Conversation is active: {id}")));
+        }
+        let row = self.conversation(pid, &id).await?;
+        if row.as_ref().is_none_or(|row| row.message_count == 0) {
+            return Ok(Outcome::Failed(select::NOTHING.to_string()));
+        }
+        let setup = match args.generate_summary {
+            Some(true) => match setup::prepare(&self.world, &process).await {
+                Ok(setup) => Some(setup),
+                Err(why) => return Ok(Outcome::Failed(summary::failed(&why))),
+            },
+            _ => None,
+        };
+        let Prepared { change, compacted } =
+            match prepare(&self.world, &process, &id, args, setup.as_ref()).await {
+                Ok(prepared) => prepared,
+                Err(why) => return Ok(Outcome::Failed(why)),
+            };
+        let applied = self.apply(pid, condition(&id, row.as_ref(), true), change).await;
+        if !matches!(applied, Ok(Ok(()))) {
+            archive::discard(&self.world, &process, &compacted.archived_to).await;
+        }
+        if let Err(why) = applied? {
+            return Ok(Outcome::Failed(why));
+        }
+        let queued = self.world.store.queue_length(pid).await.unwrap_or_default();
+        announce(&self.world, &process, None, "conversation.compacted", &compacted, queued);
+        Ok(Outcome::Done(compacted))
+    }
+}
+
 /// Checks the arguments, writes the archive, and generates the summary when asked to (`setup` is then needed).
-/// The error is the text of `{ok: false}`.
+/// The error is the text of `{ok: false}`. If the change is not kept after all, `archive::discard` takes the archive
+/// back.
 pub(crate) async fn prepare(
     world: &World,
     process: &ProcessRow,
@@ -25,8 +82,116 @@ pub(crate) async fn prepare(
     args: &Compact,
     setup: Option<&Setup>,
 ) -> Result<Prepared, String> {
-    let _ = (world, process, conversation, args, setup);
-    Err("scaffold".to_string())
+    check(args)?;
+    let selected = select::select(world, process, conversation, args).await?;
+    let given = args.summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
+    let summary = match given {
+        Some(text) => Summary { text: text.to_string(), used: Used::default() },
+        None => summary::generate(world, process, conversation, selected.span, setup).await?,
+    };
+    let id = base::random::uuid();
+    let kept = archive::keep_span(world, process, conversation, &id, selected.span).await;
+    let (path, messages) = kept.map_err(|why| format!("Failed to archive the messages: {why}"))?;
+    if messages != selected.count {
+        archive::discard(world, process, &path).await;
+        return Err("The conversation changed while it was being compacted: try again".to_string());
+    }
+    let now_ms = world.now_ms();
+    let (from_id, to_id) = (selected.span.from_id, selected.span.to_id);
+    let marker = MessageRow {
+        id: from_id,
+        conversation_id: conversation.clone(),
+        generation: selected.generation,
+        role: MessageRole::System,
+        content: format!(
+            "Conversation compacted.\n\nArchived messages: {messages}\nArchive: {path}\n\nSummary:\n{}",
+            summary.text
+        ),
+        meta: None,
+        tool_call_id: None,
+        media: None,
+        origin: None,
+        run_id: None,
+        created_at: now_ms,
+    };
+    let segment = Segment {
+        id,
+        conversation_id: conversation.clone(),
+        generation: selected.generation,
+        kind: SegmentKind::Compaction,
+        from_message_id: from_id,
+        to_message_id: to_id,
+        archive_path: path.clone(),
+        summary_message_id: Some(from_id),
+        created_at: world.now_ms(),
+    };
+    let change = Change::new(&process.pid)
+        .if_unchanged(conversation, (from_id, to_id), messages, selected.newest_at)
+        .messages_remove(conversation, from_id, to_id)
+        .message(&marker)
+        .segment(&segment)
+        .conversation_touch(conversation, now_ms);
+    let change = charge(change, process, &marker, setup, &summary.used);
+    let compacted = Compacted {
+        pid: process.pid.clone(),
+        conversation_id: conversation.clone(),
+        segment,
+        archived_messages: messages,
+        archived_to: path,
+        summary_message_id: from_id,
+    };
+    Ok(Prepared { change, compacted })
+}
+
+/// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
+fn charge(
+    change: Change,
+    process: &ProcessRow,
+    marker: &MessageRow,
+    setup: Option<&Setup>,
+    used: &Used,
+) -> Change {
+    let Some(setup) = setup.filter(|_| *used != Used::default()) else { return change };
+    let run = RunRow {
+        run_id: new_run_id(),
+        pid: process.pid.clone(),
+        uid: process.uid,
+        conversation_id: marker.conversation_id.clone(),
+        generation: marker.generation,
+        reason: "compaction.summary".to_string(),
+        status: RunStatus::Active,
+        finish_reason: None,
+        error: None,
+        absorbed_by: None,
+        provider: None,
+        model: None,
+        turns: 0,
+        tool_calls: 0,
+        used: Used::default(),
+        started_at: marker.created_at,
+        finished_at: None,
+    };
+    let end =
+        RunEnd { status: RunStatus::Ok, reason: "turn.complete", error: None, now_ms: marker.created_at };
+    let model = (setup.model.provider.as_str(), setup.model.id.as_str());
+    change.run_begin(&run).run_turn(&run.run_id, model, 0, used).run_end(&run.run_id, &end)
+}
+
+/// What is wrong with the arguments, if something is.
+fn check(args: &Compact) -> Result<(), String> {
+    const CALL: &str = "proc.conversation.compact";
+    let given = args.summary.as_deref().is_some_and(|summary| !summary.trim().is_empty());
+    let generated = args.generate_summary == Some(true);
+    let why = match (given, generated, args.keep_last, args.through_message_id) {
+        (false, false, _, _) => "requires summary or generateSummary",
+        (true, true, _, _) => "accepts either summary or generateSummary, not both",
+        (_, _, Some(_), Some(_)) | (_, _, None, None) => {
+            "requires exactly one of keepLast or throughMessageId"
+        }
+        (_, _, None, Some(..=0)) => "throughMessageId must be a positive integer",
+        _ => return Ok(()),
+    };
+    Err(format!("{CALL} {why}"))
 }
 
 /// Tells that a conversation was compacted: `event` is `conversation.compacted` or `conversation.auto_compacted`.
@@ -38,5 +203,31 @@ pub(crate) fn announce(
     compacted: &Compacted,
     queued_count: u64,
 ) {
-    let _ = (world, process, run_id, event, compacted, queued_count);
+    announce_with(world, process, run_id, event, compacted, queued_count, Map::new());
+}
+
+/// The same with more to tell, such as the model and the pressure that led to it.
+pub(crate) fn announce_with(
+    world: &World,
+    process: &ProcessRow,
+    run_id: Option<&RunId>,
+    event: &str,
+    compacted: &Compacted,
+    queued_count: u64,
+    mut more: Map<String, Value>,
+) {
+    more.insert("generation".to_string(), compacted.segment.generation.into());
+    more.insert("segment".to_string(), to_value(&compacted.segment));
+    more.insert("archivedMessages".to_string(), compacted.archived_messages.into());
+    more.insert("archivedTo".to_string(), compacted.archived_to.as_str().into());
+    more.insert("summaryMessageId".to_string(), compacted.summary_message_id.into());
+    let changes = [What::Lifecycle, What::Conversations, What::Messages];
+    let signal = Changed {
+        conversation_id: Some(compacted.conversation_id.clone()),
+        run_id: run_id.cloned(),
+        event: Some(event.to_string()),
+        more,
+        ..changed(world, process, &changes, queued_count)
+    };
+    world.emit(process, run_id, &signal);
 }

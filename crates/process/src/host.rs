@@ -1,5 +1,222 @@
-//! Every process of the gateway: starts actors when there is mail for them.
+//! Every process of the gateway: starts actors when there is mail for them, and takes the mail in.
+
+pub(crate) mod intake;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::clock::Clock;
+use base::limits;
+use base::shutdown::{self, Shutdown, Trigger};
+use protocol::error::Error;
+use protocol::ids::{Pid, RunId};
+use store::Store;
+use store::processes::{ProcessRow, State};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::actor;
+pub use crate::mail::{Condition, Event};
+use crate::mail::{Mail, Reply};
+use crate::outside::Outside;
+use crate::world::World;
 
 /// Every process of the gateway. Cheap to clone.
 #[derive(Clone)]
-pub struct Host {}
+pub struct Host {
+    pub(crate) world: World,
+    rooms: Arc<Rooms>,
+}
+
+/// The mailboxes of processes that are awake.
+struct Rooms {
+    awake: Mutex<Mailboxes>,
+    /// How many are awake, for whoever waits for the last one.
+    count: watch::Sender<usize>,
+    stop: Trigger,
+    stopping: Shutdown,
+}
+
+type Mailboxes = HashMap<Pid, mpsc::Sender<Mail>>;
+
+impl Host {
+    /// Processes over a store; none is awake yet.
+    pub fn start(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> Host {
+        let (stop, stopping) = shutdown::channel();
+        let rooms = Rooms { awake: Mutex::default(), count: watch::Sender::new(0), stop, stopping };
+        Host { world: World::new(store, clock, outside, client), rooms: Arc::new(rooms) }
+    }
+
+    /// After a restart: wakes every process that has something to do.
+    pub async fn recover(&self) {
+        let pids = match self.world.store.processes_unfinished().await {
+            Ok(pids) => pids,
+            Err(error) => {
+                tracing::error!(%error, "processes could not be woken; each goes on with its next message");
+                return;
+            }
+        };
+        for pid in pids {
+            if let Err(error) = self.post(&pid, Mail::Wake).await {
+                tracing::warn!(%pid, %error, "a process was not woken");
+            }
+        }
+    }
+
+    /// Lets every process keep what it has and go to sleep. What was under way goes on after the next start.
+    pub async fn stop(&self) {
+        self.rooms.stop.stop();
+        let mut count = self.rooms.count.subscribe();
+        let all_asleep = count.wait_for(|count| *count == 0);
+        if tokio::time::timeout(limits::STOP_TIMEOUT, all_asleep).await.is_err() {
+            tracing::warn!(
+                "some processes were still busy when the gateway stopped; they go on at the next start"
+            );
+        }
+    }
+
+    /// How many processes are awake.
+    pub fn awake(&self) -> usize {
+        self.rooms.lock().len()
+    }
+
+    /// The row of a process that somebody names.
+    pub(crate) async fn known(&self, pid: &Pid) -> Result<ProcessRow, Error> {
+        let row = self.world.store.process(pid).await.map_err(store_error)?;
+        row.ok_or_else(|| not_found(pid))
+    }
+
+    /// The same for one that can still do something. The one `init` of a user comes back after it was killed.
+    pub(crate) async fn living(&self, pid: &Pid) -> Result<ProcessRow, Error> {
+        let row = self.known(pid).await?;
+        if row.state == State::Exited && !is_init(&row) { Err(not_found(pid)) } else { Ok(row) }
+    }
+
+    /// Sends mail and waits for the answer.
+    async fn ask<T>(&self, pid: &Pid, mail: impl FnOnce(Reply<T>) -> Mail) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(pid, mail(reply)).await?;
+        match tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) if self.rooms.stopping.is_requested() => Err(Error::stopping()),
+            Ok(Err(_)) => {
+                Err(Error::internal(&format!("process {pid} dropped the request; the log says why")))
+            }
+            Err(_) => Err(Error::new(504, format!("Process {pid} is busy: no answer in time"))),
+        }
+    }
+
+    /// Puts mail into a mailbox and wakes its process. A full mailbox is waited for, for a while.
+    async fn post(&self, pid: &Pid, mail: Mail) -> Result<(), Error> {
+        let deadline = tokio::time::Instant::now() + limits::PROCESS_ANSWER_TIMEOUT;
+        let mut mail = mail;
+        loop {
+            let sender = match self.offer(pid, mail)? {
+                None => return Ok(()),
+                Some((sender, back)) => {
+                    mail = back;
+                    sender
+                }
+            };
+            match tokio::time::timeout_at(deadline, sender.reserve()).await {
+                Ok(Ok(permit)) => {
+                    permit.send(mail);
+                    return Ok(());
+                }
+                // It went to sleep meanwhile: its successor gets the mail.
+                Ok(Err(_)) => {}
+                Err(_) => return Err(Error::too_busy(&format!("process {pid} has too much mail"))),
+            }
+        }
+    }
+
+    /// Mail that came while its process went to sleep.
+    pub(crate) fn post_again(&self, pid: &Pid, mail: Mail) {
+        let (host, pid) = (self.clone(), pid.clone());
+        tokio::spawn(async move {
+            if let Err(error) = host.post(&pid, mail).await {
+                tracing::warn!(%pid, %error, "mail for a process that went to sleep got lost");
+            }
+        });
+    }
+
+    /// Hands mail over if there is room; gives it back with the full mailbox otherwise.
+    fn offer(&self, pid: &Pid, mail: Mail) -> Result<Option<(mpsc::Sender<Mail>, Mail)>, Error> {
+        if self.rooms.stopping.is_requested() {
+            return Err(Error::stopping());
+        }
+        let mut awake = self.rooms.lock();
+        let sender = match awake.get(pid) {
+            Some(sender) if !sender.is_closed() => sender.clone(),
+            _ => {
+                let (sender, mailbox) = mpsc::channel(limits::PROCESS_MAIL_MAX);
+                awake.insert(pid.clone(), sender.clone());
+                self.rooms.count.send_replace(awake.len());
+                tokio::spawn(actor::live(self.clone(), pid.clone(), mailbox, self.rooms.stopping.clone()));
+                sender
+            }
+        };
+        // Under the lock, so that a process does not go to sleep between the look and the mail.
+        match sender.try_send(mail) {
+            Ok(()) => Ok(None),
+            Err(TrySendError::Full(mail) | TrySendError::Closed(mail)) => Ok(Some((sender, mail))),
+        }
+    }
+
+    /// Closes a mailbox that is empty. False when there is mail after all.
+    pub(crate) fn retire(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) -> bool {
+        let mut awake = self.rooms.lock();
+        if !mailbox.is_empty() {
+            return false;
+        }
+        self.leave(&mut awake, pid, mailbox);
+        true
+    }
+
+    /// Closes a mailbox whatever is in it: the gateway stops. Who waits for an answer is told so.
+    pub(crate) fn close(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) {
+        let mut awake = self.rooms.lock();
+        self.leave(&mut awake, pid, mailbox);
+    }
+
+    fn leave(&self, awake: &mut Mailboxes, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) {
+        mailbox.close();
+        // A successor may be there already; its mailbox is open.
+        if awake.get(pid).is_some_and(mpsc::Sender::is_closed) {
+            awake.remove(pid);
+        }
+        self.rooms.count.send_replace(awake.len());
+    }
+}
+
+impl Rooms {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Mailboxes> {
+        self.awake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a caller is told when the store fails; the details are for the log.
+pub(crate) fn store_error(error: store::Error) -> Error {
+    match error {
+        store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
+        store::Error::Failed(why) => {
+            tracing::error!(why, "the store failed");
+            let full = why.contains("full");
+            Error::store_failed(if full { "the disk is full" } else { "see the gateway's log" })
+        }
+    }
+}
+
+/// The one `init` of a user is never gone for good.
+pub(crate) fn is_init(process: &ProcessRow) -> bool {
+    process.pid.as_str() == format!("init:{}", process.uid)
+}
+
+/// A run id nobody has.
+pub(crate) fn new_run_id() -> RunId {
+    RunId(base::random::uuid())
+}
+
+pub(crate) fn not_found(pid: &Pid) -> Error {
+    Error::not_found(format!("Process not found: {pid}"))
+}

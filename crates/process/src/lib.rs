@@ -6,6 +6,7 @@
 //! The world around it (calls, signals, files) comes through [`Outside`], which the kernel implements.
 
 mod actor;
+mod answer;
 mod approval;
 mod archive;
 mod compaction;
@@ -13,24 +14,30 @@ mod context;
 mod conversation;
 mod cost;
 mod fork;
+#[cfg(test)]
+mod ground;
 mod history;
 mod host;
 mod ipc;
 mod mail;
 mod media;
 mod outside;
+mod places;
 mod policy;
 mod pressure;
 mod profile;
 mod prompt;
 mod results;
 mod run;
+mod segment;
 mod setup;
+mod signals;
 mod skills;
+mod speech;
 mod tools;
 mod turn;
 mod world;
 
-pub use host::Host;
-pub use outside::{Note, NoteBody, Outside, Recalled, StreamNote};
-pub use profile::{SYSTEM_PROFILES, is_interactive};
+pub use host::{Condition, Event, Host};
+pub use outside::{Later, Note, NoteBody, Outside, Recalled, StreamNote};
+pub use profile::{SYSTEM_PROFILES, SystemProfile, is_interactive};

@@ -1,1 +1,104 @@
-//! (scaffold)
+//! What a process can be sent, and who waits for the answer.
+
+use protocol::error::Error;
+use protocol::ids::{ConversationId, RunId};
+use protocol::outcome::Outcome;
+use protocol::proc::approval::{Hil, Resolved};
+use protocol::proc::conversation::{Reset, ResetDone};
+use protocol::proc::ipc::Deliver;
+use protocol::proc::{Aborted, Archived};
+use store::change::Change;
+use store::ipc::IpcCall;
+use tokio::sync::oneshot;
+
+use crate::ipc;
+
+/// A runtime event: a message that no person wrote.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The conversation it belongs to; made when it is not there.
+    pub conversation: ConversationId,
+    /// Why, as `proc.run.started` tells it.
+    pub reason: String,
+    /// What happened.
+    pub content: String,
+    /// Written with it, of the same process; the event is dropped when something in it no longer holds.
+    pub with: Option<Change>,
+}
+
+/// What must still hold when a change that was prepared elsewhere is applied.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its life when the change was prepared; any number for one that was not there.
+    pub generation: u64,
+    /// Whether it must have no active run.
+    pub idle: bool,
+}
+
+/// A message that wants a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    /// The run it starts, where somebody named it beforehand.
+    pub(crate) run_id: Option<RunId>,
+    /// The conversation.
+    pub(crate) conversation: ConversationId,
+    /// Why, as `proc.run.started` tells it.
+    pub(crate) reason: &'static str,
+    /// The words.
+    pub(crate) content: String,
+    /// JSON: `StoredMedia[]`.
+    pub(crate) media: Option<String>,
+    /// JSON: where it came from.
+    pub(crate) origin: Option<String>,
+    /// A call that waits for the run's end; its run id is filled in.
+    pub(crate) call: Option<IpcCall>,
+}
+
+/// Whoever waits for the answer.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// One piece of mail.
+pub(crate) enum Mail {
+    /// Loads what there is to do.
+    Wake,
+    /// A message that wants a run: its run id, and whether it waits.
+    Message(Box<Incoming>, Reply<Outcome<(RunId, bool)>>),
+    /// A runtime event.
+    Event(Box<Event>, Reply<()>),
+    /// Starts a run without a message, unless one is active.
+    Autostart(String, Reply<Option<RunId>>),
+    /// Cancels the active run.
+    Abort(Reply<Outcome<Aborted>>),
+    /// Archives if asked, clears everything, ends the process.
+    Kill(bool, Reply<Outcome<Archived>>),
+    /// Archives and clears everything.
+    Reset(Reply<Outcome<Archived>>),
+    /// Archives if asked, and clears one conversation.
+    ResetConversation(Reset, Reply<Outcome<ResetDone>>),
+    /// A person answers; the text says who.
+    Hil(Hil, String, Reply<Outcome<Resolved>>),
+    /// Sets message ids aside: the first of so many.
+    ReserveIds(u64, Reply<i64>),
+    /// Applies a change that was prepared elsewhere.
+    Apply(Condition, Change, Reply<Result<(), String>>),
+}
+
+/// A message between processes as the one that gets it reads it.
+pub(crate) fn envelope(args: &Deliver) -> String {
+    let Deliver { source_pid, source, message, .. } = args;
+    let mut text = format!("Message from process `{source_pid}` ({} uid={}).\n", source.username, source.uid);
+    text += &format!("Sent at: {}.\n\n{message}", ipc::iso(args.sent_at));
+    if let Some(metadata) = &args.metadata {
+        let metadata = serde_json::Value::Object(metadata.clone());
+        text += &format!("\n\nMetadata:\n```json\n{metadata:#}\n```");
+    }
+    if let Some(call) = &args.call {
+        let (id, deadline) = (&call.call_id, ipc::iso(call.deadline_at));
+        text += &format!("\n\nIPC call:\nCall id: `{id}`\nDeadline: {deadline}\n");
+        text += &format!("Reply target: process `{}`\n\n", call.reply_to_pid);
+        text += "Complete this run before the deadline: its final answer is delivered as the reply.";
+    }
+    text
+}

@@ -1,1 +1,235 @@
-//! (scaffold)
+//! A run as its journal tells it, and what it does next. Pure: the first start and a restart take the same path.
+
+pub(crate) mod step;
+#[cfg(test)]
+mod tests;
+
+use protocol::ids::{ConversationId, RunId};
+use protocol::proc::approval::Decision;
+use store::processes::State;
+use store::runs::{RunRow, StepRow};
+
+use step::{Named, Step};
+
+/// A run as far as its journal has come.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RunState {
+    pub(crate) run_id: RunId,
+    pub(crate) conversation_id: ConversationId,
+    /// Which life of the conversation.
+    pub(crate) generation: u64,
+    /// In milliseconds.
+    pub(crate) started_at: i64,
+    /// How often the model answered.
+    pub(crate) turns: u64,
+    /// How many tools it called, in all turns.
+    pub(crate) tool_calls: u64,
+    /// The message of its newest answer.
+    pub(crate) message_id: Option<i64>,
+    /// The calls of that answer.
+    pub(crate) calls: Vec<Call>,
+    /// Runs whose messages it took in.
+    pub(crate) absorbed: Vec<RunId>,
+    /// The number of the newest step.
+    pub(crate) steps: i64,
+    /// Milliseconds in which there was nothing to do but wait for a person. They do not count against its time.
+    pub(crate) waited_ms: i64,
+    /// Since when it does so now.
+    pub(crate) waiting_since: Option<i64>,
+    /// True once it ended.
+    pub(crate) ended: bool,
+}
+
+/// A tool call of the newest answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    /// The model's id.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// The id that is set aside for its result.
+    pub(crate) message_id: i64,
+    /// How far it is.
+    pub(crate) phase: Phase,
+}
+
+/// How far a tool call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    /// Nobody has looked at it.
+    New,
+    /// It waits for a person.
+    Asked { request_id: String },
+    /// A person answered.
+    Answered { request_id: String, decision: Decision },
+    /// It is about to leave, or under way.
+    Sent { syscall: String, target: String },
+    /// Its result is kept.
+    Done { ok: bool },
+}
+
+/// What a run does next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// The model is asked.
+    Model,
+    /// Something is to be done for these calls.
+    Calls(Vec<(usize, Act)>),
+    /// Nothing, until people answer.
+    Wait,
+    /// Nothing any more.
+    Over,
+}
+
+/// What is to be done for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Decide whether it runs.
+    Judge,
+    /// A person allowed it: check that it is still the same call, and make it.
+    Make,
+    /// A person refused it.
+    Refuse,
+    /// See what becomes, or became, of it.
+    Await,
+}
+
+/// What a run does next.
+pub(crate) fn next(run: &RunState) -> Next {
+    if run.ended {
+        return Next::Over;
+    }
+    if run.is_settled() {
+        return Next::Model;
+    }
+    let act = |call: &Call| match &call.phase {
+        Phase::New => Some(Act::Judge),
+        Phase::Answered { decision: Decision::Approve, .. } => Some(Act::Make),
+        Phase::Answered { decision: Decision::Deny, .. } => Some(Act::Refuse),
+        Phase::Sent { .. } => Some(Act::Await),
+        Phase::Asked { .. } | Phase::Done { .. } => None,
+    };
+    let acts = run.calls.iter().enumerate().filter_map(|(place, call)| Some((place, act(call)?)));
+    let acts: Vec<_> = acts.collect();
+    if acts.is_empty() { Next::Wait } else { Next::Calls(acts) }
+}
+
+impl RunState {
+    /// A run of which only its row is known.
+    pub(crate) fn new(row: &RunRow) -> RunState {
+        RunState {
+            run_id: row.run_id.clone(),
+            conversation_id: row.conversation_id.clone(),
+            generation: row.generation,
+            started_at: row.started_at,
+            turns: 0,
+            tool_calls: 0,
+            message_id: None,
+            calls: Vec::new(),
+            absorbed: Vec::new(),
+            steps: 0,
+            waited_ms: 0,
+            waiting_since: None,
+            ended: false,
+        }
+    }
+
+    /// A run as its rows tell it.
+    pub(crate) fn rebuild(row: &RunRow, steps: &[StepRow]) -> Result<RunState, String> {
+        let mut run = RunState::new(row);
+        for step in steps {
+            run.fold(step)?;
+        }
+        Ok(run)
+    }
+
+    /// Takes a step in. Live steps and those read after a restart come through here alike.
+    pub(crate) fn fold(&mut self, row: &StepRow) -> Result<(), String> {
+        let step = Step::parse(row)?;
+        if row.number != self.steps + 1 {
+            return Err(format!("step {} follows step {}", row.number, self.steps));
+        }
+        if self.ended {
+            return Err(format!("step {} comes after the end", row.number));
+        }
+        self.take(step).map_err(|why| format!("step {}: {why}", row.number))?;
+        self.steps = row.number;
+        if let Some(since) = self.waiting_since.take() {
+            self.waited_ms += (row.created_at - since).max(0);
+        }
+        self.waiting_since = (next(self) == Next::Wait).then_some(row.created_at);
+        Ok(())
+    }
+
+    fn take(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Begin(_) => {}
+            Step::Turn(turn) => {
+                if !self.is_settled() {
+                    return Err("the model answered before its calls had results".to_string());
+                }
+                self.turns = turn.turn;
+                self.tool_calls += turn.calls.len() as u64;
+                self.message_id = Some(turn.message_id);
+                let ids = turn.message_id + 1..;
+                let call =
+                    |(Named { id, name }, message_id)| Call { id, name, message_id, phase: Phase::New };
+                self.calls = turn.calls.into_iter().zip(ids).map(call).collect();
+            }
+            Step::Ask(ask) => self.call(ask.place)?.phase = Phase::Asked { request_id: ask.request_id },
+            Step::Answer(answer) => {
+                let asked = Phase::Asked { request_id: answer.request_id.clone() };
+                let call =
+                    self.calls.iter_mut().find(|call| call.phase == asked).ok_or("nobody asked that")?;
+                call.phase = Phase::Answered { request_id: answer.request_id, decision: answer.decision };
+            }
+            Step::Intent(intent) => {
+                let (syscall, target) = (intent.call, intent.target);
+                self.call(intent.place)?.phase = Phase::Sent { syscall, target };
+            }
+            Step::Outcome(outcome) => self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok },
+            Step::Drain(drain) => self.absorbed.extend(drain.run_ids),
+            Step::End(_) => self.ended = true,
+        }
+        Ok(())
+    }
+
+    /// A call of the newest answer that has no result yet.
+    fn call(&mut self, place: usize) -> Result<&mut Call, String> {
+        let call = self.calls.get_mut(place).ok_or_else(|| format!("there is no call {place}"))?;
+        match call.phase {
+            Phase::Done { .. } => Err(format!("call {place} has a result already")),
+            _ => Ok(call),
+        }
+    }
+
+    /// Whether every call of the newest answer has a result.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.calls.iter().all(|call| matches!(call.phase, Phase::Done { .. }))
+    }
+
+    /// The request id of a call of the newest answer.
+    pub(crate) fn request_id(&self, place: usize) -> String {
+        format!("{}/{}/{place}", self.run_id, self.turns)
+    }
+
+    /// How many calls are under way, or were when the gateway stopped.
+    pub(crate) fn under_way(&self) -> usize {
+        self.calls.iter().filter(|call| matches!(call.phase, Phase::Sent { .. })).count()
+    }
+
+    /// What its process is doing, as lists show it.
+    pub(crate) fn state(&self) -> State {
+        match next(self) {
+            Next::Model | Next::Over => State::Running,
+            Next::Wait => State::WaitingHil,
+            Next::Calls(_) => State::WaitingTool,
+        }
+    }
+
+    /// When its time is up; never while it waits for a person.
+    pub(crate) fn deadline_ms(&self, run_ms: i64) -> Option<i64> {
+        let deadline = self.started_at.saturating_add(run_ms).saturating_add(self.waited_ms);
+        self.waiting_since.is_none().then_some(deadline)
+    }
+}

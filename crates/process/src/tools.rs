@@ -1,1 +1,207 @@
-//! (scaffold)
+//! From a model's tool call to a syscall: which one it is, whether it may run, and making it.
+
+use std::sync::Arc;
+
+use base::limits;
+use model::ToolCall;
+use protocol::spec::Spec;
+use serde_json::{Map, Value};
+use store::approvals::RuleRow;
+use store::processes::ProcessRow;
+
+use crate::media;
+use crate::outside::Recalled;
+use crate::policy::{Action, Call, Judgement, Policy};
+use crate::results::{Shown, show};
+use crate::setup::Setup;
+use crate::world::World;
+
+/// What a model is told of a call that was under way when the gateway stopped.
+const UNKNOWN: &str = "The gateway stopped while this call was under way. It is not known whether it took effect: \
+                       check before you repeat it.";
+
+/// What is allowed, as it stands at the moment.
+pub(crate) struct Law {
+    pub(crate) policy: Policy,
+    /// What the process remembers.
+    pub(crate) rules: Vec<RuleRow>,
+}
+
+/// What is done with a call.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It runs.
+    Go(Checked),
+    /// A person is asked.
+    Ask(Checked),
+    /// The model is told why not.
+    Refuse(String),
+}
+
+/// A call that passed its checks.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) syscall: &'static str,
+    pub(crate) judgement: Judgement,
+}
+
+/// The syscall behind a tool.
+pub(crate) fn syscall(tool: &str) -> Option<&'static Spec> {
+    protocol::calls().find(|spec| spec.tool == Some(tool))
+}
+
+/// Decides on a call. `place` counts the calls of one answer.
+pub(crate) fn judge(
+    setup: &Setup,
+    process: &ProcessRow,
+    call: &ToolCall,
+    place: usize,
+    law: &Law,
+) -> Verdict {
+    let most = limits::PROCESS_TOOLS_PER_TURN_MAX;
+    if place >= most {
+        return Verdict::Refuse(format!(
+            "Too many tool calls at once: only the first {most} were looked at. Ask again for the others."
+        ));
+    }
+    let offered = setup.tools.iter().find(|tool| tool.name == call.name);
+    let (Some(tool), Some(spec)) = (offered, syscall(&call.name)) else {
+        return Verdict::Refuse(format!("Unknown tool \"{}\"", call.name));
+    };
+    if let Some(why) = broken(&call.arguments, &tool.input_schema) {
+        return Verdict::Refuse(why);
+    }
+    let judgement = law.policy.judge(
+        Call { profile: &process.profile, syscall: spec.name, args: &call.arguments, who: &setup.identity },
+        &law.rules,
+    );
+    let checked = |judgement| Checked { syscall: spec.name, judgement };
+    match judgement.action {
+        Action::Auto => Verdict::Go(checked(judgement)),
+        Action::Deny => Verdict::Refuse("Tool execution denied by policy".to_string()),
+        Action::Ask if setup.interactive => Verdict::Ask(checked(judgement)),
+        Action::Ask => Verdict::Refuse(
+            "Tool execution requires interactive approval, which is unavailable for this profile".to_string(),
+        ),
+    }
+}
+
+/// Decides on a call that a person allowed: it must be the very call that was shown to them.
+pub(crate) fn confirm(verdict: Verdict, digest: &str) -> Verdict {
+    match verdict {
+        Verdict::Go(checked) | Verdict::Ask(checked) if checked.judgement.digest == digest => {
+            Verdict::Go(checked)
+        }
+        Verdict::Go(_) | Verdict::Ask(_) => Verdict::Refuse(
+            "The call is not the one that was approved: its target, arguments or working directory changed. \
+             Make it again to have it approved."
+                .to_string(),
+        ),
+        refused => refused,
+    }
+}
+
+/// Says what is wrong with arguments that were no JSON object: these come as a lone `value`.
+fn broken(arguments: &Map<String, Value>, schema: &Map<String, Value>) -> Option<String> {
+    let value = arguments.get("value").filter(|_| arguments.len() == 1)?;
+    let known = schema.get("properties").and_then(Value::as_object);
+    if known.is_some_and(|known| known.contains_key("value")) {
+        return None;
+    }
+    let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let sent: String =
+        value.as_str().map_or_else(|| value.to_string(), str::to_string).chars().take(200).collect();
+    Some(format!(
+        "The arguments were not a JSON object, so the tool did not run. Send one JSON object with: {}. What came \
+         began with: {sent}",
+        names.join(", ")
+    ))
+}
+
+/// What became of a call, with its pictures kept.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) shown: Shown,
+    /// JSON: `StoredMedia[]`.
+    pub(crate) media: Option<String>,
+}
+
+/// A call that is to be made, or to be asked about.
+#[derive(Clone)]
+pub(crate) struct Errand {
+    pub(crate) world: World,
+    pub(crate) process: Arc<ProcessRow>,
+    pub(crate) request_id: String,
+    pub(crate) syscall: String,
+    pub(crate) target: String,
+    /// JSON.
+    pub(crate) args: String,
+}
+
+impl Errand {
+    /// Makes the call.
+    pub(crate) async fn run(self) -> Finished {
+        let answer =
+            self.world.outside.call(&self.process, &self.request_id, &self.syscall, &self.args).await;
+        self.finish(show(answer)).await
+    }
+
+    /// Finds out what became of a call that was under way when the gateway stopped. What only reads is made again.
+    pub(crate) async fn recall(self) -> Finished {
+        if matches!(self.syscall.as_str(), "fs.read" | "fs.search") {
+            return self.run().await;
+        }
+        if self.target == "gsv" {
+            return self.finish(Shown::error(UNKNOWN)).await;
+        }
+        let recalled = self.world.outside.recall(&self.process, &self.request_id);
+        // The outside has a limit of its own; this one is for the case that it forgets.
+        match tokio::time::timeout(limits::PROCESS_RECALL_WAIT * 2, recalled).await {
+            Ok(Recalled::Answered(answer)) => self.finish(show(answer)).await,
+            Ok(Recalled::NeverSent) => self.run().await,
+            Ok(Recalled::Unknown) | Err(_) => self.finish(Shown::error(UNKNOWN)).await,
+        }
+    }
+
+    async fn finish(&self, mut shown: Shown) -> Finished {
+        let pictures = std::mem::take(&mut shown.pictures);
+        if pictures.is_empty() {
+            return Finished { shown, media: None };
+        }
+        match media::keep(&self.world, &self.process, pictures).await {
+            Ok(kept) => Finished { shown, media: Some(protocol::frame::to_json(&kept)) },
+            Err(why) => {
+                shown.text += &format!("\nThe picture could not be kept: {why}");
+                Finished { shown, media: None }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn tools_have_their_calls() {
+        assert_eq!(syscall("Shell").map(|spec| spec.name), Some("shell.exec"));
+        assert_eq!(syscall("Read").map(|spec| spec.name), Some("fs.read"));
+        assert!(syscall("fs.read").is_none());
+    }
+
+    #[test]
+    fn broken_arguments_are_told_to_the_model() {
+        let schema = object(json!({ "properties": { "path": {}, "target": {} } }));
+        let why = broken(&object(json!({ "value": "{\"path\": " })), &schema).unwrap();
+        assert!(why.contains("path, target") && why.contains("{\"path\": "), "{why}");
+        assert_eq!(broken(&object(json!({ "path": "/x" })), &schema), None);
+        assert_eq!(broken(&Map::new(), &schema), None);
+        let own = object(json!({ "properties": { "value": {} } }));
+        assert_eq!(broken(&object(json!({ "value": 1 })), &own), None);
+    }
+}

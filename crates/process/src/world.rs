@@ -8,7 +8,10 @@ use protocol::signal::Signal;
 use store::Store;
 use store::processes::ProcessRow;
 
-use crate::outside::{Note, NoteBody, Outside};
+use crate::media::Pictures;
+use crate::outside::Outside;
+use crate::setup::finder::Finder;
+use crate::signals;
 
 /// What all processes share. Cheap to clone.
 #[derive(Clone)]
@@ -17,9 +20,18 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) client: model::Client,
+    pub(crate) finder: Arc<Finder>,
+    /// Pictures that models saw not long ago.
+    pub(crate) pictures: Arc<Pictures>,
 }
 
 impl World {
+    /// The world around processes; `client` may reach private addresses, unless config denies it.
+    pub(crate) fn new(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> World {
+        let finder = Arc::new(Finder::new(clock.clone(), client.clone()));
+        World { store, clock, outside, client, finder, pictures: Arc::default() }
+    }
+
     /// Now, in milliseconds.
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
@@ -27,11 +39,6 @@ impl World {
 
     /// Sends a signal of a process; those of a run say which.
     pub(crate) fn emit<S: Signal>(&self, process: &ProcessRow, run_id: Option<&RunId>, payload: &S) {
-        self.outside.emit(Note {
-            uid: process.uid,
-            run_id: run_id.cloned(),
-            name: S::SPEC.name,
-            body: NoteBody::Text(protocol::frame::to_json(payload)),
-        });
+        self.outside.emit(signals::note(process, run_id, payload));
     }
 }

@@ -1,0 +1,149 @@
+//! What wants a run: it begins at once, or waits for the active one to end. Either way it is kept before it is
+//! answered.
+
+use std::sync::Arc;
+
+use base::limits;
+use protocol::error::Error;
+use protocol::ids::{ConversationId, RunId};
+use protocol::outcome::Outcome;
+use protocol::proc::history::MessageRole;
+use protocol::signal::run::Change as What;
+use store::ipc::IpcCall;
+use store::queue::QueueRow;
+
+use super::Actor;
+use super::draft::{Draft, Words};
+use crate::host::intake::why_shut;
+use crate::host::{is_init, new_run_id, not_found, store_error};
+use crate::mail::{Event, Incoming};
+use crate::results::without_nul;
+
+/// What wants a run.
+struct Accept<'a> {
+    run_id: RunId,
+    conversation: ConversationId,
+    role: MessageRole,
+    reason: &'a str,
+    words: Words,
+    /// Which life of the conversation, where that is known.
+    generation: Option<u64>,
+}
+
+impl Actor {
+    /// A message of a person or of another process: its run, and whether it waits.
+    pub(super) async fn message(&mut self, incoming: Incoming) -> Result<Outcome<(RunId, bool)>, Error> {
+        let row = self.host.world.store.conversation(self.pid(), &incoming.conversation).await;
+        let row = row.map_err(store_error)?;
+        if let Some(why) = why_shut(&incoming.conversation, row.as_ref()) {
+            return Ok(Outcome::Failed(why));
+        }
+        let mut draft = self.awake()?;
+        let run_id = incoming.run_id.unwrap_or_else(new_run_id);
+        if let Some(call) = incoming.call {
+            let call = IpcCall { target_run_id: run_id.clone(), ..call };
+            draft.write(|change| change.ipc_open(&call));
+        }
+        let (content, media, origin) = (incoming.content, incoming.media, incoming.origin);
+        let accept = Accept {
+            run_id: run_id.clone(),
+            conversation: incoming.conversation,
+            role: MessageRole::User,
+            reason: incoming.reason,
+            words: Words { content, media, origin, ..Words::default() },
+            generation: row.map(|row| row.generation),
+        };
+        let queued = self.accept(&mut draft, accept).await?;
+        match self.keep(draft).await.map_err(store_error)? {
+            true => Ok(Outcome::Done((run_id, queued))),
+            false => Err(Error::internal("a message was not kept")),
+        }
+    }
+
+    /// A runtime event. One whose reason to be is gone is dropped.
+    pub(super) async fn event(&mut self, event: Event) -> Result<(), Error> {
+        let mut draft = self.awake()?;
+        if let Some(with) = event.with {
+            draft.write(|change| change.and(with));
+        }
+        let accept = Accept {
+            run_id: new_run_id(),
+            conversation: event.conversation,
+            role: MessageRole::System,
+            reason: &event.reason,
+            words: Words { content: event.content, ..Words::default() },
+            generation: None,
+        };
+        self.accept(&mut draft, accept).await?;
+        self.keep(draft).await.map(drop).map_err(store_error)
+    }
+
+    /// Starts a run without a message; `None` when one is active.
+    pub(super) async fn autostart(&mut self, reason: &str) -> Result<Option<RunId>, Error> {
+        let mut draft = self.awake()?;
+        if draft.facts.run.is_some() {
+            return Ok(None);
+        }
+        let run_id = new_run_id();
+        let conversation = ConversationId::from("default");
+        self.begin(&mut draft, &conversation, run_id.clone(), reason).await.map_err(store_error)?;
+        self.keep(draft).await.map_err(store_error)?;
+        Ok(Some(run_id))
+    }
+
+    /// A step of a process that can do something. One that was killed comes back if it is the `init` of its user.
+    fn awake(&self) -> Result<Draft, Error> {
+        let mut draft = self.draft();
+        if draft.facts.exited {
+            if !is_init(&self.process) {
+                return Err(not_found(self.pid()));
+            }
+            let now_ms = draft.now_ms;
+            draft.facts.exited = false;
+            draft.write(|change| change.revive(now_ms));
+        }
+        Ok(draft)
+    }
+
+    /// Begins a run with a message, or puts it in line. True when it waits.
+    async fn accept(&self, draft: &mut Draft, accept: Accept<'_>) -> Result<bool, Error> {
+        if draft.facts.run.is_some() {
+            return self.enqueue(draft, accept).map(|()| true);
+        }
+        let Accept { run_id, conversation, role, reason, words, generation } = accept;
+        match generation {
+            Some(generation) => self.begin_in(draft, &conversation, generation, run_id, reason),
+            None => self.begin(draft, &conversation, run_id, reason).await.map_err(store_error)?,
+        }
+        match role {
+            MessageRole::System => draft.say_system(&conversation, words),
+            _ => drop(draft.say(&conversation, role, words)),
+        }
+        Ok(false)
+    }
+
+    fn enqueue(&self, draft: &mut Draft, accept: Accept<'_>) -> Result<(), Error> {
+        let Accept { run_id, conversation, role, reason, words, .. } = accept;
+        if draft.facts.queued() >= limits::PROCESS_QUEUE_MAX {
+            return Err(Error::too_busy(&format!("too many messages wait for process {}", self.pid())));
+        }
+        let row = QueueRow {
+            position: draft.facts.queue.back().map_or(1, |row| row.position + 1),
+            run_id: run_id.clone(),
+            conversation_id: conversation.clone(),
+            role,
+            reason: reason.to_string(),
+            content: without_nul(&words.content),
+            media: words.media,
+            origin: words.origin,
+            created_at: draft.now_ms,
+        };
+        draft.write(|change| change.enqueue(&row));
+        draft.facts.queue.push_back(Arc::new(row));
+        draft.tell_changed(&[What::Queue], |changed| {
+            changed.conversation_id = Some(conversation);
+            changed.enqueued_run_id = Some(run_id);
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! Drives the active run: does what its rows say comes next, and starts the tasks for it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::limits;
+use protocol::signal::run::Change as What;
+use store::processes::ProcessRow;
+use store::runs::RunRow;
+
+use super::draft::Words;
+use super::{Actor, Done, Known, Life, Work};
+use crate::run::step::{Drain, Step};
+use crate::run::{self, Act, Next, Phase};
+use crate::setup::{self, Setup};
+use crate::tools::Errand;
+use crate::turn::Turn;
+use crate::world::World;
+
+/// What a task that ended leaves.
+pub(super) type Joined = Result<(tokio::task::Id, Done), tokio::task::JoinError>;
+
+impl Actor {
+    /// Does what there is to do now. Afterwards everything that can go on is going on.
+    pub(super) async fn advance(&mut self) -> Life<()> {
+        loop {
+            let Some(run) = &self.facts.run else {
+                if self.facts.queue.is_empty() || self.facts.exited {
+                    return Ok(());
+                }
+                let mut draft = self.draft();
+                self.promote(&mut draft).await?;
+                self.keep_surely(draft).await?;
+                continue;
+            };
+            match run::next(run) {
+                Next::Over | Next::Wait => return Ok(()),
+                Next::Model if self.is_busy(Work::Turn) || self.is_busy(Work::Prepare) => return Ok(()),
+                Next::Model => {
+                    if self.drain().await? {
+                        continue;
+                    }
+                    if self.live.setup.is_none() {
+                        self.prepare();
+                        return Ok(());
+                    }
+                    if self.is_over_limit().await? {
+                        continue;
+                    }
+                    return self.ask_model().await;
+                }
+                // A call that is refused leaves nothing to wait for: then there is more to do at once.
+                Next::Calls(acts) => {
+                    if !self.act(acts).await? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides on calls, and asks what became of those from before a restart. True when something was decided.
+    async fn act(&mut self, acts: Vec<(usize, Act)>) -> Life<bool> {
+        for (place, act) in &acts {
+            if *act == Act::Await && !self.is_busy(Work::Call(*place)) {
+                self.recall(*place);
+            }
+        }
+        if acts.iter().all(|(_, act)| *act == Act::Await) {
+            return Ok(false);
+        }
+        if self.live.setup.is_none() {
+            if !self.is_busy(Work::Prepare) {
+                self.prepare();
+            }
+            return Ok(false);
+        }
+        let mut draft = self.draft();
+        self.plan(&mut draft).await?;
+        if draft.change.is_empty() {
+            return Ok(false);
+        }
+        self.keep_surely(draft).await?;
+        Ok(true)
+    }
+
+    /// A call leaves: its intent is kept.
+    pub(super) fn launch(&mut self, place: usize) {
+        if let Some(errand) = self.errand(place) {
+            self.start(Work::Call(place), async move { Done::Called(errand.run().await) });
+        }
+    }
+
+    /// Finds out about a call that was under way when the gateway stopped.
+    fn recall(&mut self, place: usize) {
+        if let Some(errand) = self.errand(place) {
+            self.start(Work::Call(place), async move { Done::Called(errand.recall().await) });
+        }
+    }
+
+    fn errand(&self, place: usize) -> Option<Errand> {
+        let run = self.facts.run.as_ref()?;
+        let Phase::Sent { syscall, target } = &run.calls.get(place)?.phase else { return None };
+        // Without its arguments a call can still be asked about.
+        let args = self.live.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
+        Some(Errand {
+            world: self.host.world.clone(),
+            process: self.process.clone(),
+            request_id: run.request_id(place),
+            syscall: syscall.clone(),
+            target: target.clone(),
+            args: args.unwrap_or_else(|| "{}".to_string()),
+        })
+    }
+
+    fn start(&mut self, work: Work, task: impl Future<Output = Done> + Send + 'static) {
+        let handle = self.tasks.spawn(task);
+        self.work.insert(handle.id(), work);
+    }
+
+    fn prepare(&mut self) {
+        let (world, process) = (self.host.world.clone(), self.process.clone());
+        self.start(Work::Prepare, async move {
+            let prepared =
+                tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepare(&world, process)).await;
+            let late = || Err("the run could not be prepared in time".to_string());
+            Done::Prepared(Box::new(prepared.unwrap_or_else(|_| late())))
+        });
+    }
+
+    /// Takes in what waits for this conversation, at the boundary between results and the next turn.
+    async fn drain(&mut self) -> Life<bool> {
+        let Some(run) = self.facts.run.as_ref().filter(|run| run.turns > 0) else { return Ok(false) };
+        let (by, conversation, generation) =
+            (run.run_id.clone(), run.conversation_id.clone(), run.generation);
+        if !self.facts.queue.iter().any(|row| row.conversation_id == conversation) {
+            return Ok(false);
+        }
+        let mut draft = self.draft();
+        let queue = std::mem::take(&mut draft.facts.queue);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            queue.into_iter().partition(|row| row.conversation_id == conversation);
+        draft.facts.queue = left.into();
+        let mut message_ids = Vec::with_capacity(taken.len());
+        for row in &taken {
+            let absorbed = RunRow {
+                run_id: row.run_id.clone(),
+                reason: row.reason.clone(),
+                absorbed_by: Some(by.clone()),
+                ..self.run_row(&conversation, generation, draft.now_ms)
+            };
+            draft.write(|change| change.run_begin(&absorbed).dequeue(row.position));
+            message_ids.push(draft.say(&conversation, row.role, Words::queued(row)));
+        }
+        let run_ids = taken.iter().map(|row| row.run_id.clone()).collect();
+        draft.step(Step::Drain(Drain { run_ids, message_ids }));
+        draft.tell_changed(&[What::Queue, What::Messages], |changed| {
+            changed.conversation_id = Some(conversation);
+            changed.run_id = Some(by);
+            changed.drained_queued_messages = Some(taken.len() as u64);
+        });
+        self.keep_surely(draft).await?;
+        Ok(true)
+    }
+
+    async fn ask_model(&mut self) -> Life<()> {
+        let (Some(run), Some(setup)) = (&self.facts.run, self.live.setup.clone()) else { return Ok(()) };
+        let (conversation, run_id) = (run.conversation_id.clone(), run.run_id.clone());
+        let used = match &self.used {
+            Some((id, used)) if *id == conversation => *used,
+            _ => self.host.world.store.used_in(self.pid(), &conversation).await?,
+        };
+        self.used = Some((conversation.clone(), used));
+        let images = setup.model.images;
+        let fits =
+            |known: &Known| known.conversation_id == conversation && known.images == images && !known.stale;
+        let known = self.context.take().filter(fits);
+        let (context, mut fresh) = known.map_or((None, Vec::new()), |known| (known.context, known.fresh));
+        // Results come as they are ready, and belong in the order of their calls.
+        fresh.sort_by_key(|row| row.id);
+        let conversation_id = conversation.clone();
+        self.context =
+            Some(Known { conversation_id, images, context: None, fresh: Vec::new(), stale: false });
+        let turn = Turn {
+            world: self.host.world.clone(),
+            process: self.process.clone(),
+            run_id,
+            conversation_id: conversation,
+            setup,
+            context,
+            fresh,
+            cancel: self.live.cancel.clone(),
+            seq: self.live.seq.clone(),
+            queued_count: self.facts.queued(),
+            used,
+            compacted: std::mem::take(&mut self.live.compacted),
+        };
+        self.start(Work::Turn, async move { Done::Turned(turn.take().await) });
+        Ok(())
+    }
+
+    /// How long the active run may still take; `None` while that is not known, or does not matter.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let (run, setup) = (self.facts.run.as_ref()?, self.live.setup.as_ref()?);
+        let deadline = run.deadline_ms(setup.limits.run_ms)?;
+        Some(Duration::from_millis(u64::try_from(deadline - self.host.world.now_ms()).unwrap_or(0)))
+    }
+
+    /// The time of the active run is up.
+    pub(super) async fn out_of_time(&mut self) -> Life<()> {
+        let Some(setup) = self.live.setup.clone() else { return Ok(()) };
+        if self.time_left().is_some_and(|left| left.is_zero()) {
+            self.end_at_limit("config/process/max_run_ms", setup.limits.run_ms, "milliseconds").await?;
+        }
+        self.advance().await
+    }
+
+    /// Ends a run that has had all its turns. True when it did.
+    async fn is_over_limit(&mut self) -> Life<bool> {
+        let (Some(run), Some(setup)) = (&self.facts.run, &self.live.setup) else { return Ok(false) };
+        let most = setup.limits.turns;
+        if run.turns < most {
+            return Ok(false);
+        }
+        self.end_at_limit("config/process/max_turns", most, "answers of the model").await?;
+        Ok(true)
+    }
+
+    /// What the gateway stops in the middle of goes on at the next start; calls that are nearly done may end now.
+    pub(super) async fn settle_down(&mut self) -> Life<()> {
+        self.live.cancel.cancel();
+        let until = tokio::time::Instant::now() + limits::STOP_TIMEOUT / 10;
+        self.work.retain(|_, work| matches!(work, Work::Call(_)));
+        while !self.work.is_empty() {
+            match tokio::time::timeout_at(until, self.tasks.join_next_with_id()).await {
+                Ok(Some(done)) => self.outcome_only(done).await?,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        self.tasks.abort_all();
+        Ok(())
+    }
+}
+
+/// What a run works with, and the process as its row is now.
+async fn prepare(world: &World, process: Arc<ProcessRow>) -> Result<(Setup, Arc<ProcessRow>), String> {
+    let row = world.store.process(&process.pid).await;
+    let row = row.map_err(|error| format!("the process could not be read: {error}"))?;
+    let process = row.map_or(process, Arc::new);
+    let setup = setup::prepare(world, &process).await?;
+    Ok((setup, process))
+}

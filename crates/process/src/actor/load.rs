@@ -1,0 +1,72 @@
+//! Waking up: everything an actor knows, from its rows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{AssistantMessage, ToolCall};
+use protocol::ids::Pid;
+use store::processes::State;
+use store::runs::RunRow;
+use tokio::task::JoinSet;
+
+use super::draft::Facts;
+use super::{Actor, Life, Live};
+use crate::host::Host;
+use crate::run::RunState;
+
+impl Actor {
+    /// The actor of a process as its rows tell it; `None` when there is no such process.
+    pub(super) async fn load(host: &Host, pid: &Pid) -> Life<Option<Actor>> {
+        let store = &host.world.store;
+        let Some(process) = store.process(pid).await? else { return Ok(None) };
+        let mut facts = Facts {
+            run: None,
+            queue: store.queue(pid).await?.into_iter().map(Arc::new).collect(),
+            next_message_id: process.next_message_id,
+            exited: process.state == State::Exited,
+        };
+        let mut live = Live::new(0);
+        if let Some(row) = store.run_active(pid).await? {
+            match RunState::rebuild(&row, &store.steps(&row.run_id).await?) {
+                Ok(run) => {
+                    live = load_live(host, &row, &run).await?;
+                    facts.run = Some(run);
+                }
+                // The supervisor ends such a run.
+                Err(why) => panic!("the journal of run {} is unreadable: {why}", row.run_id),
+            }
+        }
+        Ok(Some(Actor {
+            host: host.clone(),
+            process: Arc::new(process),
+            facts,
+            live,
+            context: None,
+            used: None,
+            tasks: JoinSet::new(),
+            work: HashMap::new(),
+        }))
+    }
+}
+
+/// What a run had in memory, as far as it can be had again.
+async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> Life<Live> {
+    let store = &host.world.store;
+    // Counts on from where it can not have come to: there are less than a thousand events in a millisecond.
+    let elapsed_ms = u64::try_from(host.world.now_ms() - run.started_at).unwrap_or(0);
+    let mut live = Live::new(elapsed_ms.saturating_mul(1_000));
+    live.used = row.used;
+    if let Some(id) = run.message_id.filter(|_| !run.calls.is_empty()) {
+        let message = store.message(&row.pid, &run.conversation_id, id).await?;
+        let answer = message.and_then(|message| serde_json::from_str(&message.meta?).ok());
+        live.calls = answer.map(|answer| calls_of(&answer)).unwrap_or_default();
+        let approvals = store.approvals_of_run(&row.run_id).await?.into_iter();
+        live.approvals = approvals.map(|row| (row.request_id.clone(), row)).collect();
+    }
+    Ok(live)
+}
+
+/// The tool calls of an answer.
+pub(super) fn calls_of(answer: &AssistantMessage) -> Vec<ToolCall> {
+    model::tool_calls(answer).cloned().collect()
+}

@@ -1,0 +1,214 @@
+//! What tasks came to: a setup, an answer of the model, the result of a call.
+
+use protocol::literal::Nullable;
+use protocol::proc::history::{ContextState, MessageRole};
+use protocol::signal::run::{Change as What, Output, ToolFinished};
+use serde_json::json;
+
+use super::draft::{Draft, Words};
+use super::drive::Joined;
+use super::finish::Ending;
+use super::{Actor, Done, Life, Work};
+use crate::answer;
+use crate::results::Shown;
+use crate::run::Phase;
+use crate::run::step::{Named, Outcome, Step, Turn};
+use crate::tools::{self, Finished};
+use crate::turn::{Answered, Halt, TurnEnd, generation_failed};
+use crate::{compaction, cost};
+
+impl Actor {
+    /// A task is done, and perhaps others with it.
+    pub(super) async fn done(&mut self, first: Joined) -> Life<()> {
+        let mut calls = Vec::new();
+        let mut next = Some(first);
+        while let Some(joined) = next {
+            match self.sort(joined) {
+                None => {}
+                Some((Work::Call(place), Ok(Done::Called(end)))) => calls.push((place, end)),
+                Some((Work::Call(place), Err(why))) => {
+                    calls.push((place, Finished { shown: Shown::error(&why), media: None }));
+                }
+                Some((_, Ok(Done::Called(_)))) => {}
+                Some((_, Ok(Done::Prepared(prepared)))) => match *prepared {
+                    Ok((setup, process)) => {
+                        self.live.setup = Some(setup.into());
+                        self.process = process;
+                    }
+                    Err(why) => self.halt(generation_failed(&why)).await?,
+                },
+                Some((_, Ok(Done::Turned(end)))) => self.turned(end).await?,
+                Some((_, Err(why))) => self.halt(Halt { reason: "process.error", text: why }).await?,
+            }
+            next = self.tasks.try_join_next_with_id();
+        }
+        self.called(calls).await?;
+        self.advance().await
+    }
+
+    /// The same for a gateway that stops: results are kept, nothing else begins.
+    pub(super) async fn outcome_only(&mut self, joined: Joined) -> Life<()> {
+        if let Some((Work::Call(place), Ok(Done::Called(end)))) = self.sort(joined) {
+            let mut draft = self.draft();
+            self.conclude(&mut draft, place, end.shown, end.media);
+            self.keep_surely(draft).await?;
+        }
+        Ok(())
+    }
+
+    /// What a task was for and what it came to; `None` when nobody waits for it any more.
+    fn sort(&mut self, joined: Joined) -> Option<(Work, Result<Done, String>)> {
+        match joined {
+            Ok((id, done)) => Some((self.work.remove(&id)?, Ok(done))),
+            Err(error) => {
+                let work = self.work.remove(&error.id())?;
+                tracing::error!(pid = %self.process.pid, ?work, %error, "a task of a process failed");
+                Some((work, Err("Internal error: the gateway's log says what went wrong".to_string())))
+            }
+        }
+    }
+
+    async fn called(&mut self, calls: Vec<(usize, Finished)>) -> Life<()> {
+        if calls.is_empty() || self.facts.run.is_none() {
+            return Ok(());
+        }
+        let mut draft = self.draft();
+        for (place, end) in calls {
+            self.conclude(&mut draft, place, end.shown, end.media);
+        }
+        self.plan(&mut draft).await?;
+        self.keep_surely(draft).await
+    }
+
+    /// A call has its result.
+    pub(super) fn conclude(&self, draft: &mut Draft, place: usize, shown: Shown, media: Option<String>) {
+        let Some(run) = &draft.facts.run else { return };
+        let Some(call) = run.calls.get(place).filter(|call| !matches!(call.phase, Phase::Done { .. })) else {
+            return;
+        };
+        let (run_id, conversation, request_id) =
+            (run.run_id.clone(), run.conversation_id.clone(), run.request_id(place));
+        let (message_id, call_id, name) = (call.message_id, call.id.clone(), call.name.clone());
+        let syscall = tools::syscall(&name).map_or_else(|| name.clone(), |spec| spec.name.to_string());
+        let (turn, ok) = (run.turns, !shown.is_error);
+        let finished = ToolFinished {
+            name: name.clone(),
+            syscall,
+            call_id: call_id.clone(),
+            ok,
+            error: shown.why().map(str::to_string),
+            output: shown.output.clone().filter(|_| ok),
+            pid: self.process.pid.clone(),
+            run_id: run_id.clone(),
+            conversation_id: conversation.clone(),
+        };
+        let words = Words {
+            content: shown.text,
+            meta: Some(json!({ "toolName": name, "isError": !ok }).to_string()),
+            tool_call_id: Some(call_id),
+            media,
+            origin: None,
+        };
+        draft.say_as(message_id, &conversation, MessageRole::ToolResult, words);
+        draft.step(Step::Outcome(Outcome { turn, place, message_id, ok }));
+        draft.write(|change| change.route_done(&request_id));
+        draft.tell(Some(&run_id), &finished);
+    }
+
+    async fn turned(&mut self, end: TurnEnd) -> Life<()> {
+        match end {
+            TurnEnd::Answer(answered) => self.answered(*answered).await,
+            TurnEnd::Halt(halt) => {
+                self.context = None;
+                self.halt(halt).await
+            }
+            TurnEnd::Compact(prepared) => {
+                self.context = None;
+                let mut draft = self.draft();
+                let change = prepared.change;
+                draft.write(|all| all.and(change));
+                self.keep_surely(draft).await?;
+                self.live.compacted = true;
+                compaction::announce(
+                    &self.host.world,
+                    &self.process,
+                    self.run_id(),
+                    "conversation.auto_compacted",
+                    &prepared.compacted,
+                    self.facts.queued(),
+                );
+                Ok(())
+            }
+        }
+    }
+
+    async fn answered(&mut self, answered: Answered) -> Life<()> {
+        let Answered { mut message, context, state } = answered;
+        let Some(run) = &self.facts.run else { return Ok(()) };
+        let (run_id, conversation, turn) = (run.run_id.clone(), run.conversation_id.clone(), run.turns + 1);
+        let calls_so_far = run.tool_calls;
+        if let Some(known) = self.context.as_mut().filter(|known| known.conversation_id == conversation) {
+            known.context = Some(context);
+        }
+        answer::name_calls(&mut message, turn);
+        self.live.calls = super::load::calls_of(&message);
+        let spent = cost::used(&message.usage);
+        self.live.used = cost::sum(&self.live.used, &spent);
+        if let Some((_, used)) = &mut self.used {
+            *used = cost::sum(used, &spent);
+        }
+        let text = answer::text(&message);
+        let mut draft = self.draft();
+        let meta = Some(protocol::frame::to_json(&message));
+        let words = Words { content: text.clone(), meta, ..Words::default() };
+        let message_id = draft.say(&conversation, MessageRole::Assistant, words);
+        draft.facts.next_message_id += self.live.calls.len() as i64;
+        let calls = self.live.calls.iter();
+        let calls = calls.map(|call| Named { id: call.id.clone(), name: call.name.clone() }).collect();
+        draft.step(Step::Turn(Turn { turn, message_id, calls }));
+        let model = (message.provider.as_str(), message.model.as_str());
+        draft.write(|change| change.run_turn(&run_id, model, self.live.calls.len() as u64, &spent));
+        let thinking = answer::thinking(&message);
+        if !text.trim().is_empty() || !thinking.is_empty() {
+            let (pid, conversation_id) = (self.process.pid.clone(), conversation.clone());
+            let output =
+                Output { text: text.clone(), thinking, pid, run_id: run_id.clone(), conversation_id };
+            draft.tell(Some(&run_id), &output);
+        }
+        tell_context(&mut draft, state, message_id);
+        match self.ending(calls_so_far, text) {
+            Some(ending) => {
+                self.fail(&mut draft, &ending);
+                self.end(&mut draft, ending);
+                self.promote(&mut draft).await?;
+            }
+            None => self.plan(&mut draft).await?,
+        }
+        self.keep_surely(draft).await
+    }
+
+    /// How the run ends with this answer; `None` when there are calls to be made.
+    fn ending(&self, calls_so_far: u64, text: String) -> Option<Ending> {
+        if self.live.calls.is_empty() {
+            return Some(Ending::answered(text));
+        }
+        let most = self.live.setup.as_ref()?.limits.tool_calls;
+        let all = calls_so_far + self.live.calls.len() as u64;
+        (all > most).then(|| Ending::at_limit("config/process/max_tool_calls", most, "tool calls"))
+    }
+}
+
+/// How full the context is with the answer in it.
+fn tell_context(draft: &mut Draft, mut state: ContextState, message_id: i64) {
+    state.message_count = state.message_count.map(|count| count + 1);
+    state.last_message_id = Nullable::Value(message_id);
+    let json = protocol::frame::to_json(&state);
+    let conversation = state.conversation_id.clone();
+    draft.write(|change| change.context(&conversation, &json));
+    let run_id = draft.facts.run.as_ref().map(|run| run.run_id.clone());
+    draft.tell_changed(&[What::Context], |changed| {
+        changed.conversation_id = Some(conversation);
+        changed.run_id = run_id;
+        changed.context = Some(state);
+    });
+}

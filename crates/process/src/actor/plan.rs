@@ -1,0 +1,121 @@
+//! Decides on the calls of an answer: what runs, what a person is asked about, what is refused.
+
+use base::limits;
+use protocol::proc::approval::Decision;
+use protocol::signal::run::{HilRequested, ToolStarted};
+use store::approvals::ApprovalRow;
+
+use super::draft::Draft;
+use super::{Actor, Life};
+use crate::approval;
+use crate::results::Shown;
+use crate::run::step::{Ask, Intent, Step};
+use crate::run::{self, Act, Next, Phase, RunState};
+use crate::setup::{self, Setup};
+use crate::tools::{self, Checked, Law, Verdict};
+
+impl Actor {
+    /// Decides on the calls that nobody decided on yet, as far as there is room for them.
+    pub(super) async fn plan(&mut self, draft: &mut Draft) -> Life<()> {
+        let Some(Next::Calls(acts)) = draft.facts.run.as_ref().map(run::next) else { return Ok(()) };
+        let Some(setup) = self.live.setup.clone() else { return Ok(()) };
+        // Read each time, so that what was revoked or changed meanwhile counts.
+        let rules = self.host.world.store.approval_rules(self.pid()).await?;
+        let policy = setup::policy_now(&self.host.world, &self.process).await;
+        let policy = policy.unwrap_or_else(|_| setup.policy.clone());
+        let law = Law { policy, rules };
+        for (place, act) in acts {
+            self.plan_one(draft, place, act, &setup, &law);
+        }
+        Ok(())
+    }
+
+    fn plan_one(&mut self, draft: &mut Draft, place: usize, act: Act, setup: &Setup, law: &Law) {
+        let Some(run) = &draft.facts.run else { return };
+        let full = run.under_way() >= limits::PROCESS_TOOLS_AT_ONCE;
+        if act == Act::Await {
+            return;
+        }
+        let Some(call) = self.live.calls.get(place) else {
+            let lost = "The arguments of this call are lost. Make it again.";
+            return self.conclude(draft, place, Shown::error(lost), None);
+        };
+        let judged = || tools::judge(setup, &self.process, call, place, law);
+        let verdict = match act {
+            Act::Make => tools::confirm(judged(), &self.digest(run, place)),
+            Act::Refuse => Verdict::Refuse("Tool execution denied by user".to_string()),
+            Act::Judge | Act::Await => judged(),
+        };
+        match verdict {
+            Verdict::Refuse(why) => self.conclude(draft, place, Shown::error(&why), None),
+            Verdict::Ask(checked) => self.ask_person(draft, place, checked),
+            Verdict::Go(_) if full => {}
+            Verdict::Go(checked) => self.intend(draft, place, checked),
+        }
+    }
+
+    /// What a person allowed when they allowed a call.
+    fn digest(&self, run: &RunState, place: usize) -> String {
+        let request_id = match run.calls.get(place).map(|call| &call.phase) {
+            Some(Phase::Answered { request_id, decision: Decision::Approve }) => request_id,
+            _ => return String::new(),
+        };
+        self.live.approvals.get(request_id).map(|row| row.digest.clone()).unwrap_or_default()
+    }
+
+    fn intend(&self, draft: &mut Draft, place: usize, checked: Checked) {
+        let Some(run) = &draft.facts.run else { return };
+        let (run_id, call) = (run.run_id.clone(), &self.live.calls[place]);
+        let started = ToolStarted {
+            name: call.name.clone(),
+            syscall: checked.syscall.to_string(),
+            args: call.arguments.clone(),
+            call_id: call.id.clone(),
+            pid: self.pid().clone(),
+            run_id: run_id.clone(),
+            conversation_id: run.conversation_id.clone(),
+        };
+        draft.step(Step::Intent(Intent {
+            turn: run.turns,
+            place,
+            request_id: run.request_id(place),
+            call: checked.syscall.to_string(),
+            target: checked.judgement.target,
+        }));
+        draft.tell(Some(&run_id), &started);
+        draft.launches.push(place);
+    }
+
+    fn ask_person(&mut self, draft: &mut Draft, place: usize, checked: Checked) {
+        let Some(run) = &draft.facts.run else { return };
+        let (call, judgement) = (&self.live.calls[place], checked.judgement);
+        let row = ApprovalRow {
+            request_id: base::random::uuid(),
+            pid: self.process.pid.clone(),
+            uid: self.process.uid,
+            run_id: run.run_id.clone(),
+            conversation_id: run.conversation_id.clone(),
+            turn: run.turns,
+            place: place as u64,
+            call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            syscall: checked.syscall.to_string(),
+            target: judgement.target,
+            args: protocol::frame::to_json(&call.arguments),
+            tags: judgement.tags,
+            shape: judgement.shape,
+            digest: judgement.digest,
+            created_at: draft.now_ms,
+            decision: None,
+            withdrawn: false,
+            decided_at: None,
+            decided_by: None,
+        };
+        draft.step(Step::Ask(Ask { place, request_id: row.request_id.clone() }));
+        draft.write(|change| change.ask(&row));
+        let request = HilRequested { pid: row.pid.clone(), request: approval::request(&row) };
+        draft.tell(Some(&row.run_id), &request);
+        // A step that is not kept leaves a row here that nobody can name.
+        self.live.approvals.insert(row.request_id.clone(), row);
+    }
+}

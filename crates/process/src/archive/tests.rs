@@ -1,0 +1,254 @@
+//! What is written into an archive comes back, and an archive that can not be read says why.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use protocol::ids::Uid;
+use protocol::proc::history::MessageRole;
+use serde_json::{Value, json};
+use store::change::Change;
+use vfs::{Code, Follow};
+
+use super::gzip::read_now;
+use super::*;
+use crate::ground::{Ground, answer, at, result, user};
+
+const ALL: Cut = Cut { offset: 0, limit: u64::MAX, bytes_max: usize::MAX };
+
+/// A JSON text as rows have them: on one line, whatever is in it.
+fn json_text() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        any::<String>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    let tree = leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map(any::<String>(), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    });
+    tree.prop_map(|value| value.to_string())
+}
+
+fn messages() -> impl Strategy<Value = MessageRow> {
+    let role = prop_oneof![
+        Just(MessageRole::User),
+        Just(MessageRole::Assistant),
+        Just(MessageRole::System),
+        Just(MessageRole::ToolResult)
+    ];
+    let json = || prop::option::of(json_text());
+    let texts = (any::<String>(), any::<String>(), prop::option::of(any::<String>()));
+    let rest = (prop::option::of(any::<String>()), any::<i64>(), any::<i64>(), any::<u32>());
+    (role, texts, json(), json(), json(), rest).prop_map(
+        |(
+            role,
+            (content, conversation, tool_call_id),
+            meta,
+            media,
+            origin,
+            (run_id, id, created_at, generation),
+        )| {
+            MessageRow {
+                id,
+                conversation_id: conversation.into(),
+                generation: generation.into(),
+                role,
+                content,
+                meta,
+                tool_call_id,
+                media,
+                origin,
+                run_id: run_id.map(Into::into),
+                created_at,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_written_is_read_back(rows in prop::collection::vec(messages(), 0..12)) {
+        let lines: Vec<String> = rows.iter().map(line::text).collect();
+        prop_assert!(lines.iter().all(|line| !line.contains(['\n', '\r'])));
+        let page = read_now(packed(&lines.join("\n")).as_slice(), ALL).unwrap();
+        prop_assert_eq!(&page.messages, &rows);
+        prop_assert_eq!(page.count, rows.len() as u64);
+    }
+}
+
+fn packed(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+async fn unpacked(ground: &Ground, path: &str) -> String {
+    let bytes = ground.view(ground.process.uid).read(&at(path)).await.unwrap();
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn lines_have_the_fields_that_others_read() {
+    let call = answer("Let me look.", &["c1"]);
+    let line: Value = serde_json::from_str(&line::text(&MessageRow { id: 7, ..call.clone() })).unwrap();
+    let calls = json!([{ "type": "toolCall", "id": "c1", "name": "Read", "arguments": { "path": "/x" } }]);
+    let thinking = json!([{ "type": "thinking", "thinking": "hm", "thinkingSignature": "s" }]);
+    let answer: Value = serde_json::from_str(call.meta.as_deref().unwrap()).unwrap();
+    let expected = json!({
+        "id": 7, "conversation_id": "default", "generation": 1, "role": "assistant", "content": "Let me look.",
+        "tool_calls": calls, "thinking": thinking, "answer": answer, "ts": 0,
+    });
+    assert_eq!(line, expected);
+    let line: Value = serde_json::from_str(&line::text(&result("c1", "text"))).unwrap();
+    let expected = json!({
+        "id": 0, "conversation_id": "default", "generation": 1, "role": "toolResult", "content": "text",
+        "tool_calls": { "toolName": "Read", "isError": true }, "tool_call_id": "c1", "ts": 0,
+    });
+    assert_eq!(line, expected);
+    assert_eq!(
+        line::text(&user("hi")),
+        r#"{"id":0,"conversation_id":"default","generation":1,"role":"user","content":"hi","ts":0}"#
+    );
+}
+
+#[test]
+fn json_over_several_lines_and_what_is_none_still_make_one_line() {
+    let odd = MessageRow { meta: Some("{\n \"a\": 1\n}".to_string()), ..result("c", "x") };
+    assert_eq!(line::row(&line::text(&odd)).unwrap().meta.as_deref(), Some(r#"{"a":1}"#));
+    let broken = MessageRow { media: Some("{broken\n".to_string()), ..user("x") };
+    let line = line::text(&broken);
+    assert!(!line.contains('\n'), "{line}");
+    assert_eq!(line::row(&line).unwrap().content, "x");
+}
+
+#[test]
+fn damaged_archives_are_errors() {
+    let line = line::text(&user("hi"));
+    let read = |bytes: &[u8]| read_now(bytes, ALL);
+    let role = read(&packed(&line.replace("\"user\"", "\"judge\""))).unwrap_err();
+    assert_eq!(role, "invalid archived message role: judge");
+    assert!(read(&packed("{}")).unwrap_err().starts_with("invalid archived message: "));
+    assert!(read(b"plain text").unwrap_err().starts_with("the archive is damaged: "));
+    let whole = packed(&[line.as_str(); 100].join("\n"));
+    assert!(read(&whole[..whole.len() - 9]).unwrap_err().starts_with("the archive is damaged: "));
+    assert_eq!(read(&packed("")).unwrap().count, 0);
+    let two = [packed(&format!("{line}\n")), packed(&line)].concat();
+    assert_eq!(read(&two).unwrap().count, 2, "two archives one after the other are one");
+}
+
+#[test]
+fn a_page_ends_early_rather_than_take_too_much_room() {
+    let line = line::text(&user("hi"));
+    let archive = packed(&[line.as_str(); 5].join("\n"));
+    let page = |offset, bytes_max| read_now(archive.as_slice(), Cut { offset, bytes_max, ..ALL }).unwrap();
+    let count = |page: ArchivePage| (page.messages.len(), page.count);
+    assert_eq!(count(page(0, line.len() * 3)), (2, 5));
+    assert_eq!(count(page(1, 0)), (1, 5), "one comes, however large");
+    assert_eq!(count(page(9, usize::MAX)), (0, 5));
+}
+
+#[test]
+fn names_are_encoded_and_mean_nothing_else() {
+    for (id, name) in [
+        ("default", "default"),
+        ("a b/c", "a%20b%2Fc"),
+        ("ü-_.!~*'()", "%C3%BC-_.!~*'()"),
+        ("..", "%2E."),
+        (".gsv-tmp-1", "%2Egsv-tmp-1"),
+        ("a:b?#%", "a%3Ab%3F%23%25"),
+    ] {
+        assert_eq!(file_name(&id.into()), name);
+    }
+    let long = file_name(&"ü".repeat(100).into());
+    assert!(long.starts_with("sha256-") && long.len() == 71);
+    assert_ne!(long, file_name(&"ä".repeat(100).into()));
+}
+
+#[tokio::test]
+async fn a_conversation_is_archived_privately_and_read_back() {
+    let ground = Ground::new().await;
+    let mut said = ground.say("default", vec![user("hi"), answer("Hm.", &["c1"]), result("c1", "x")]).await;
+    let many = (0..limits::PROCESS_ARCHIVE_PAGE * 2).map(|number| user(&number.to_string())).collect();
+    said.extend(ground.say("default", many).await);
+    let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
+    let world = &ground.host.world;
+    let path = keep_conversation(world, &ground.process, &row).await.unwrap().unwrap();
+    let directory = "/var/sessions/ada/init:1000/conversations/default";
+    let name = path.strip_prefix(&format!("{directory}/")).unwrap();
+    assert!(name.len() == 36 + ".jsonl.gz".len() && name.ends_with(".jsonl.gz"), "{name}");
+    assert_eq!(read(world, &ground.process, &path).await.unwrap(), said);
+    let text = unpacked(&ground, &path).await;
+    assert!(text.lines().count() == said.len() && !text.ends_with('\n'));
+    let page = read_page(world, &ground.process, &path, Cut { offset: 1, limit: 2, ..ALL }).await.unwrap();
+    assert_eq!((page.messages.as_slice(), page.count), (&said[1..3], said.len() as u64));
+
+    let own = ground.view(ground.process.uid);
+    let mode = async |path: &str| {
+        let stat = own.stat(&at(path), Follow::No).await.unwrap();
+        (stat.uid, stat.mode & 0o777)
+    };
+    let ada = ground.process.uid;
+    assert_eq!(mode(&path).await, (ada, 0o600));
+    for directory in [directory, "/var/sessions/ada/init:1000", "/var/sessions/ada"] {
+        assert_eq!(mode(directory).await, (ada, 0o700), "{directory}");
+    }
+    assert_eq!(mode("/var/sessions").await, (Uid::ROOT, 0o755));
+    let denied = ground.view(Uid(4711)).read(&at(&path)).await.unwrap_err();
+    assert_eq!(denied.code, Code::Denied);
+    discard(world, &ground.process, &path).await;
+    let gone = read(world, &ground.process, &path).await.unwrap_err();
+    assert_eq!(gone, format!("archive not found: {path}"));
+}
+
+#[tokio::test]
+async fn a_whole_process_is_archived_by_conversation() {
+    let ground = Ground::new().await;
+    let world = &ground.host.world;
+    let nothing = keep_all(world, &ground.process).await.unwrap();
+    assert_eq!((nothing.messages, nothing.directory, nothing.entries.len()), (0, None, 0));
+    let z = ground.say("z/1", vec![user("one"), user("two")]).await;
+    ground.say("closed", vec![user("three")]).await;
+    let empty = Change::new(ground.pid()).conversation_open(&"empty".into(), None, 1);
+    ground.store.keep(empty.conversation_close(&"closed".into(), 2)).await.unwrap();
+    let kept = keep_all(world, &ground.process).await.unwrap();
+    let directory = kept.directory.unwrap();
+    assert!(directory.starts_with("/var/sessions/ada/init:1000/") && directory.ends_with('/'));
+    let entry = |id: &str, messages, name: &str| ArchiveEntry {
+        conversation_id: id.into(),
+        generation: 1,
+        messages,
+        path: format!("{directory}{name}"),
+    };
+    let expected = [entry("closed", 1, "closed.gen-1.jsonl.gz"), entry("z/1", 2, "z%2F1.gen-1.jsonl.gz")];
+    assert_eq!((kept.entries.as_slice(), kept.messages), (expected.as_slice(), 3));
+    assert_eq!(read(world, &ground.process, &expected[1].path).await.unwrap(), z);
+}
+
+#[tokio::test]
+async fn an_archive_that_can_not_be_written_leaves_nothing() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user(&"x".repeat(100_000))]).await;
+    let noise: String = (0..4_000).map(|_| base::random::uuid()).collect();
+    ground.say("default", vec![user(&noise)]).await;
+    ground
+        .store
+        .config_set(&format!("users/{}/files/quota_bytes", ground.process.uid), "1000")
+        .await
+        .unwrap();
+    let why = keep_all(&ground.host.world, &ground.process).await.unwrap_err();
+    assert!(why.starts_with("the archive could not be written: EDQUOT"), "{why}");
+    let left = ground.view(Uid::ROOT).list(&at("/var/sessions/ada/init:1000")).await.unwrap();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(ground.messages("default").await.len(), 2);
+}

@@ -1,0 +1,314 @@
+//! Compacting: what is selected, what stands in its place, and what is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::fake::{Script, Turn};
+use model::{Block, Kind, Message, Model, Reasoning};
+use proptest::prelude::*;
+use protocol::ai::WindowSource;
+use protocol::proc::segment::SegmentRead;
+use serde_json::json;
+use store::processes::{Activity, State};
+
+use super::*;
+use crate::ground::{Ground, answer, result, user};
+use crate::policy::Policy;
+use crate::setup::RunLimits;
+
+fn keep_last(keep: u64) -> Compact {
+    Compact { summary: Some(" They met. ".to_string()), keep_last: Some(keep), ..Compact::default() }
+}
+
+fn through(id: i64) -> Compact {
+    Compact { keep_last: None, through_message_id: Some(id), ..keep_last(0) }
+}
+
+async fn compacted(ground: &Ground, args: Compact) -> Result<Compacted, String> {
+    ground.host.compact(ground.pid(), &args).await.unwrap().into_result()
+}
+
+async fn setup(ground: &Ground, script: &Script) -> Setup {
+    Setup {
+        provider: Arc::new(script.clone()),
+        model: Model::find(Kind::Anthropic, "claude-sonnet-4-5"),
+        window_source: WindowSource::Model,
+        max_tokens: 8_192,
+        reasoning: Reasoning::High,
+        timeout: Duration::from_secs(60),
+        streaming: true,
+        system: "A long prompt.".to_string(),
+        tools: Vec::new(),
+        devices: Vec::new(),
+        policy: Policy::parse(""),
+        interactive: true,
+        limits: RunLimits { turns: 1, run_ms: 1, tool_calls: 1 },
+        identity: Arc::new(ground.host.world.outside.identity(&ground.process).await.unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn the_older_part_gives_way_to_a_summary() {
+    let ground = Ground::new().await;
+    let said = ground.say("default", ["1", "2", "3", "4"].map(user).to_vec()).await;
+    ground.say("other", vec![user("5")]).await;
+    ground.clock.advance(100);
+    let now = ground.clock.now_ms();
+    let done = compacted(&ground, keep_last(1)).await.unwrap();
+    let path = &done.archived_to;
+    assert!(path.starts_with("/var/sessions/ada/init:1000/conversations/default/"), "{path}");
+    assert!(path.ends_with(&format!("/{}.jsonl.gz", done.segment.id)), "{path}");
+    let expected = Segment {
+        id: done.segment.id.clone(),
+        conversation_id: "default".into(),
+        generation: 1,
+        kind: SegmentKind::Compaction,
+        from_message_id: 1,
+        to_message_id: 3,
+        archive_path: path.clone(),
+        summary_message_id: Some(1),
+        created_at: now,
+    };
+    assert_eq!((&done.segment, done.archived_messages, done.summary_message_id), (&expected, 3, 1));
+    let rows = ground.messages("default").await;
+    let text =
+        format!("Conversation compacted.\n\nArchived messages: 3\nArchive: {path}\n\nSummary:\nThey met.");
+    let marker = MessageRow { role: MessageRole::System, content: text, created_at: now, ..said[0].clone() };
+    assert_eq!(rows, [marker, said[3].clone()]);
+    assert_eq!(archive::read(&ground.host.world, &ground.process, path).await.unwrap(), said[..3]);
+    let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
+    assert_eq!((row.message_count, row.updated_at), (2, now));
+    assert_eq!(ground.store.segments(ground.pid(), &row.id).await.unwrap(), [expected]);
+
+    let expected = json!({
+        "pid": "init:1000", "changes": ["lifecycle", "conversations", "messages"], "queuedCount": 0, "timestamp": now,
+        "conversationId": "default", "event": "conversation.compacted", "generation": 1,
+        "segment": to_value(&done.segment), "archivedMessages": 3, "archivedTo": path, "summaryMessageId": 1,
+    });
+    assert_eq!(ground.notes(), [("proc.changed".to_string(), expected)]);
+    let again = compacted(&ground, keep_last(1)).await.unwrap();
+    assert_eq!(
+        (again.archived_messages, again.segment.from_message_id),
+        (1, 1),
+        "a summary is compacted like others"
+    );
+}
+
+#[tokio::test]
+async fn bad_arguments_are_told_in_order() {
+    let ground = Ground::new().await;
+    let call = "proc.conversation.compact";
+    let blank = Compact { summary: Some(" ".to_string()), ..keep_last(1) };
+    let both = Compact { generate_summary: Some(true), keep_last: None, ..keep_last(1) };
+    let cases = [
+        (Compact::default(), format!("{call} requires summary or generateSummary")),
+        (blank, format!("{call} requires summary or generateSummary")),
+        (both, format!("{call} accepts either summary or generateSummary, not both")),
+        (through(0), format!("{call} throughMessageId must be a positive integer")),
+        (
+            Compact { keep_last: Some(1), ..through(0) },
+            format!("{call} requires exactly one of keepLast or throughMessageId"),
+        ),
+        (
+            Compact { keep_last: None, ..keep_last(1) },
+            format!("{call} requires exactly one of keepLast or throughMessageId"),
+        ),
+        (keep_last(0), "No conversation messages selected for compaction".to_string()),
+    ];
+    for (args, why) in cases {
+        assert_eq!(compacted(&ground, args).await.unwrap_err(), why);
+    }
+    ground.say("default", vec![user("1"), user("2")]).await;
+    for args in [keep_last(2), keep_last(u64::MAX)] {
+        let why = "No conversation messages selected for compaction";
+        assert_eq!(compacted(&ground, args).await.unwrap_err(), why);
+    }
+    let default = "default".into();
+    let busy =
+        Activity { state: State::Running, run: Some((&"r".into(), &default)), next_message_id: 3, now_ms: 0 };
+    ground.store.keep(Change::new(ground.pid()).activity(busy)).await.unwrap();
+    assert_eq!(compacted(&ground, keep_last(0)).await.unwrap_err(), "Conversation is active: default");
+    assert_eq!(ground.messages("default").await.len(), 2);
+    assert!(ground.notes().is_empty());
+}
+
+#[tokio::test]
+async fn through_a_message_takes_what_is_there_up_to_it() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user("1")]).await;
+    ground.say("other", vec![user("2")]).await;
+    ground.say("default", vec![user("3"), user("4")]).await;
+    let done = compacted(&ground, through(2)).await.unwrap();
+    assert_eq!((done.archived_messages, done.segment.to_message_id), (1, 1), "2 is of another conversation");
+    let done = compacted(&ground, through(i64::MAX)).await.unwrap();
+    assert_eq!((done.archived_messages, done.segment.to_message_id), (3, 4));
+    assert_eq!(ground.messages("other").await.len(), 1);
+}
+
+#[tokio::test]
+async fn calls_and_their_results_are_not_parted() {
+    let turn = || vec![answer("Reading.", &["a", "b"]), result("a", "1"), result("b", "2")];
+    let ground = Ground::new().await;
+    ground.say("default", [vec![user("first")], turn(), turn(), vec![answer("Done.", &[])]].concat()).await;
+    // 1 user, 2 answer, 3 4 results, 5 answer, 6 7 results, 8 answer.
+    for (keep, last) in [(1, 7), (2, 4), (3, 4), (4, 4), (5, 1), (6, 1), (7, 1), (0, 8)] {
+        let selected =
+            select::select(&ground.host.world, &ground.process, &"default".into(), &keep_last(keep)).await;
+        let selected = selected.unwrap();
+        assert_eq!((selected.span.to_id, selected.count), (last, last as u64), "{keep}");
+    }
+    let only = Ground::new().await;
+    only.say("default", [turn(), vec![answer("Done.", &[])]].concat()).await;
+    for keep in [2, 3] {
+        let selected =
+            select::select(&only.host.world, &only.process, &"default".into(), &keep_last(keep)).await;
+        assert_eq!(
+            selected.unwrap().span.to_id,
+            3,
+            "there is nothing before the calls, so the results go too"
+        );
+    }
+}
+
+/// Turns of a conversation: what a person says, or an answer with so many calls.
+fn turns() -> impl Strategy<Value = Vec<Option<usize>>> {
+    prop::collection::vec(prop::option::of(0..40usize), 1..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_selection_parts_calls_from_results(turns in turns(), keep in 0..60u64) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let ground = Ground::new().await;
+            let mut rows = Vec::new();
+            for (number, turn) in turns.iter().enumerate() {
+                let ids: Vec<String> = (0..turn.unwrap_or(0)).map(|call| format!("{number}-{call}")).collect();
+                match turn {
+                    None => rows.push(user("?")),
+                    Some(_) => rows.push(answer("!", &ids.iter().map(String::as_str).collect::<Vec<_>>())),
+                }
+                rows.extend(ids.iter().map(|id| result(id, "x")));
+            }
+            let rows = ground.say("default", rows).await;
+            let wanted = rows.len() as u64 > keep;
+            let selected =
+                select::select(&ground.host.world, &ground.process, &"default".into(), &keep_last(keep)).await;
+            assert_eq!(selected.is_ok(), wanted);
+            if let Ok(selected) = selected {
+                let next = rows.iter().find(|row| row.id > selected.span.to_id);
+                assert!(next.is_none_or(|next| next.role != MessageRole::ToolResult), "{selected:?}");
+                assert_eq!(selected.count, rows.iter().filter(|row| row.id <= selected.span.to_id).count() as u64);
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn the_model_writes_the_summary_and_it_is_charged() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user("My name is Ada."), answer("Hello.", &[]), user("Bye.")]).await;
+    let script = Script::new([Turn::text("Ada said hello.").tokens(100, 7)]);
+    let setup = setup(&ground, &script).await;
+    let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
+    let world = &ground.host.world;
+    let Prepared { change, compacted } =
+        prepare(world, &ground.process, &"default".into(), &args, Some(&setup)).await.unwrap();
+    assert!(ground.store.apply(change.clone()).await.unwrap());
+    let marker = &ground.messages("default").await[0];
+    assert!(marker.content.ends_with("\n\nSummary:\nAda said hello."), "{}", marker.content);
+    assert_eq!(compacted.archived_messages, 2);
+    assert!(!ground.store.apply(change).await.unwrap(), "the same change is not kept twice");
+
+    let requests = script.requests();
+    let [request] = requests.as_slice() else { panic!() };
+    assert_eq!((request.max_tokens, request.reasoning), (768, Reasoning::Off));
+    assert_eq!(request.affinity.as_deref(), Some("init:1000:compaction"));
+    assert!(request.tools.is_empty() && request.system.contains("concise markdown"));
+    let [Message::User { content }] = request.messages.as_slice() else { panic!() };
+    let [Block::Text { text }] = content.as_slice() else { panic!() };
+    assert!(text.contains("My name is Ada.") && !text.contains("Bye."));
+
+    let used = ground.store.used_in(ground.pid(), &"default".into()).await.unwrap();
+    assert_eq!((used.input_tokens, used.output_tokens), (100, 7));
+    let runs = ground.store.runs_newest(ground.process.uid, None, 0, 9).await.unwrap();
+    assert_eq!(
+        (runs.len(), runs[0].reason.as_str(), runs[0].status),
+        (1, "compaction.summary", RunStatus::Ok)
+    );
+    assert_eq!(runs[0].model.as_deref(), Some("claude-sonnet-4-5"));
+}
+
+#[tokio::test]
+async fn without_a_summary_nothing_changes() {
+    let ground = Ground::new().await;
+    let said = ground.say("default", vec![user("1"), user("2")]).await;
+    let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
+    let world = &ground.host.world;
+    let why = async |setup: Option<&Setup>| {
+        prepare(world, &ground.process, &"default".into(), &args, setup).await.err().unwrap()
+    };
+    let prefix = "Failed to generate compaction summary: ";
+    assert_eq!(why(None).await, format!("{prefix}AI config unavailable"));
+    let script = Script::new([Turn::text("  "), Turn::new().fail("overloaded")]);
+    let setup = setup(&ground, &script).await;
+    assert_eq!(why(Some(&setup)).await, format!("{prefix}summary generation returned empty text"));
+    assert_eq!(why(Some(&setup)).await, format!("{prefix}overloaded"));
+    assert_eq!(ground.messages("default").await, said);
+    let archives = ground.view(ground.process.uid).list(&crate::ground::at("/var/sessions")).await;
+    assert!(archives.is_err(), "nothing was archived");
+}
+
+#[tokio::test]
+async fn what_changed_meanwhile_is_left_alone() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let (world, id) = (&ground.host.world, ConversationId::from("default"));
+    let first = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
+    let second = prepare(world, &ground.process, &id, &keep_last(0), None).await.unwrap();
+    assert!(ground.store.apply(first.change).await.unwrap());
+    assert!(!ground.store.apply(second.change).await.unwrap());
+    assert_eq!(ground.messages("default").await.len(), 2);
+}
+
+#[tokio::test]
+async fn segments_are_listed_and_read() {
+    let ground = Ground::new().await;
+    let said = ground
+        .say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), answer("4", &[]), user("5")])
+        .await;
+    let segment = compacted(&ground, keep_last(1)).await.unwrap().segment;
+    let args = protocol::proc::segment::Segments::default();
+    let listed = ground.host.segments(ground.pid(), &args).await.unwrap().into_result().unwrap();
+    assert_eq!(
+        (listed.conversation_id.as_str(), listed.segments.as_slice()),
+        ("default", [segment.clone()].as_slice())
+    );
+    let read = async |limit, offset, id: &str| {
+        let args =
+            SegmentRead { pid: None, conversation_id: None, segment_id: id.to_string(), limit, offset };
+        ground.host.segment_read(ground.pid(), &args).await.unwrap().into_result()
+    };
+    let all = read(None, None, &segment.id).await.unwrap();
+    assert_eq!((all.messages.len(), all.message_count, all.truncated, &all.segment), (4, 4, None, &segment));
+    assert_eq!(
+        all.messages[2].content,
+        json!({ "toolName": "Read", "isError": true, "toolCallId": "c", "output": "3" })
+    );
+    assert_eq!(all.messages[3].content, json!({ "text": "4", "thinking": [], "toolCalls": [] }));
+    assert_eq!((all.messages[1].id, all.messages[1].timestamp), (Some(2), Some(said[1].created_at)));
+    let page = read(Some(2), Some(1), &segment.id).await.unwrap();
+    assert_eq!((page.messages.len(), page.messages[0].id, page.truncated), (2, Some(2), Some(true)));
+    let call = "proc.conversation.segment.read";
+    assert_eq!(
+        read(Some(0), None, &segment.id).await.unwrap_err(),
+        format!("{call} limit must be a positive integer")
+    );
+    assert_eq!(read(None, None, "").await.unwrap_err(), format!("{call} requires segmentId"));
+    assert_eq!(read(None, None, "x").await.unwrap_err(), "Conversation segment not found: x");
+    archive::discard(&ground.host.world, &ground.process, &segment.archive_path).await;
+    let gone = read(None, None, &segment.id).await.unwrap_err();
+    assert_eq!(gone, format!("Failed to read segment archive: archive not found: {}", segment.archive_path));
+}

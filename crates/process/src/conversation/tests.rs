@@ -1,0 +1,142 @@
+//! Conversations are opened, closed and listed, and their policies kept.
+
+use protocol::proc::conversation::Conversation;
+use serde_json::json;
+
+use super::*;
+use crate::ground::{Ground, NOW_MS, user};
+
+fn open(id: Option<&str>, title: Option<&str>) -> Open {
+    Open { pid: None, conversation_id: id.map(Into::into), title: title.map(str::to_string) }
+}
+
+async fn opened(ground: &Ground, args: Open) -> Opened {
+    ground.host.conversation_open(ground.pid(), &args).await.unwrap().into_result().unwrap()
+}
+
+async fn closed(ground: &Ground, id: &str) -> bool {
+    let args = Close { pid: None, conversation_id: id.into() };
+    ground.host.conversation_close(ground.pid(), &args).await.unwrap().into_result().unwrap().closed
+}
+
+#[tokio::test]
+async fn a_conversation_is_opened_closed_and_opened_again() {
+    let ground = Ground::new().await;
+    let first = opened(&ground, open(Some(" talk "), Some(" A title "))).await;
+    let expected = Conversation {
+        id: "talk".into(),
+        generation: 1,
+        status: Status::Open,
+        title: Some("A title".to_string()),
+        message_count: 0,
+        created_at: NOW_MS,
+        updated_at: NOW_MS,
+    };
+    assert_eq!((first.created, &first.conversation), (true, &expected));
+    ground.clock.advance(5);
+    assert!(closed(&ground, "talk").await);
+    assert!(!closed(&ground, "talk").await && !closed(&ground, "none").await);
+    ground.clock.advance(5);
+    let again = opened(&ground, open(Some("talk"), Some("  "))).await;
+    let expected = Conversation { updated_at: NOW_MS + 10, ..expected };
+    assert_eq!((again.created, &again.conversation), (false, &expected));
+    let new = opened(&ground, open(None, None)).await;
+    assert!(new.created && new.conversation.id.as_str().len() == 36, "{new:?}");
+    assert!(closed(&ground, "default").await, "the default conversation can be closed too");
+}
+
+#[tokio::test]
+async fn conversations_are_listed_and_read() {
+    let ground = Ground::new().await;
+    for id in ["b", "a"] {
+        opened(&ground, open(Some(id), None)).await;
+    }
+    ground.say("b", vec![user("x")]).await;
+    ground.clock.advance(1);
+    closed(&ground, "a").await;
+    let listed = async |include_closed| -> Vec<String> {
+        let args = List { pid: None, include_closed };
+        let listed = ground.host.conversation_list(ground.pid(), &args).await.unwrap().into_result().unwrap();
+        listed.conversations.into_iter().map(|conversation| conversation.id.0).collect()
+    };
+    assert_eq!(listed(None).await, ["b", "default"]);
+    assert_eq!(listed(Some(true)).await, ["a", "b", "default"]);
+    let got = async |id: Option<&str>| {
+        let args = Get { pid: None, conversation_id: id.map(Into::into) };
+        ground.host.conversation_get(ground.pid(), &args).await.unwrap().into_result().unwrap().conversation
+    };
+    assert_eq!(got(Some("b")).await.unwrap().message_count, 1);
+    assert_eq!(got(None).await.unwrap().id.as_str(), "default");
+    assert_eq!(got(Some("none")).await, None);
+}
+
+#[tokio::test]
+async fn changes_are_told() {
+    let ground = Ground::new().await;
+    let conversation = opened(&ground, open(Some("talk"), None)).await.conversation;
+    closed(&ground, "talk").await;
+    closed(&ground, "talk").await;
+    let changed = |event: &str| {
+        json!({
+            "pid": "init:1000", "changes": ["lifecycle", "conversations"], "queuedCount": 0, "timestamp": NOW_MS,
+            "conversationId": "talk", "event": event,
+        })
+    };
+    let mut first = changed("conversation.opened");
+    first["conversation"] = to_value(&conversation);
+    let name = || "proc.changed".to_string();
+    assert_eq!(ground.notes(), [(name(), first), (name(), changed("conversation.closed"))]);
+}
+
+#[tokio::test]
+async fn policies_are_merged_and_checked() {
+    let ground = Ground::new().await;
+    let get = async |id: &str| {
+        let args = PolicyGet { pid: None, conversation_id: Some(id.into()) };
+        ground.host.policy_get(ground.pid(), &args).await.unwrap().into_result().unwrap().policy
+    };
+    let set = async |args: PolicySet| {
+        let args = PolicySet { conversation_id: Some("new".into()), ..args };
+        ground.host.policy_set(ground.pid(), &args).await.unwrap().into_result().map(|result| result.policy)
+    };
+    let unset = ContextPolicy {
+        conversation_id: "new".into(),
+        overflow: Overflow::Manual,
+        compact_at_pressure: 0.9,
+        keep_last: 80,
+        updated_at: 0,
+    };
+    assert_eq!(get("new").await, unset);
+    let expected = ContextPolicy { overflow: Overflow::AutoCompact, updated_at: NOW_MS, ..unset };
+    let args = PolicySet { overflow: Some(Overflow::AutoCompact), ..PolicySet::default() };
+    assert_eq!(set(args).await.unwrap(), expected);
+    ground.clock.advance(1);
+    let args = PolicySet { compact_at_pressure: Some(0.5), keep_last: Some(0), ..PolicySet::default() };
+    let expected =
+        ContextPolicy { compact_at_pressure: 0.5, keep_last: 0, updated_at: NOW_MS + 1, ..expected };
+    assert_eq!(set(args).await.unwrap(), expected);
+    assert_eq!(get("new").await, expected);
+    for pressure in [0.0, -1.0, 1.01, f64::NAN, f64::INFINITY] {
+        let args = PolicySet { compact_at_pressure: Some(pressure), ..PolicySet::default() };
+        let why = "proc.conversation.policy.set compactAtPressure must be > 0 and <= 1";
+        assert_eq!(set(args).await.unwrap_err(), why);
+    }
+    let args = PolicySet { compact_at_pressure: Some(0.000_1), ..PolicySet::default() };
+    assert_eq!(set(args).await.unwrap().compact_at_pressure, 0.001);
+    let notes = ground.notes();
+    assert_eq!(notes.len(), 3, "what was refused is not told");
+    assert_eq!(notes[1].1["event"], "conversation.policy");
+    assert_eq!(notes[1].1["policy"], to_value(&expected));
+}
+
+#[tokio::test]
+async fn odd_names_are_refused() {
+    let ground = Ground::new().await;
+    for id in ["a\u{0}b", "line\nbreak", &"x".repeat(300)] {
+        let refused = ground.host.conversation_open(ground.pid(), &open(Some(id), None)).await.unwrap_err();
+        assert_eq!(refused.code, 400, "{refused}");
+        assert!(refused.message.starts_with("proc.conversation.open: conversationId: "), "{refused}");
+    }
+    let unknown = ground.host.conversation_open(&"none".into(), &open(None, None)).await.unwrap_err();
+    assert_eq!(unknown.code, 404);
+}

@@ -1,0 +1,167 @@
+//! Paths: where they lead, and whether that is a place that the machine or the gateway itself lives in.
+
+use protocol::identity::ProcessIdentity;
+
+use super::tags::Tags;
+
+/// Directories of a machine that belong to the machine.
+const OF_THE_MACHINE: &[&str] = &[
+    "/etc",
+    "/boot",
+    "/sys",
+    "/proc",
+    "/dev",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/System",
+    "/Library",
+    "/private/etc",
+    "/var/spool/cron",
+];
+/// Directories of the native tree that are the gateway: writing there is changing its settings.
+const OF_THE_GATEWAY: &[&str] = &["/etc", "/sys", "/proc", "/dev", "/usr"];
+/// What may be written in `/dev` without harm.
+const HARMLESS: &[&str] =
+    &["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd", "pts", "shm"];
+
+/// Where a call runs.
+pub(super) struct Place {
+    is_native: bool,
+    /// Not known on a device.
+    home: Option<String>,
+    /// Absolute, or `~` and what follows it on a device.
+    cwd: String,
+}
+
+impl Place {
+    /// The place of a call with a working directory of its own, or the caller's.
+    pub(super) fn new(is_native: bool, who: &ProcessIdentity, cwd: Option<&str>) -> Place {
+        let (home, start) = if is_native { (Some(who.home.clone()), who.cwd.as_str()) } else { (None, "~") };
+        let mut place = Place { is_native, home, cwd: start.to_string() };
+        if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+            place.cwd = place.resolve(cwd);
+        }
+        place
+    }
+
+    /// Where commands start.
+    pub(super) fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    /// The whole path: `~` is the home, relative ones start at the working directory, `.` and `..` are gone.
+    pub(super) fn resolve(&self, path: &str) -> String {
+        let home = self.home.as_deref().unwrap_or("~");
+        let whole = match path.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+            // Somebody else's home.
+            Some(rest) if !self.is_native => format!("/~{rest}"),
+            _ if path.starts_with('/') => path.to_string(),
+            _ => format!("{}/{path}", self.cwd),
+        };
+        collapse(&whole)
+    }
+
+    /// Whether a path leads above a home that is not known.
+    pub(super) fn is_lost(&self, path: &str) -> bool {
+        self.home.is_none()
+            && !path.starts_with('/')
+            && (path.starts_with('~') || self.cwd.starts_with('~'))
+            && self.resolve(path).starts_with('/')
+    }
+
+    /// What is to be said of a resolved path.
+    pub(super) fn tags(&self, path: &str) -> Tags {
+        let mut tags = Tags::NONE;
+        if path.split('/').any(|name| name.starts_with('.')) {
+            tags |= Tags::HIDDEN_PATH;
+        }
+        let home = self.home.as_deref().unwrap_or("~").trim_end_matches('/');
+        let is_inside = path.strip_prefix(home).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if !is_inside {
+            tags |= Tags::OUTSIDE_HOME;
+        }
+        tags
+    }
+
+    /// What is to be said of writing to a resolved path.
+    pub(super) fn writing(&self, path: &str) -> Tags {
+        if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
+            return Tags::NETWORK;
+        }
+        if let Some(rest) = path.strip_prefix("/dev/") {
+            let name = rest.split('/').next().unwrap_or_default();
+            let bad = Tags::DESTRUCTIVE | Tags::PRIVILEGED | Tags::MUTATING;
+            return if HARMLESS.contains(&name) { Tags::NONE } else { bad };
+        }
+        if self.is_of_the_system(path) { Tags::PRIVILEGED | Tags::MUTATING } else { Tags::MUTATING }
+    }
+
+    /// Whether a resolved path is within what the machine, or the gateway, is made of.
+    pub(super) fn is_of_the_system(&self, path: &str) -> bool {
+        let places = if self.is_native { OF_THE_GATEWAY } else { OF_THE_MACHINE };
+        let is_within = |place: &&str| {
+            // Some machines do not tell capital letters apart.
+            let start = path.get(..place.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(place))
+                && matches!(path.as_bytes().get(place.len()), None | Some(b'/'))
+        };
+        path == "/" || places.iter().any(|place| is_within(&place))
+    }
+}
+
+/// A path without `.`, `..` and empty parts; a leading `~` is kept, and above it is the root.
+pub(super) fn collapse(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let is_home = path == "~" || path.starts_with("~/");
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    match parts.first() {
+        Some(&"~") if is_home => parts.join("/"),
+        _ => format!("/{}", parts.join("/")),
+    }
+}
+
+/// The directory a path is in, or the path itself where it has none.
+pub(super) fn directory(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((directory, _)) => directory,
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_collapsed() {
+        for (path, collapsed) in [
+            ("/", "/"),
+            ("/a//b/./c/../d", "/a/b/d"),
+            ("/../../x", "/x"),
+            ("~", "~"),
+            ("~/a/..", "~"),
+            ("~/..", "/"),
+            ("~/../x", "/x"),
+            ("~/../../etc/passwd", "/etc/passwd"),
+        ] {
+            assert_eq!(collapse(path), collapsed, "{path}");
+        }
+        assert_eq!(
+            [directory("/a/b"), directory("/a"), directory("/"), directory("~")],
+            ["/a", "/", "/", "~"]
+        );
+    }
+}

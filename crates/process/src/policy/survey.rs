@@ -1,0 +1,216 @@
+//! What a shell command would do. Its programs are found by parsing it, and looked for again in whatever runs other
+//! programs: `sudo`, `env`, `xargs`, `sh -c`, `find -exec` and so on.
+
+mod describe;
+mod interpreters;
+mod special;
+
+use base::limits;
+use shell::programs::{self, Kind, Redirection, Simple, Word};
+
+use super::catalogue::{self, Style};
+use super::places::Place;
+use super::shape::Shape;
+use super::tags::Tags;
+use super::wrappers::{self, Unwrapped, Wrapper};
+
+/// What came out.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) tags: Tags,
+    pub(super) shape: Option<String>,
+}
+
+impl Survey {
+    /// Looks at a command.
+    pub(super) fn of(command: &str, place: &Place) -> Survey {
+        let shape = Shape::new(place.cwd());
+        let mut surveyor = Surveyor { place, tags: Tags::NONE, shape, depth: 0, has_moved: false };
+        surveyor.script(command);
+        let Surveyor { tags, shape, .. } = surveyor;
+        // Nothing that is not understood is remembered by how it looks.
+        let shape = shape.finish().filter(|_| !tags.intersects(Tags::OPAQUE));
+        Survey { tags, shape }
+    }
+}
+
+/// The look at one command.
+struct Surveyor<'a> {
+    place: &'a Place,
+    tags: Tags,
+    shape: Shape,
+    /// Programs within programs.
+    depth: usize,
+    /// Whether relative paths may start somewhere else.
+    has_moved: bool,
+}
+
+impl Surveyor<'_> {
+    /// A whole script.
+    fn script(&mut self, text: &str) {
+        self.deeper(|surveyor| {
+            let script = programs::read(text);
+            if !script.is_clear {
+                surveyor.opaque();
+            }
+            let moves = |simple: &Simple| {
+                let name = simple.words.first().and_then(|word| word.text.as_deref());
+                name.is_some_and(|name| matches!(name, "cd" | "pushd" | "popd" | "chdir"))
+            };
+            surveyor.has_moved |= script.commands.iter().any(moves);
+            for simple in &script.commands {
+                surveyor.simple(simple);
+            }
+        });
+    }
+
+    fn simple(&mut self, simple: &Simple) {
+        for (name, value) in &simple.assignments {
+            self.assign(name, value);
+        }
+        for redirection in &simple.redirections {
+            self.redirect(redirection);
+        }
+        if !simple.words.is_empty() {
+            self.run(&simple.words, simple.input.as_ref());
+        }
+    }
+
+    /// A program with its arguments.
+    fn run(&mut self, words: &[Word], input: Option<&Word>) {
+        self.deeper(|surveyor| surveyor.program(words, input));
+    }
+
+    fn program(&mut self, words: &[Word], input: Option<&Word>) {
+        let Some((name, args)) = words.split_first() else { return };
+        let Some(program) = name.text.as_deref().and_then(catalogue::Program::named) else {
+            return self.opaque();
+        };
+        if program.is_file {
+            // What is in that file is not known; what it is called may still say something.
+            self.opaque();
+        }
+        let base = program.base.as_str();
+        if self.interpreter(base, args, input) || self.special(base, args) {
+            return;
+        }
+        match wrappers::find(base) {
+            Some(wrapper) => self.wrapped(wrapper, base, args, input),
+            None => self.plain(base, args),
+        }
+    }
+
+    /// A program that only does its own work.
+    fn plain(&mut self, base: &str, args: &[Word]) {
+        let known = catalogue::find(base);
+        self.tags |= known.tags;
+        if known.tags.intersects(Tags::MUTATING) {
+            self.written_by(args);
+        }
+        if known.style == Style::Verbatim && !known.tags.intersects(Tags::DESTRUCTIVE) {
+            self.unknown(args);
+        }
+        self.describe(base, args, known.style);
+    }
+
+    /// A program that is not in the books: it may run another one that is, or be told to destroy.
+    fn unknown(&mut self, args: &[Word]) {
+        for (at, word) in args.iter().enumerate() {
+            let Some(text) = word.text.as_deref() else { continue };
+            if at < 3 && catalogue::DESTROYING.contains(&text) {
+                self.tags |= Tags::DESTRUCTIVE | Tags::MUTATING;
+            }
+            if catalogue::is_worth_a_look(text) {
+                return self.run(&args[at..], None);
+            }
+        }
+    }
+
+    fn wrapped(&mut self, wrapper: &Wrapper, base: &str, args: &[Word], input: Option<&Word>) {
+        self.tags |= wrapper.tags;
+        let Some(Unwrapped { own, assigned, rest }) = wrapper.unwrap(args) else {
+            self.opaque();
+            // Not understood in its details, but a program may still be seen.
+            return self.unknown(args);
+        };
+        for (name, value) in &assigned {
+            self.assign(name, value);
+        }
+        self.verbatim(base, own);
+        if rest.is_empty() && wrapper.is_shell_alone {
+            self.opaque();
+        }
+        if !rest.is_empty() {
+            self.run(rest, input);
+        }
+    }
+
+    /// A variable gets a value. Some are orders to the programs that see them.
+    fn assign(&mut self, name: &str, value: &Word) {
+        if catalogue::is_obeyed(name) {
+            self.opaque();
+        }
+        match &value.text {
+            Some(text) => self.shape.add([format!("{name}={text}").as_str()]),
+            None => self.shape.lose(),
+        }
+    }
+
+    fn redirect(&mut self, redirection: &Redirection) {
+        let sign = match redirection.kind {
+            Kind::Read => "<",
+            Kind::Write => ">",
+            Kind::Append => ">>",
+        };
+        let target = &redirection.target;
+        let path = target.text.as_deref().unwrap_or(&target.start);
+        if redirection.kind == Kind::Read {
+            let path = self.place.resolve(path);
+            self.tags |= self.place.writing(&path).only(Tags::NETWORK);
+        } else {
+            self.written(path);
+        }
+        match self.where_is(target) {
+            Some(place) => self.shape.add([sign, place.as_str()]),
+            None => self.shape.lose(),
+        }
+    }
+
+    /// A file is written whose path is this, or begins like this.
+    fn written(&mut self, path: &str) {
+        self.tags |= match path {
+            "" => Tags::MUTATING,
+            path => self.place.writing(&self.place.resolve(path)),
+        };
+    }
+
+    /// The operands of a program that writes. Its tags have been seen to.
+    fn written_by(&mut self, args: &[Word]) {
+        for word in args {
+            let path = word.text.as_deref().unwrap_or(&word.start);
+            // `dd of=FILE`, `--target-directory=DIR`
+            let path = match path.split_once('=') {
+                Some((name, value)) if name == "of" || name.starts_with('-') => value,
+                _ => path,
+            };
+            if !path.starts_with('-') {
+                self.written(path);
+            }
+        }
+    }
+
+    /// What happens here cannot be told.
+    fn opaque(&mut self) {
+        self.tags |= Tags::OPAQUE;
+        self.shape.lose();
+    }
+
+    fn deeper(&mut self, look: impl FnOnce(&mut Self)) {
+        if self.depth >= limits::APPROVAL_NESTING_MAX {
+            return self.opaque();
+        }
+        self.depth += 1;
+        look(self);
+        self.depth -= 1;
+    }
+}

@@ -1,0 +1,157 @@
+//! `gsv` and the other commands of this system: they are judged by the calls they make.
+
+use serde_json::{Map, Value};
+use shell::programs::Word;
+
+use super::super::Surveyor;
+use crate::policy::calls;
+use crate::policy::tags::Tags;
+
+const DESTROY: Tags = Tags::DESTRUCTIVE.and(Tags::MUTATING);
+const RULE: Tags = Tags::PRIVILEGED.and(Tags::MUTATING);
+
+/// Options of `gsv` itself that take a value.
+const VALUED: &[&str] = &["--url", "-u", "--user", "-p", "--password", "-t", "--token"];
+
+impl Surveyor<'_> {
+    /// `gsv …`, or one of its commands by itself.
+    pub(super) fn gateway(&mut self, base: &str, args: &[Word]) {
+        self.verbatim(base, args);
+        if base != "gsv" {
+            return self.command_of(base, args);
+        }
+        let mut at = 0;
+        while let Some(word) = args.get(at) {
+            let Some(text) = word.text.as_deref() else { return self.opaque() };
+            if !text.starts_with('-') {
+                return self.command_of(text, &args[at + 1..]);
+            }
+            match text {
+                _ if VALUED.contains(&text) => at += 2,
+                "--json" | "--help" | "-h" | "--version" | "-V" => at += 1,
+                _ if text.starts_with("--") && text.contains('=') => at += 1,
+                _ => return self.opaque(),
+            }
+        }
+    }
+
+    fn command_of(&mut self, name: &str, args: &[Word]) {
+        let first = args.first().map(|word| word.text.as_deref().unwrap_or("?")).unwrap_or_default();
+        match (name, first) {
+            ("call", _) => self.call(args),
+            ("run" | "exec", _) => self.elsewhere(args),
+            (
+                "shell" | "serve" | "setup" | "login" | "logout" | "auth" | "backup" | "restore" | "service",
+                _,
+            ) => {
+                self.tags |= RULE;
+            }
+            ("cp", _) => {
+                self.tags |= Tags::MUTATING;
+                self.written_by(args);
+            }
+            ("chat", _) => self.tags |= Tags::MUTATING,
+            (
+                _,
+                "" | "list" | "ls" | "get" | "show" | "status" | "history" | "--help" | "-h" | "help"
+                | "search",
+            ) => {}
+            (
+                "config" | "users" | "user" | "groups" | "token" | "tokens" | "device" | "devices"
+                | "approvals" | "mcp" | "adapter" | "link" | "oauth",
+                _,
+            ) => self.tags |= RULE,
+            (_, "kill" | "reset" | "abort" | "remove" | "rm" | "delete" | "compact" | "close") => {
+                self.tags |= DESTROY
+            }
+            ("pkg", _) => self.tags |= RULE,
+            (_, "?") => self.opaque(),
+            ("man" | "ps" | "targets" | "skills" | "calls" | "help" | "version" | "cost" | "notify", _) => {}
+            _ => self.tags |= Tags::MUTATING,
+        }
+    }
+
+    /// `gsv call NAME --flag value …`
+    fn call(&mut self, args: &[Word]) {
+        let Some((name, rest)) = args.split_first() else { return };
+        let Some(name) = name.text.as_deref() else { return self.opaque() };
+        if rest.iter().any(|word| word.text.as_deref() == Some("--help")) {
+            return;
+        }
+        self.tags |= calls::tags(name);
+        let Some(given) = given(rest) else {
+            // Arguments that are not known: they matter for whatever may change something.
+            if name == "shell.exec" || self.tags.intersects(Tags::MUTATING) {
+                self.opaque();
+            }
+            return;
+        };
+        let text = |name: &str| given.get(name).and_then(Value::as_str);
+        if text("target").is_some_and(|target| !target.is_empty() && target != "gsv") {
+            self.tags |= Tags::DEVICE;
+        }
+        if let Some(path) = text("path").filter(|_| self.tags.intersects(Tags::MUTATING)) {
+            self.written(path);
+        }
+        if name == "shell.exec" {
+            match text("input") {
+                Some(script) if !given.contains_key("sessionId") => self.script(script),
+                _ => self.opaque(),
+            }
+        }
+    }
+
+    /// `gsv run --target DEVICE -- WORDS`: one word is shell text, several are a program.
+    fn elsewhere(&mut self, args: &[Word]) {
+        self.tags |= Tags::DEVICE;
+        let Some(at) = args.iter().position(|word| word.text.as_deref() == Some("--")) else {
+            self.opaque();
+            return self.unknown(args);
+        };
+        match &args[at + 1..] {
+            [script] => match script.text.as_deref() {
+                Some(script) => self.script(script),
+                None => self.opaque(),
+            },
+            words => self.run(words, None),
+        }
+    }
+}
+
+/// The arguments of a call as flags give them; `None` when they are not all known.
+fn given(words: &[Word]) -> Option<Map<String, Value>> {
+    let mut given = Map::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let flag = word.text.as_deref()?.strip_prefix("--")?;
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, value.to_string()),
+            None => {
+                at += 1;
+                (flag, words.get(at)?.text.clone()?)
+            }
+        };
+        at += 1;
+        if name == "args" {
+            match serde_json::from_str(&value) {
+                Ok(Value::Object(members)) => given.extend(members),
+                _ => return None,
+            }
+        } else {
+            given.insert(camel(name), Value::String(value));
+        }
+    }
+    Some(given)
+}
+
+/// `session-id` is `sessionId`.
+fn camel(flag: &str) -> String {
+    let mut parts = flag.split('-');
+    let mut name = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let mut signs = part.chars();
+        name.extend(signs.next().map(|sign| sign.to_ascii_uppercase()));
+        name.push_str(signs.as_str());
+    }
+    name
+}

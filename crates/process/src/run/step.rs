@@ -1,0 +1,138 @@
+//! One step of a run: what a row of its journal says.
+
+use protocol::ids::RunId;
+use protocol::proc::approval::Decision;
+use serde::{Deserialize, Serialize};
+use store::runs::StepRow;
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    Begin(Begin),
+    Turn(Turn),
+    Ask(Ask),
+    Answer(Answer),
+    Intent(Intent),
+    Outcome(Outcome),
+    Drain(Drain),
+    End(End),
+}
+
+/// The run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Begin {
+    pub(crate) reason: String,
+}
+
+/// The model answered. The ids after its message are set aside for the results of its calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Turn {
+    /// From 1.
+    pub(crate) turn: u64,
+    pub(crate) message_id: i64,
+    pub(crate) calls: Vec<Named>,
+}
+
+/// A tool call as the model named it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+/// A call of the current turn begins to wait for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Ask {
+    /// From 0.
+    pub(crate) place: usize,
+    /// Of the approval.
+    pub(crate) request_id: String,
+}
+
+/// A person answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
+    /// Of the approval.
+    pub(crate) request_id: String,
+    pub(crate) decision: Decision,
+    pub(crate) by: String,
+}
+
+/// A call is about to leave. Kept before it does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Intent {
+    pub(crate) turn: u64,
+    pub(crate) place: usize,
+    /// Of the call.
+    pub(crate) request_id: String,
+    pub(crate) call: String,
+    pub(crate) target: String,
+}
+
+/// What became of a call. Kept with the message that carries it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Outcome {
+    pub(crate) turn: u64,
+    pub(crate) place: usize,
+    pub(crate) message_id: i64,
+    pub(crate) ok: bool,
+}
+
+/// Queued messages were taken in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Drain {
+    pub(crate) run_ids: Vec<RunId>,
+    pub(crate) message_ids: Vec<i64>,
+}
+
+/// The run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) status: String,
+    pub(crate) reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+impl Step {
+    /// The row of this step.
+    pub(crate) fn row(&self, number: i64, now_ms: i64) -> StepRow {
+        use protocol::frame::to_json;
+        let (kind, body) = match self {
+            Step::Begin(body) => ("begin", to_json(body)),
+            Step::Turn(body) => ("turn", to_json(body)),
+            Step::Ask(body) => ("ask", to_json(body)),
+            Step::Answer(body) => ("answer", to_json(body)),
+            Step::Intent(body) => ("intent", to_json(body)),
+            Step::Outcome(body) => ("outcome", to_json(body)),
+            Step::Drain(body) => ("drain", to_json(body)),
+            Step::End(body) => ("end", to_json(body)),
+        };
+        StepRow { number, kind: kind.to_string(), body, created_at: now_ms }
+    }
+
+    /// The step of a row.
+    pub(crate) fn parse(row: &StepRow) -> Result<Step, String> {
+        fn body<T: serde::de::DeserializeOwned>(row: &StepRow) -> Result<T, String> {
+            serde_json::from_str(&row.body)
+                .map_err(|error| format!("step {} ({}) is unreadable: {error}", row.number, row.kind))
+        }
+        Ok(match row.kind.as_str() {
+            "begin" => Step::Begin(body(row)?),
+            "turn" => Step::Turn(body(row)?),
+            "ask" => Step::Ask(body(row)?),
+            "answer" => Step::Answer(body(row)?),
+            "intent" => Step::Intent(body(row)?),
+            "outcome" => Step::Outcome(body(row)?),
+            "drain" => Step::Drain(body(row)?),
+            "end" => Step::End(body(row)?),
+            other => return Err(format!("step {} is of an unknown kind: {other}", row.number)),
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! A run that is stopped anywhere and goes on from its rows ends as one that was never stopped.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use protocol::ids::{Pid, Uid};
+use store::runs::{RunStatus, Used};
+
+use super::step::{Answer, Ask, Begin, Drain, End, Intent, Outcome, Turn};
+use super::*;
+
+fn row() -> RunRow {
+    RunRow {
+        run_id: "r1".into(),
+        pid: Pid("p1".to_string()),
+        uid: Uid(1000),
+        conversation_id: "default".into(),
+        generation: 1,
+        reason: "proc.send".to_string(),
+        status: RunStatus::Active,
+        finish_reason: None,
+        error: None,
+        absorbed_by: None,
+        provider: None,
+        model: None,
+        turns: 0,
+        tool_calls: 0,
+        used: Used::default(),
+        started_at: 1_000,
+        finished_at: None,
+    }
+}
+
+/// How each call of a run goes, turn by turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Runs,
+    Refused,
+    Approved,
+    Denied,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![Just(Fate::Runs), Just(Fate::Refused), Just(Fate::Approved), Just(Fate::Denied)]
+}
+
+/// Plays a run: what comes next is asked of `next`, which of several things is done first is `dice`'s.
+struct Player {
+    turns: Vec<Vec<Fate>>,
+    dice: Vec<usize>,
+    thrown: usize,
+    rows: Vec<StepRow>,
+}
+
+impl Player {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.thrown += 1;
+        self.dice[self.thrown % self.dice.len()] % sides
+    }
+
+    /// The next step; `None` once the run is over.
+    fn step(&mut self, run: &RunState) -> Option<Step> {
+        let outcome = |place: usize, ok| {
+            let message_id = run.calls[place].message_id;
+            Step::Outcome(Outcome { turn: run.turns, place, message_id, ok })
+        };
+        let step = match next(run) {
+            Next::Over => return None,
+            Next::Wait => self.answer(run),
+            Next::Model if run.steps == 0 => Step::Begin(Begin { reason: "proc.send".to_string() }),
+            Next::Model => self.model(run),
+            Next::Calls(acts) => {
+                let asked = run.calls.iter().any(|call| matches!(call.phase, Phase::Asked { .. }));
+                if asked && self.throw(3) == 0 {
+                    return Some(self.answer(run));
+                }
+                let (place, act) = acts[self.throw(acts.len())];
+                let intent = || {
+                    let (call, target) = ("fs.read".to_string(), "gsv".to_string());
+                    Step::Intent(Intent {
+                        turn: run.turns,
+                        place,
+                        request_id: run.request_id(place),
+                        call,
+                        target,
+                    })
+                };
+                match (act, self.turns[run.turns as usize - 1][place]) {
+                    (Act::Judge, Fate::Runs) | (Act::Make, _) => intent(),
+                    (Act::Judge, Fate::Refused) => outcome(place, false),
+                    (Act::Judge, _) => Step::Ask(Ask { place, request_id: format!("q{place}") }),
+                    (Act::Refuse, _) => outcome(place, false),
+                    (Act::Await, fate) => outcome(place, fate != Fate::Denied),
+                }
+            }
+        };
+        Some(step)
+    }
+
+    fn answer(&mut self, run: &RunState) -> Step {
+        let waiting: Vec<usize> = (0..run.calls.len())
+            .filter(|place| matches!(run.calls[*place].phase, Phase::Asked { .. }))
+            .collect();
+        let place = waiting[self.throw(waiting.len())];
+        let approved = self.turns[run.turns as usize - 1][place] == Fate::Approved;
+        let decision = if approved { Decision::Approve } else { Decision::Deny };
+        Step::Answer(Answer { request_id: format!("q{place}"), decision, by: "ann".to_string() })
+    }
+
+    fn model(&mut self, run: &RunState) -> Step {
+        let turn = run.turns as usize;
+        if turn > run.absorbed.len() {
+            let run_ids = vec![RunId(format!("q{turn}"))];
+            return Step::Drain(Drain { run_ids, message_ids: vec![0] });
+        }
+        let Some(fates) = self.turns.get(turn) else {
+            let (status, reason) = ("ok".to_string(), "turn.complete".to_string());
+            return Step::End(End { status, reason, error: None });
+        };
+        let call = |place: usize| Named { id: format!("c{place}"), name: "Read".to_string() };
+        let calls = (0..fates.len()).map(call).collect();
+        Step::Turn(Turn { turn: turn as u64 + 1, message_id: 100 * (turn as i64 + 1), calls })
+    }
+
+    /// Plays to the end. Before each step whose number is in `stops` everything but the rows is forgotten.
+    fn play(&mut self, stops: &[usize]) -> (RunState, BTreeMap<(u64, usize), bool>) {
+        let mut run = RunState::rebuild(&row(), &self.rows).unwrap();
+        let mut results = BTreeMap::new();
+        while let Some(step) = self.step(&run) {
+            if let Step::Outcome(outcome) = &step {
+                let before = results.insert((outcome.turn, outcome.place), outcome.ok);
+                assert_eq!(before, None, "a call has one result");
+            }
+            let row = step.row(run.steps + 1, 1_000 + 10 * self.rows.len() as i64);
+            assert_eq!(Step::parse(&row), Ok(step));
+            run.fold(&row).unwrap();
+            self.rows.push(row);
+            if stops.contains(&self.rows.len()) {
+                let again = RunState::rebuild(&super::tests::row(), &self.rows).unwrap();
+                assert_eq!(again, run, "rows tell everything");
+                assert_eq!(next(&again), next(&run));
+                run = again;
+            }
+            assert!(self.rows.len() < 1_000, "the run does not end");
+        }
+        (run, results)
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_stopped_run_ends_as_one_that_was_not(
+        turns in proptest::collection::vec(proptest::collection::vec(fate(), 1..6), 0..5),
+        dice in proptest::collection::vec(0..60usize, 1..40),
+        stops in proptest::collection::vec(1..80usize, 0..20),
+    ) {
+        let player = |stops: &[usize], dice: &[usize]| {
+            let mut player =
+                Player { turns: turns.clone(), dice: dice.to_vec(), thrown: 0, rows: Vec::new() };
+            let (run, results) = player.play(stops);
+            (run, results, player.rows)
+        };
+        let (whole, expected, rows) = player(&[], &dice);
+        let (stopped, results, same_rows) = player(&stops, &dice);
+        prop_assert_eq!(&results, &expected);
+        prop_assert_eq!(&same_rows, &rows);
+        prop_assert_eq!(stopped, whole);
+        let mut other_dice = dice.clone();
+        other_dice.rotate_left(dice.len() / 2);
+        let (_, other, _) = player(&stops, &other_dice);
+        prop_assert_eq!(other, expected, "the order in which things happen does not matter");
+    }
+
+    #[test]
+    fn any_prefix_of_a_journal_goes_on_to_the_same_state(
+        turns in proptest::collection::vec(proptest::collection::vec(fate(), 1..6), 0..4),
+        dice in proptest::collection::vec(0..60usize, 1..40),
+        cut in 0..100usize,
+    ) {
+        let mut player = Player { turns, dice, thrown: 0, rows: Vec::new() };
+        let (whole, _) = player.play(&[]);
+        let cut = cut.min(player.rows.len());
+        let mut run = RunState::rebuild(&row(), &player.rows[..cut]).unwrap();
+        for row in &player.rows[cut..] {
+            run.fold(row).unwrap();
+        }
+        prop_assert_eq!(run, whole);
+    }
+}
+
+#[test]
+fn steps_that_do_not_fit_are_refused() {
+    let begin = Step::Begin(Begin { reason: "x".to_string() });
+    let mut run = RunState::new(&row());
+    assert!(run.fold(&begin.row(2, 0)).is_err(), "a gap");
+    run.fold(&begin.row(1, 0)).unwrap();
+    let outcome = Step::Outcome(Outcome { turn: 1, place: 0, message_id: 2, ok: true });
+    assert!(run.fold(&outcome.row(2, 0)).is_err(), "no such call");
+    let calls = vec![Named { id: "a".to_string(), name: "Read".to_string() }];
+    run.fold(&Step::Turn(Turn { turn: 1, message_id: 1, calls: calls.clone() }).row(2, 0)).unwrap();
+    assert!(run.fold(&Step::Turn(Turn { turn: 2, message_id: 3, calls }).row(3, 0)).is_err(), "an open call");
+    run.fold(&outcome.row(3, 0)).unwrap();
+    assert!(run.fold(&outcome.row(4, 0)).is_err(), "a second result");
+    let end = Step::End(End { status: "ok".to_string(), reason: "x".to_string(), error: None });
+    run.fold(&end.row(4, 0)).unwrap();
+    assert!(run.fold(&begin.row(5, 0)).is_err(), "after the end");
+    assert_eq!(next(&run), Next::Over);
+}
+
+#[test]
+fn waiting_for_a_person_does_not_count_as_time() {
+    let mut run = RunState::new(&row());
+    let calls = vec![Named { id: "a".to_string(), name: "Delete".to_string() }];
+    run.fold(&Step::Turn(Turn { turn: 1, message_id: 1, calls }).row(1, 2_000)).unwrap();
+    assert_eq!(run.deadline_ms(5_000), Some(6_000));
+    run.fold(&Step::Ask(Ask { place: 0, request_id: "q".to_string() }).row(2, 3_000)).unwrap();
+    assert_eq!((run.deadline_ms(5_000), run.state()), (None, State::WaitingHil));
+    let yes = Answer { request_id: "q".to_string(), decision: Decision::Approve, by: "ann".to_string() };
+    run.fold(&Step::Answer(yes).row(3, 90_000)).unwrap();
+    assert_eq!(run.deadline_ms(5_000), Some(6_000 + 87_000));
+    assert_eq!(next(&run), Next::Calls(vec![(0, Act::Make)]));
+}

@@ -1,0 +1,173 @@
+//! Which model answers: the provider, its address, its key and the model's name, from config, from the environment or
+//! from what is found on this machine.
+//!
+//! A key goes only where whoever gave it meant it to go: everybody's key is not sent to an address, or to a provider,
+//! that a user has chosen alone.
+
+use model::{Endpoint, Kind, Secret};
+
+use super::config::Config;
+use super::finder::Finder;
+
+/// A provider and the name of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) model: String,
+}
+
+/// What config says of a place: that of the chat model, or one for speech.
+pub(crate) struct Place<'a> {
+    pub(crate) base_url: Option<&'a str>,
+    pub(crate) key: Option<&'a str>,
+    /// Whether the user has chosen the address, so that only the user's own key may go there.
+    pub(crate) own: bool,
+}
+
+/// Reads `<prefix>/base_url` and `<prefix>/api_key`. `elsewhere` says that the user has chosen another provider.
+pub(crate) fn place<'a>(config: &'a Config, prefix: &str, elsewhere: bool) -> Place<'a> {
+    let (url, key) = (format!("{prefix}/base_url"), format!("{prefix}/api_key"));
+    let everybodys_url = filled(config.system(&url)).filter(|_| !elsewhere);
+    let base_url = config.user(&url).map_or(everybodys_url, |own| filled(Some(own)));
+    let own = elsewhere || base_url.map(trimmed) != everybodys_url.map(trimmed);
+    let key = match config.user(&key) {
+        Some(own_key) => filled(Some(own_key)),
+        None => filled(config.system(&key)).filter(|_| !own),
+    };
+    Place { base_url, key, own }
+}
+
+/// Chooses.
+pub(crate) async fn choose(config: &Config, finder: &Finder) -> Result<Chosen, String> {
+    let everybodys = filled(config.system("ai/provider"));
+    let provider = config.user("ai/provider").map_or(everybodys, |own| filled(Some(own)));
+    let elsewhere = !same_provider(provider, everybodys);
+    let place = place(config, "ai", elsewhere);
+    let model = match config.user("ai/model") {
+        Some(own) => filled(Some(own)),
+        None => filled(config.system("ai/model")).filter(|_| !elsewhere),
+    };
+    let kind = match (provider, place.base_url) {
+        (Some(name), _) => name.parse::<Kind>().map_err(|_| unknown_provider(config, name))?,
+        (None, Some(_)) => Kind::OpenaiChat,
+        (None, None) if place.key.is_some() => return Err(whose_key(config)),
+        (None, None) => return Ok(discovered(config, finder, model).await),
+    };
+    let endpoint = endpoint(config, finder, kind, &place)?;
+    let model = match model {
+        Some(model) => model.to_string(),
+        None => usual_model(config, finder, &endpoint).await?,
+    };
+    Ok(Chosen { endpoint, model })
+}
+
+/// Where the chat model is, with its key.
+pub(crate) async fn chat_endpoint(config: &Config, finder: &Finder) -> Result<Endpoint, String> {
+    Ok(choose(config, finder).await?.endpoint)
+}
+
+async fn discovered(config: &Config, finder: &Finder, model: Option<&str>) -> Chosen {
+    let choice = finder.discover(config.private_hosts()).await;
+    tracing::debug!(found = choice.found, model = choice.model, "no model is configured; one was looked for");
+    let named = model.filter(|_| choice.endpoint.kind != Kind::Demo);
+    Chosen { model: named.map_or(choice.model, str::to_string), endpoint: choice.endpoint }
+}
+
+fn endpoint(config: &Config, finder: &Finder, kind: Kind, place: &Place<'_>) -> Result<Endpoint, String> {
+    if let Some(url) = place.base_url {
+        check_address(config, "ai/base_url", url)?;
+    }
+    let usual = is_usual(kind, place.base_url);
+    let key = place.key.map(str::to_string).or_else(|| {
+        let variable = kind.key_variable().filter(|_| usual || !place.own)?;
+        finder.variable(variable)
+    });
+    if key.is_none() && needs_key(kind, usual) {
+        let variable = kind.key_variable().map(|name| format!(", or {name} in the gateway's environment"));
+        return Err(format!(
+            "No API key for provider: {kind}. Set {}{}.",
+            config.names("ai/api_key"),
+            variable.unwrap_or_default()
+        ));
+    }
+    Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key: key.map(Secret::new) })
+}
+
+/// An address must be one before a key is sent there. It is not repeated: it may hold a password.
+pub(crate) fn check_address(config: &Config, name: &str, url: &str) -> Result<(), String> {
+    if url.starts_with("http://") || url.starts_with("https://") {
+        return Ok(());
+    }
+    let place = config.place(name);
+    Err(format!("{place} is no address of a server: it must begin with http:// or https://"))
+}
+
+/// True when the address is the provider's own.
+pub(crate) fn is_usual(kind: Kind, base_url: Option<&str>) -> bool {
+    base_url.is_none_or(|url| trimmed(url) == kind.default_base_url())
+}
+
+/// Servers that only speak like OpenAI may be open to everybody.
+fn needs_key(kind: Kind, usual: bool) -> bool {
+    match kind {
+        Kind::Anthropic | Kind::Openai | Kind::Gemini => true,
+        Kind::OpenaiChat | Kind::Openrouter => usual,
+        Kind::Ollama | Kind::Demo => false,
+    }
+}
+
+/// The model when only a provider is named: what goes with its key, or what the local server has.
+async fn usual_model(config: &Config, finder: &Finder, endpoint: &Endpoint) -> Result<String, String> {
+    match endpoint.kind {
+        Kind::Demo => Ok("demo".to_string()),
+        Kind::Ollama => local_model(config, finder, endpoint).await,
+        kind => {
+            let only = |name: &str| (Some(name) == kind.key_variable()).then(|| "key".to_string());
+            let choice = model::discover(only, |_| async { None }).await;
+            if choice.endpoint.kind == kind {
+                return Ok(choice.model);
+            }
+            Err(format!("No model is configured for provider {kind}. Set {}.", config.names("ai/model")))
+        }
+    }
+}
+
+async fn local_model(config: &Config, finder: &Finder, endpoint: &Endpoint) -> Result<String, String> {
+    let url = endpoint.base_url.as_deref().unwrap_or(Kind::Ollama.default_base_url());
+    let Some(server) = finder.ollama(config.private_hosts(), url.to_string()).await else {
+        let place = config.names("ai/base_url");
+        return Err(format!("Ollama does not answer. Start it, or set its address in {place}."));
+    };
+    let none = || "Ollama has no model. Pull one, with `ollama pull qwen3` for instance.".to_string();
+    server.models.into_iter().next().ok_or_else(none)
+}
+
+fn unknown_provider(config: &Config, name: &str) -> String {
+    let known = Kind::ALL.map(Kind::as_str).join(", ");
+    format!("Unknown model provider: {name}. Set {} to one of: {known}.", config.place("ai/provider"))
+}
+
+fn whose_key(config: &Config) -> String {
+    let (key, provider) = (config.place("ai/api_key"), config.names("ai/provider"));
+    format!("{key} is set, but not whose key it is. Set {provider}.")
+}
+
+fn same_provider(a: Option<&str>, b: Option<&str>) -> bool {
+    let kind =
+        |name: Option<&str>| name.map(|name| name.parse::<Kind>().map_err(|_| name.to_ascii_lowercase()));
+    match (kind(a), kind(b)) {
+        (Some(Ok(a)), Some(Ok(b))) => a == b,
+        (Some(Err(a)), Some(Err(b))) => a == b,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// An address without the slash that may end it.
+pub(crate) fn trimmed(url: &str) -> &str {
+    url.trim().trim_end_matches('/')
+}

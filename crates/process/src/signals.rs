@@ -1,0 +1,39 @@
+//! The signals of a process, made from what its actor knows.
+
+use protocol::ids::{Pid, RunId};
+use protocol::signal::Signal;
+use protocol::signal::run::{Change as What, Changed};
+use serde_json::Map;
+use store::processes::ProcessRow;
+
+use crate::outside::{Note, NoteBody};
+
+/// A `proc.changed` that says nothing more yet.
+pub(crate) fn changed(pid: &Pid, changes: &[What], queued_count: u64, now_ms: i64) -> Changed {
+    Changed {
+        pid: pid.clone(),
+        changes: changes.to_vec(),
+        queued_count,
+        timestamp: now_ms,
+        conversation_id: None,
+        run_id: None,
+        enqueued_run_id: None,
+        drained_queued_messages: None,
+        message_id: None,
+        role: None,
+        content: None,
+        context: None,
+        event: None,
+        more: Map::new(),
+    }
+}
+
+/// A signal that is sent once what it tells is kept.
+pub(crate) fn note<S: Signal>(process: &ProcessRow, run_id: Option<&RunId>, payload: &S) -> Note {
+    Note {
+        uid: process.uid,
+        run_id: run_id.cloned(),
+        name: S::SPEC.name,
+        body: NoteBody::Text(protocol::frame::to_json(payload)),
+    }
+}

@@ -1,0 +1,145 @@
+//! Speech in both directions, with the servers that config names.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use base::limits;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model::speech::Speaker;
+use model::transcription::Transcriber;
+use model::{Cancel, Cause, Client, Endpoint, Failure, Kind, Secret};
+use protocol::ai::{AudioInput, Speak, Speech, Transcribe, Transcription};
+use protocol::error::Error;
+use protocol::ids::Uid;
+
+use crate::host::Host;
+use crate::setup::{Config, chat_endpoint, check_address, client, is_usual, place, trimmed};
+use crate::world::World;
+
+impl Host {
+    /// Turns speech into text for a user.
+    pub async fn transcribe(&self, uid: Uid, args: Transcribe) -> Result<Transcription, Error> {
+        let (client, by) = transcriber(&self.world, uid).await.map_err(unavailable)?;
+        client.transcribe(&by, args, &Cancel::new()).await.map_err(failed)
+    }
+
+    /// Turns text into speech for a user.
+    pub async fn speak(&self, uid: Uid, args: Speak) -> Result<Speech, Error> {
+        let (client, by) = speaker(&self.world, uid).await.map_err(unavailable)?;
+        client.speak(&by, args, &Cancel::new()).await.map_err(failed)
+    }
+}
+
+/// What is said in a sound that came with a message, where a transcriber is configured. The message is good without:
+/// what goes wrong is for the log, and it does not wait longer than its sender would.
+pub(crate) async fn transcribe_quietly(
+    world: &World,
+    uid: Uid,
+    bytes: &[u8],
+    mime_type: &str,
+    filename: Option<&str>,
+) -> Option<String> {
+    let (client, mut by) = transcriber(world, uid).await.ok()?;
+    if bytes.len() > by.bytes_max {
+        return None;
+    }
+    by.timeout = by.timeout.min(limits::PROCESS_ANSWER_TIMEOUT / 2);
+    let audio = AudioInput {
+        data: STANDARD.encode(bytes),
+        mime_type: mime_type.to_string(),
+        filename: filename.map(str::to_string),
+        size: None,
+    };
+    let args = Transcribe { audio, language: None, prompt: None, mode: None };
+    match client.transcribe(&by, args, &Cancel::new()).await {
+        Ok(written) => Some(written.text).filter(|text| !text.trim().is_empty()),
+        Err(failure) => {
+            tracing::warn!(%uid, %failure, "a sound was kept without a transcript");
+            None
+        }
+    }
+}
+
+/// Who writes a user's speech down. The error says what is missing in config.
+pub(crate) async fn transcriber(world: &World, uid: Uid) -> Result<(Client, Transcriber), String> {
+    let config = Config::read(&world.store, uid).await?;
+    let model = model(&config, "ai/transcription", "Transcription unavailable", "whisper-1")?;
+    let endpoint = endpoint(world, &config, "ai/transcription").await?;
+    let bytes_max = usize::try_from(config.number("ai/transcription/max_bytes")).unwrap_or(usize::MAX);
+    let by = Transcriber { bytes_max, ..Transcriber::new(endpoint, model) };
+    Ok((client(world, &config).clone(), by))
+}
+
+/// Who says texts for a user. The error says what is missing in config.
+pub(crate) async fn speaker(world: &World, uid: Uid) -> Result<(Client, Speaker), String> {
+    let config = Config::read(&world.store, uid).await?;
+    let model = model(&config, "ai/speech", "Speech synthesis unavailable", "gpt-4o-mini-tts")?;
+    let endpoint = endpoint(world, &config, "ai/speech").await?;
+    let filled = |name: &str| {
+        let set = config.text(name).trim();
+        if set.is_empty() { config.system_text(name).trim() } else { set }.to_string()
+    };
+    let by = Speaker {
+        encoding: filled("ai/speech/encoding"),
+        chars_max: usize::try_from(config.number("ai/speech/max_chars")).unwrap_or(usize::MAX),
+        timeout: Duration::from_millis(config.number("ai/speech/timeout_ms")),
+        ..Speaker::new(endpoint, model, filled("ai/speech/speaker"))
+    };
+    Ok((client(world, &config).clone(), by))
+}
+
+fn model(config: &Config, prefix: &str, what: &str, such_as: &str) -> Result<String, String> {
+    let name = format!("{prefix}/model");
+    let model = config.text(&name).trim();
+    if model.is_empty() {
+        let names = config.names(&name);
+        return Err(format!("{what}: no model is configured. Set {names}, to {such_as} for instance."));
+    }
+    Ok(model.to_string())
+}
+
+/// Where to ask: the place config names, or OpenAI's, with a key that may go there.
+async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoint, String> {
+    let place = place(config, prefix, false);
+    if let Some(url) = place.base_url {
+        check_address(config, &format!("{prefix}/base_url"), url)?;
+    }
+    let usual = is_usual(Kind::Openai, place.base_url);
+    let kind = if usual { Kind::Openai } else { Kind::OpenaiChat };
+    let key = match place.key {
+        Some(key) => Some(Secret::new(key)),
+        None => chat_key(world, config, place.base_url, usual).await,
+    };
+    if usual && key.is_none() {
+        return Err(format!("No API key for OpenAI. Set {}.", config.names(&format!("{prefix}/api_key"))));
+    }
+    Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key })
+}
+
+/// The key of the chat model, where that is of OpenAI's kind and at the same address; else the environment's, which goes
+/// only to OpenAI itself.
+async fn chat_key(world: &World, config: &Config, base_url: Option<&str>, usual: bool) -> Option<Secret> {
+    let environment = || world.finder.variable("OPENAI_API_KEY").filter(|_| usual).map(Secret::new);
+    let Ok(chat) = chat_endpoint(config, &world.finder).await else { return environment() };
+    let of_kind = matches!(chat.kind, Kind::Openai | Kind::OpenaiChat);
+    let address = |url: Option<&str>| url.map_or(Kind::Openai.default_base_url(), trimmed).to_string();
+    let same = address(chat.base_url.as_deref()) == address(base_url);
+    chat.key.filter(|_| of_kind && same).or_else(environment)
+}
+
+fn unavailable(text: String) -> Error {
+    Error::new(503, text)
+}
+
+/// A failure as callers see it: their own mistakes are 400, what took too long 504, everything else 503.
+fn failed(failure: Failure) -> Error {
+    let code = match failure.cause {
+        Cause::Request => 400,
+        Cause::Timeout => 504,
+        _ => 503,
+    };
+    Error::new(code, failure.message)
+}

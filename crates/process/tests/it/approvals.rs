@@ -1,0 +1,145 @@
+//! Asking a person: several may wait at once, the first answer counts, and what is remembered is not asked again.
+
+use model::fake::Turn;
+use protocol::literal::Nullable;
+use protocol::outcome::Outcome;
+use protocol::proc::approval::{Decision, Hil, Resolved, Scope};
+use protocol::proc::history::MessageRole::ToolResult;
+use serde_json::json;
+use store::processes::State;
+
+use crate::scene::{Scene, asked, words};
+
+fn answer(request_id: &str, decision: Decision) -> Hil {
+    Hil { pid: None, request_id: request_id.to_string(), decision, remember: None, remember_scope: None }
+}
+
+fn delete(id: &str, path: &str) -> Turn {
+    Turn::tool(id, "Delete", json!({ "path": path, "target": "gsv" }))
+}
+
+async fn request(scene: &Scene, call: &str) -> String {
+    let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == call).await;
+    asked["requestId"].as_str().unwrap().to_string()
+}
+
+async fn hil(scene: &Scene, hil: &Hil) -> Resolved {
+    match scene.host.hil(scene.pid(), hil, "ann").await.unwrap() {
+        Outcome::Done(resolved) => resolved,
+        Outcome::Failed(why) => panic!("not answered: {why}"),
+    }
+}
+
+async fn refused(scene: &Scene, hil: &Hil) -> String {
+    match scene.host.hil(scene.pid(), hil, "bob").await.unwrap() {
+        Outcome::Done(resolved) => panic!("answered: {resolved:?}"),
+        Outcome::Failed(why) => why,
+    }
+}
+
+#[tokio::test]
+async fn several_wait_at_once_and_hold_nobody_up() {
+    let turn = Turn::new()
+        .call("a", "Delete", json!({ "path": "/a", "target": "gsv" }))
+        .call("b", "Read", json!({ "path": "/b", "target": "gsv" }))
+        .call("c", "Delete", json!({ "path": "/c", "target": "gsv" }));
+    let scene = Scene::new(vec![turn, Turn::text("done")]).await;
+    let run = scene.send("clean up").await;
+    let (a, c) = (request(&scene, "a").await, request(&scene, "c").await);
+    scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "b").await;
+    assert_eq!(scene.ground.state().await, State::WaitingHil);
+    let pending = scene.host.approvals_pending(Some(scene.ground.identity.uid), None).await.unwrap().pending;
+    assert_eq!(pending.iter().map(|one| one.request.request_id.as_str()).collect::<Vec<_>>(), [&a, &c]);
+
+    let first = hil(&scene, &answer(&c, Decision::Approve)).await;
+    assert!(first.resumed && first.remembered.is_none());
+    assert!(matches!(&first.pending_hil, Nullable::Value(next) if next.request_id == a));
+    let late = refused(&scene, &answer(&c, Decision::Deny)).await;
+    assert!(late.contains("already answered") && late.contains("approved by ann"), "{late}");
+    let last = hil(&scene, &answer(&a, Decision::Deny)).await;
+    assert_eq!(last.pending_hil, Nullable::Null);
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    let rows = scene.ground.messages(scene.pid()).await;
+    let results: Vec<_> =
+        rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
+    assert_eq!(results[0], "Error: Tool execution denied by user");
+    assert_eq!(results[2], r#"{"ok":true}"#);
+    let gone = refused(&scene, &answer(&a, Decision::Approve)).await;
+    assert!(gone.contains("already answered (denied by ann)"), "{gone}");
+    assert_eq!(refused(&scene, &answer("x", Decision::Deny)).await, "Pending tool confirmation not found: x");
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_not_asked_until_it_is_revoked() {
+    let script =
+        vec![delete("a", "/a"), delete("b", "/b"), Turn::text("one"), delete("c", "/c"), Turn::text("two")];
+    let scene = Scene::new(script).await;
+    let run = scene.send("clean up").await;
+    let mut yes = answer(&request(&scene, "a").await, Decision::Approve);
+    yes.remember = Some(true);
+    assert_eq!(hil(&scene, &yes).await.remembered, Some(true));
+    assert_eq!(scene.finished(&run).await["text"], "one");
+    assert_eq!(scene.recorder.all("proc.run.hil.requested").len(), 1);
+    let Outcome::Done(list) = scene.host.approvals_list(scene.pid()).await.unwrap() else { panic!() };
+    assert_eq!(list.approvals.len(), 1);
+    let rule = &list.approvals[0];
+    assert_eq!((rule.syscall.as_str(), rule.scope, rule.target.as_str()), ("fs.delete", Scope::Class, "gsv"));
+    let Outcome::Done(revoked) = scene.host.approvals_revoke(scene.pid(), &rule.approval_id).await.unwrap()
+    else {
+        panic!()
+    };
+    assert!(revoked.revoked);
+    let run = scene.send("again").await;
+    let asked = request(&scene, "c").await;
+    hil(&scene, &answer(&asked, Decision::Approve)).await;
+    assert_eq!(scene.finished(&run).await["text"], "two");
+}
+
+#[tokio::test]
+async fn an_abort_withdraws_what_waits() {
+    let scene = Scene::new(vec![delete("a", "/a")]).await;
+    let run = scene.send("clean up").await;
+    let id = request(&scene, "a").await;
+    let Outcome::Done(aborted) = scene.host.abort(scene.pid()).await.unwrap() else { panic!() };
+    assert_eq!((aborted.aborted, aborted.interrupted_tool_calls), (true, Some(1)));
+    let finished = scene.finished(&run).await;
+    assert_eq!((&finished["status"], &finished["reason"]), (&json!("aborted"), &json!("user")));
+    let late = refused(&scene, &answer(&id, Decision::Approve)).await;
+    assert_eq!(late, format!("Run is no longer active for confirmation: {id}"));
+    assert!(scene.host.approvals_pending(None, Some(scene.pid())).await.unwrap().pending.is_empty());
+}
+
+#[tokio::test]
+async fn a_profile_without_people_never_waits() {
+    let scene = Scene::new(vec![delete("a", "/a"), Turn::text("well")]).await;
+    let pid = "app-1".into();
+    scene.ground.spawn(&pid, "app").await;
+    let run = scene.send_to(&pid, "clean up").await;
+    assert_eq!(scene.finished(&run).await["text"], "well");
+    let rows = scene.ground.messages(&pid).await;
+    let result = rows.iter().find(|row| row.role == ToolResult).unwrap();
+    assert!(result.content.contains("requires interactive approval"), "{}", result.content);
+}
+
+#[tokio::test]
+async fn a_pending_approval_and_the_queue_survive_a_restart() {
+    let script = vec![delete("a", "/a"), Turn::text("gone"), Turn::text("later")];
+    let scene = Scene::new(script).await;
+    let run = scene.send("clean up").await;
+    let id = request(&scene, "a").await;
+    let queued = match scene.host.send(scene.pid(), words("and then"), None, None).await.unwrap() {
+        Outcome::Done(sent) => sent,
+        Outcome::Failed(why) => panic!("{why}"),
+    };
+    assert_eq!(queued.queued, Some(true));
+    scene.host.stop().await;
+    assert_eq!(scene.host.send(scene.pid(), words("hi"), None, None).await.unwrap_err().code, 503);
+
+    let again = Scene::on(scene.ground.clone(), |_, _| Ok(json!({ "ok": true })));
+    again.host.recover().await;
+    hil(&again, &answer(&id, Decision::Approve)).await;
+    let ends = [again.finished(&run).await, again.finished(&queued.run_id).await];
+    assert!(ends.iter().all(|end| end["status"] == "ok" && end["text"] == "gone"), "{ends:?}");
+    let second = asked(again.ground.server.received().last().unwrap());
+    assert_eq!(second.last().unwrap()["role"], "user", "the queued message was taken in: {second:?}");
+}

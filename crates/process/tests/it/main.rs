@@ -1,0 +1,14 @@
+//! Processes on a real store and a real file tree, with a scripted model. Where the kernel would be stands a recorder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
+
+mod approvals;
+mod control;
+mod crash;
+mod faults;
+mod overflow;
+mod queue;
+mod recorder;
+mod scene;
+mod tools;
+mod turns;

@@ -1,0 +1,66 @@
+//! A context that is too full: what its conversation's policy says.
+
+use model::fake::Turn;
+use protocol::ids::Pid;
+use protocol::proc::conversation::Overflow;
+use protocol::proc::history::MessageRole::{Assistant, System, User};
+use serde_json::json;
+use store::change::Change;
+use store::conversations::PolicyRow;
+
+use crate::scene::Scene;
+
+async fn policy(scene: &Scene, overflow: Overflow, keep_last: u64) {
+    let row = PolicyRow { overflow, compact_at_thousandths: 900, keep_last, updated_at: 1 };
+    let change = Change::new(scene.pid()).policy(&"default".into(), row);
+    scene.ground.store.keep(change).await.unwrap();
+}
+
+/// Everything is too long for this model.
+async fn narrow(scene: &Scene) {
+    let uid = scene.ground.identity.uid;
+    scene.ground.set(&format!("users/{uid}/ai/context_window_tokens"), "8200").await;
+}
+
+#[tokio::test]
+async fn a_policy_may_stop_the_run() {
+    let scene = Scene::new(vec![]).await;
+    policy(&scene, Overflow::Fail, 80).await;
+    narrow(&scene).await;
+    let run = scene.send("hi").await;
+    let finished = scene.finished(&run).await;
+    assert_eq!((&finished["status"], &finished["reason"]), (&json!("error"), &json!("context.policy.fail")));
+    assert!(finished["error"].as_str().unwrap().contains("90%"), "{finished}");
+    assert!(scene.ground.server.received().is_empty());
+    let said = scene.ground.said().await;
+    assert_eq!(said.iter().map(|(role, _)| *role).collect::<Vec<_>>(), [User, System]);
+}
+
+#[tokio::test]
+async fn compacting_keeps_the_run_going() {
+    let scene = Scene::new(vec![Turn::text("one"), Turn::text("They said hello."), Turn::text("two")]).await;
+    let run = scene.send("first").await;
+    scene.finished(&run).await;
+    policy(&scene, Overflow::AutoCompact, 1).await;
+    narrow(&scene).await;
+    let run = scene.send("second").await;
+    assert_eq!(scene.finished(&run).await["text"], "two");
+    let said = scene.ground.said().await;
+    assert_eq!(said.iter().map(|(role, _)| *role).collect::<Vec<_>>(), [System, User, Assistant], "{said:?}");
+    assert!(said[0].1.contains("They said hello."), "{said:?}");
+    scene.recorder.until("proc.changed", |body| body["event"] == "conversation.auto_compacted").await;
+    let segments = scene.ground.store.segments(scene.pid(), &"default".into()).await.unwrap();
+    assert_eq!(segments.len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_to_compact_stops_only_what_does_not_fit() {
+    let scene = Scene::new(vec![]).await;
+    policy(&scene, Overflow::AutoCompact, 80).await;
+    narrow(&scene).await;
+    let run = scene.send("hi").await;
+    let finished = scene.finished(&run).await;
+    assert_eq!(finished["reason"], "context.auto_compact.empty");
+    let pid: &Pid = scene.pid();
+    assert_eq!(scene.ground.messages(pid).await.len(), 2);
+}

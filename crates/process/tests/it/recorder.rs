@@ -1,0 +1,224 @@
+//! Where the kernel would be: writes signals down, answers calls, and can stand still or fail at any moment.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use process::{Later, Note, NoteBody, Outside, Recalled};
+use protocol::calls::{Calling, Calls};
+use protocol::error::Error;
+use protocol::identity::ProcessIdentity;
+use serde_json::{Value, json};
+use store::processes::ProcessRow;
+use tokio::sync::{Notify, watch};
+use vfs::View;
+use vfs::tree::{Facts, RouteFact, SessionFact};
+use vfs::view::Work;
+
+use crate::scene::Ground;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A signal as it went out.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub name: &'static str,
+    pub body: Value,
+}
+
+/// What a tool does in a scene.
+pub type Tool = dyn Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send + Sync;
+
+/// Where the kernel would be.
+pub struct Recorder {
+    ground: Arc<Ground>,
+    tool: Box<Tool>,
+    told: Mutex<Vec<Told>>,
+    changed: watch::Sender<usize>,
+    /// Calls of these names do not end before they are let through.
+    gates: Mutex<HashMap<String, Arc<Notify>>>,
+    /// Signals and calls so far; the gateway stands still at one of them.
+    moments: AtomicUsize,
+    freeze_at: AtomicUsize,
+    pub frozen: Notify,
+    /// The next signal of this name is a fault.
+    panic_at: Mutex<Option<&'static str>>,
+}
+
+impl Recorder {
+    pub fn new(ground: Arc<Ground>, tool: Box<Tool>) -> Recorder {
+        Recorder {
+            ground,
+            tool,
+            told: Mutex::default(),
+            changed: watch::Sender::new(0),
+            gates: Mutex::default(),
+            moments: AtomicUsize::new(0),
+            freeze_at: AtomicUsize::new(usize::MAX),
+            frozen: Notify::new(),
+            panic_at: Mutex::default(),
+        }
+    }
+
+    pub fn told(&self) -> Vec<Told> {
+        self.told.lock().unwrap().clone()
+    }
+
+    /// The bodies of the signals of that name.
+    pub fn all(&self, name: &str) -> Vec<Value> {
+        self.told().into_iter().filter(|told| told.name == name).map(|told| told.body).collect()
+    }
+
+    /// Waits for a signal.
+    pub async fn until(&self, name: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        let mut changed = self.changed.subscribe();
+        let wait = async {
+            loop {
+                if let Some(found) = self.all(name).into_iter().find(&is_it) {
+                    return found;
+                }
+                changed.changed().await.unwrap();
+            }
+        };
+        match tokio::time::timeout(PATIENCE, wait).await {
+            Ok(found) => found,
+            Err(_) => panic!("no such {name} among {:#?}", self.told()),
+        }
+    }
+
+    /// Holds calls of that name up.
+    pub fn hold(&self, name: &str) -> Arc<Notify> {
+        self.gates.lock().unwrap().entry(name.to_string()).or_default().clone()
+    }
+
+    /// Stands still for good at that signal or call, as a killed program would.
+    pub fn freeze_at(&self, moment: usize) {
+        self.freeze_at.store(moment, Ordering::SeqCst);
+    }
+
+    /// The next signal of that name is a fault of the program.
+    pub fn panic_at(&self, name: &'static str) {
+        *self.panic_at.lock().unwrap() = Some(name);
+    }
+
+    fn moment(&self) {
+        if self.moments.fetch_add(1, Ordering::SeqCst) + 1 >= self.freeze_at.load(Ordering::SeqCst) {
+            self.frozen.notify_one();
+            while !self.ground.over.load(Ordering::SeqCst) {
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            // Nothing of a killed program goes on; the test is over, and its files may go.
+            std::panic::resume_unwind(Box::new("over"));
+        }
+    }
+
+    /// What the signals were, in a few words each.
+    pub fn names(&self) -> Vec<&'static str> {
+        let told = self.told().into_iter();
+        told.map(|told| told.name).filter(|name| *name != "proc.run.stream").collect()
+    }
+
+    fn answer(&self, name: &str, args: &str) -> Result<String, Error> {
+        let args: Value = serde_json::from_str(args).unwrap();
+        match name {
+            "ai.tools" => Ok(offered().to_string()),
+            "sys.config.get" => Ok(json!({ "entries": [] }).to_string()),
+            _ => (self.tool)(name, &args).map(|answer| answer.to_string()),
+        }
+    }
+}
+
+fn offered() -> Value {
+    let tool = |name: &str, needs: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            needs.iter().map(|need| (need.to_string(), json!({ "type": "string" }))).collect();
+        json!({ "name": name, "description": name, "inputSchema": { "type": "object", "properties": properties } })
+    };
+    json!({
+        "tools": [
+            tool("Read", &["path", "target"]),
+            tool("Write", &["path", "content", "target"]),
+            tool("Delete", &["path", "target"]),
+            tool("Shell", &["input", "target"]),
+        ],
+        "devices": [{ "id": "mac", "implements": ["fs.*", "shell.exec"] }],
+    })
+}
+
+impl Outside for Recorder {
+    fn emit(&self, note: Note) {
+        let body = match note.body {
+            NoteBody::Text(text) => serde_json::from_str(&text).unwrap(),
+            NoteBody::Stream(note) => json!({
+                "runId": note.run_id, "seq": note.seq, "event": note.event.to_compact_value(),
+            }),
+        };
+        if note.name != "proc.run.stream" {
+            self.moment();
+        }
+        let faulty = self.panic_at.lock().unwrap().take_if(|name| *name == note.name).is_some();
+        assert!(!faulty, "a fault of the test");
+        self.told.lock().unwrap().push(Told { name: note.name, body });
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn call(&self, _: &ProcessRow, request_id: &str, name: &str, args: &str) -> Calling {
+        if name.starts_with("fs.") || name.starts_with("shell.") {
+            self.moment();
+        }
+        let answer = self.answer(name, args);
+        let mut effects = self.ground.effects.lock().unwrap();
+        let effect = effects.entry(request_id.to_string()).or_insert((0, answer.clone()));
+        effect.0 += 1;
+        let gate = self.gates.lock().unwrap().get(name).cloned();
+        Box::pin(async move {
+            if let Some(gate) = gate {
+                gate.notified().await;
+            }
+            answer
+        })
+    }
+
+    fn recall(&self, _: &ProcessRow, request_id: &str) -> Later<Recalled> {
+        let known = self.ground.effects.lock().unwrap().get(request_id).cloned();
+        Box::pin(async move { known.map_or(Recalled::NeverSent, |(_, answer)| Recalled::Answered(answer)) })
+    }
+
+    fn identity(&self, _: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {
+        let identity = self.ground.identity.clone();
+        Box::pin(async move { Ok(identity) })
+    }
+
+    fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
+        let calls = Calls::new(|name, _| {
+            let answer = match name {
+                "sys.config.get" => Ok(json!({ "entries": [] }).to_string()),
+                other => Err(Error::unknown_syscall(other)),
+            };
+            Box::pin(async move { answer })
+        });
+        View::new(self.ground.tree.clone(), identity, calls, Arc::new(Quiet), Work::Aside)
+    }
+}
+
+/// A gateway with nothing going on.
+struct Quiet;
+
+impl Facts for Quiet {
+    fn version(&self) -> String {
+        "test".to_string()
+    }
+
+    fn uptime_ms(&self) -> i64 {
+        0
+    }
+
+    fn routes(&self) -> Vec<RouteFact> {
+        Vec::new()
+    }
+
+    fn shell_sessions(&self) -> Vec<SessionFact> {
+        Vec::new()
+    }
+}

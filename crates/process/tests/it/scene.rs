@@ -1,0 +1,206 @@
+//! One user, one process, a scripted model, and a recorder in the place of the kernel.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use base::clock::Clock;
+use model::fake::{Received, Reply, Server, Turn, chat_reply};
+use model::{Client, PrivateHosts};
+use process::Host;
+use protocol::error::Error;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Pid, RunId};
+use protocol::outcome::Outcome;
+use protocol::proc::Send;
+use protocol::proc::history::MessageRole;
+use serde_json::{Value, json};
+use store::Store;
+use store::accounts::NewAccount;
+use store::messages::{MessageRow, Page};
+use store::processes::{ProcessRow, State};
+
+use crate::recorder::Recorder;
+
+/// How often a call took effect, and what it answered.
+type Effect = (usize, Result<String, Error>);
+
+/// What outlives a gateway: its store, its files, its devices and its model.
+pub struct Ground {
+    pub store: Store,
+    pub clock: Clock,
+    pub identity: ProcessIdentity,
+    pub pid: Pid,
+    pub server: Server,
+    pub tree: Arc<vfs::Tree>,
+    /// By request id.
+    pub effects: Mutex<HashMap<String, Effect>>,
+    /// True when nobody looks any more.
+    pub over: AtomicBool,
+    _data: tempfile::TempDir,
+}
+
+/// One life of a gateway.
+pub struct Scene {
+    pub ground: Arc<Ground>,
+    pub host: Host,
+    pub recorder: Arc<Recorder>,
+}
+
+impl Ground {
+    pub async fn new(
+        answers: impl Fn(&Received) -> Turn + std::marker::Send + Sync + 'static,
+    ) -> Arc<Ground> {
+        Ground::replying(move |request| chat_reply(&answers(request))).await
+    }
+
+    pub async fn replying(
+        replies: impl Fn(&Received) -> Reply + std::marker::Send + Sync + 'static,
+    ) -> Arc<Ground> {
+        let data = tempfile::tempdir().unwrap();
+        let options = store::Options { data: data.path().to_path_buf(), url: None };
+        let store = Store::open(&options).await.unwrap();
+        store.provision(1).await.unwrap();
+        let clock = Clock::system();
+        let tree = vfs::Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap();
+        let new = NewAccount {
+            username: "ann".to_string(),
+            hash: "!".to_string(),
+            groups: vec![Gid::USERS],
+            now_ms: 1,
+        };
+        let account = store.account_create(new).await.unwrap();
+        tree.add_home("ann", account.uid, account.gid);
+        tree.lay_out_home(&account).unwrap();
+        let identity = ProcessIdentity {
+            uid: account.uid,
+            gid: account.gid,
+            gids: account.gids,
+            username: account.username,
+            cwd: account.home.clone(),
+            home: account.home,
+            workspace_id: None,
+        };
+        let server = Server::start(replies).await.unwrap();
+        let uid = identity.uid;
+        for (key, value) in
+            [("provider", "openai-chat"), ("base_url", &server.base_url()[..]), ("model", "test-model")]
+        {
+            store.config_set(&format!("users/{uid}/ai/{key}"), value).await.unwrap();
+        }
+        let pid = Pid(format!("init:{uid}"));
+        let ground = Ground {
+            store,
+            clock,
+            identity,
+            pid: pid.clone(),
+            server,
+            tree: Arc::new(tree),
+            effects: Mutex::default(),
+            over: AtomicBool::new(false),
+            _data: data,
+        };
+        ground.spawn(&pid, "init").await;
+        Arc::new(ground)
+    }
+
+    pub async fn spawn(&self, pid: &Pid, profile: &str) {
+        let row = ProcessRow {
+            pid: pid.clone(),
+            uid: self.identity.uid,
+            profile: profile.to_string(),
+            parent_pid: None,
+            label: None,
+            state: State::Idle,
+            active_run_id: None,
+            active_conversation_id: None,
+            cwd: self.identity.home.clone(),
+            workspace_id: None,
+            context_files: "[]".to_string(),
+            next_message_id: 1,
+            created_at: 1,
+            last_active_at: 1,
+            exited_at: None,
+        };
+        assert!(self.store.process_create(&row).await.unwrap());
+    }
+
+    pub async fn set(&self, key: &str, value: &str) {
+        self.store.config_set(key, value).await.unwrap();
+    }
+
+    pub async fn messages(&self, pid: &Pid) -> Vec<MessageRow> {
+        self.store.messages(pid, &"default".into(), Page::Offset(0), 1_000).await.unwrap()
+    }
+
+    /// Role and text of each message of the default conversation of the first process.
+    pub async fn said(&self) -> Vec<(MessageRole, String)> {
+        let rows = self.messages(&self.pid).await.into_iter();
+        rows.map(|row| (row.role, row.content)).collect()
+    }
+
+    pub async fn state(&self) -> State {
+        self.store.process(&self.pid).await.unwrap().unwrap().state
+    }
+}
+
+/// Plays turns one after the other.
+pub fn turns(turns: Vec<Turn>) -> impl Fn(&Received) -> Turn + std::marker::Send + Sync + 'static {
+    let turns = Mutex::new(turns.into_iter());
+    move |_| turns.lock().unwrap().next().unwrap_or_else(|| Turn::text("The script has ended"))
+}
+
+/// The messages a model was sent, without the system prompt.
+pub fn asked(request: &Received) -> Vec<Value> {
+    let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+    messages.into_iter().filter(|message| message["role"] != "system").collect()
+}
+
+impl Scene {
+    pub async fn new(script: Vec<Turn>) -> Scene {
+        Scene::on(Ground::new(turns(script)).await, |_, _| Ok(json!({ "ok": true })))
+    }
+
+    pub async fn with_tools(
+        script: Vec<Turn>,
+        tool: impl Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send + Sync + 'static,
+    ) -> Scene {
+        Scene::on(Ground::new(turns(script)).await, tool)
+    }
+
+    pub fn on(
+        ground: Arc<Ground>,
+        tool: impl Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send + Sync + 'static,
+    ) -> Scene {
+        let recorder = Arc::new(Recorder::new(ground.clone(), Box::new(tool)));
+        let client = Client::new(ground.clock.clone(), PrivateHosts::Allow);
+        let host = Host::start(ground.store.clone(), ground.clock.clone(), recorder.clone(), client);
+        Scene { ground, host, recorder }
+    }
+
+    pub fn pid(&self) -> &Pid {
+        &self.ground.pid
+    }
+
+    /// Sends a message; its run.
+    pub async fn send(&self, message: &str) -> RunId {
+        self.send_to(self.pid(), message).await
+    }
+
+    pub async fn send_to(&self, pid: &Pid, message: &str) -> RunId {
+        match self.host.send(pid, words(message), None, None).await.unwrap() {
+            Outcome::Done(sent) => sent.run_id,
+            Outcome::Failed(why) => panic!("not sent: {why}"),
+        }
+    }
+
+    /// Waits for the end of a run.
+    pub async fn finished(&self, run: &RunId) -> Value {
+        self.recorder.until("proc.run.finished", |body| body["runId"] == run.as_str()).await
+    }
+}
+
+/// A message of words alone.
+pub fn words(message: &str) -> Send {
+    Send { pid: None, conversation_id: None, message: message.to_string(), media: None }
+}

@@ -27,6 +27,16 @@ pub(crate) fn check(
         let says_so = covered && spec.access == Access::Kernel && name == "proc.setidentity";
         return Err(if says_so { Error::kernel_only(name) } else { Error::permission_denied(name) });
     }
+    if let Some(spec) = spec
+        && !from_outside
+    {
+        match spec.access {
+            // They are how a process learns what it may do, so they need no capability themselves.
+            Access::Program => return Ok(spec),
+            Access::Kernel => return Err(Error::kernel_only(name)),
+            _ => {}
+        }
+    }
     if !covered {
         return Err(Error::permission_denied(name));
     }

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use base::limits;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, TokenId, Uid};
+use protocol::sys::Streams;
 
 use crate::grants::Capabilities;
 use crate::outbox::{Close, Outbox, Outgoing};
 use crate::routes::{self, RouteTable};
+use crate::signals::Feeds;
 
 /// One socket.
 pub struct Connection {
@@ -44,6 +46,8 @@ pub struct Login {
     pub token_id: Option<TokenId>,
     /// For drivers.
     pub driver: Option<DriverLogin>,
+    /// For users: how they get the events of a model's answer.
+    pub streams: Streams,
     /// The account; changes when root changes its groups.
     pub account: RwLock<Arc<ProcessIdentity>>,
     /// Cached patterns and the generation of grants they stem from.
@@ -197,6 +201,8 @@ impl Login {
 pub struct Connections {
     next: AtomicU64,
     index: RwLock<Index>,
+    /// What users are told, and which of their sockets are.
+    pub(crate) feeds: Feeds,
 }
 
 #[derive(Default)]
@@ -251,6 +257,10 @@ impl Connections {
             if index.by_client.get(&key) == Some(&connection.number) {
                 index.by_client.remove(&key);
             }
+            drop(index);
+            if login.role == Role::User {
+                self.feeds.detach(key.0, connection);
+            }
         }
     }
 
@@ -269,6 +279,7 @@ impl Connections {
 
     /// Gives the sockets of a user their account as it is now.
     pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
+        self.feeds.refresh(&Arc::new(identity.clone()));
         for connection in self.select(|login| login.identity().uid == identity.uid) {
             if let Some(login) = connection.login() {
                 let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

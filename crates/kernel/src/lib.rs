@@ -17,6 +17,7 @@ mod metrics;
 mod native;
 mod outbox;
 mod passwords;
+mod processes;
 mod receive;
 mod routes;
 mod sessions;
@@ -64,6 +65,8 @@ pub struct Kernel {
     metrics: Arc<metrics::Metrics>,
     tree: Arc<vfs::Tree>,
     shells: shell::Shells,
+    processes: process::Host,
+    registry: processes::Registry,
     started_at: i64,
     setup_mode: AtomicBool,
     route_numbers: AtomicU64,
@@ -96,28 +99,40 @@ impl Kernel {
         for (key, value) in store.config_where("config", settings::is_kept).await? {
             settings.apply(&key, Some(&value));
         }
-        let kernel = Kernel {
+        let devices = devices::Devices::new(store.devices().await?);
+        let grants = grants::Grants::new(store.grants().await?);
+        let setup_mode = store.in_setup_mode().await?;
+        let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
+        let kernel = Arc::new_cyclic(|kernel| Kernel {
             router: calls::router(),
             connections: Default::default(),
-            devices: devices::Devices::new(store.devices().await?),
-            grants: grants::Grants::new(store.grants().await?),
+            devices,
+            grants,
             logins: Default::default(),
             passwords: passwords::Passwords::new(),
             settings,
             transfers: Default::default(),
             reads: Default::default(),
             metrics: Arc::default(),
-            tree,
             shells: shell::Shells::new(clock.clone()),
+            processes: process::Host::start(
+                store.clone(),
+                clock.clone(),
+                Arc::new(processes::Surroundings::new(kernel.clone(), tree.clone())),
+                client,
+            ),
+            registry: processes::Registry::default(),
+            tree,
             started_at: now_ms,
-            setup_mode: AtomicBool::new(store.in_setup_mode().await?),
+            setup_mode: AtomicBool::new(setup_mode),
             // Numbers start anywhere, so that a driver's late answer to an earlier gateway fits nothing here.
             route_numbers: AtomicU64::new(u64::from_le_bytes(base::random::bytes()) >> 8),
             version: version.to_string(),
             clock,
             store,
-        };
-        Ok(Arc::new(kernel))
+        });
+        processes::recover(&kernel);
+        Ok(kernel)
     }
 
     /// Whether nobody has set the system up yet.
@@ -178,6 +193,7 @@ impl Kernel {
             }
             if ticks.is_multiple_of(per(Duration::from_secs(1))) {
                 transfers::expire(&self, now);
+                processes::tend_replies(&self);
                 self.connections.overdue().iter().for_each(|pending| pending.close(Close::IDLE));
             }
             if ticks.is_multiple_of(per(limits::DRIVER_PING)) {
@@ -207,6 +223,11 @@ impl Kernel {
                 driver.outbox.send(Outgoing::Ping);
             }
         }
+    }
+
+    /// Lets every process come to rest; what they were at goes on after the next start.
+    pub async fn stop_processes(&self) {
+        self.processes.stop().await;
     }
 
     /// Asks every socket to close, and every command of the native shell to end.

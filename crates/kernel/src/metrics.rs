@@ -35,6 +35,8 @@ pub struct Metrics {
     pub late_answers: AtomicU64,
     /// Signals sent, per receiver.
     pub signals: AtomicU64,
+    /// Of these, the ones that became part of one that waited.
+    pub signals_merged: AtomicU64,
     /// Bytes of file transfers passed on.
     pub transfer_bytes: AtomicU64,
 }
@@ -49,6 +51,7 @@ impl Metrics {
             invalid_frames: AtomicU64::new(0),
             late_answers: AtomicU64::new(0),
             signals: AtomicU64::new(0),
+            signals_merged: AtomicU64::new(0),
             transfer_bytes: AtomicU64::new(0),
         }
     }
@@ -96,6 +99,7 @@ impl Metrics {
             ("gsv_invalid_frames_total", "Frames that could not be read.", &self.invalid_frames),
             ("gsv_late_answers_total", "Device answers nobody waited for.", &self.late_answers),
             ("gsv_signals_total", "Signals sent.", &self.signals),
+            ("gsv_signals_merged_total", "Signals merged for slow clients.", &self.signals_merged),
             ("gsv_transfer_bytes_total", "Bytes of file transfers passed on.", &self.transfer_bytes),
         ] {
             head(out, name, "counter", help);

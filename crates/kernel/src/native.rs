@@ -20,7 +20,11 @@ pub(crate) fn view(kernel: &Arc<Kernel>, caller: &Caller) -> View {
 
 /// The same with another cwd than the caller's own.
 pub(crate) fn view_at(kernel: &Arc<Kernel>, caller: &Caller, who: Arc<ProcessIdentity>) -> View {
-    View::new(kernel.tree.clone(), who, calls(kernel, caller), kernel.clone(), Work::Aside)
+    let view = View::new(kernel.tree.clone(), who, calls(kernel, caller), kernel.clone(), Work::Aside);
+    match &caller.origin {
+        Origin::Process(pid) => view.of_process(pid.clone()),
+        Origin::Connection(_) | Origin::Inside => view,
+    }
 }
 
 /// The caller's right to make further calls, from within the gateway.

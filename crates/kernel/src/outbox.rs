@@ -1,14 +1,21 @@
-//! What waits to be sent to one client. Bounded in frames and bytes; a client that does not read is closed.
+//! What waits to be sent to one client. Bounded in frames and bytes; a client that does not read is closed. Signals
+//! whose text grows by deltas are merged while they wait, see `line`.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::Mutex;
+mod line;
+mod tangles;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 
 use base::limits;
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
+use protocol::sys::Streams;
+
+pub(crate) use line::{Body, Letter, Put};
+use line::{Line, Taken};
+pub(crate) use tangles::Tangles;
 
 /// One message on its way out.
 #[derive(Debug)]
@@ -17,6 +24,8 @@ pub enum Outgoing {
     Text(String),
     /// A frame in two pieces: its head, and a large value passed on without copying it. A `}` follows.
     Relay(String, Bytes),
+    /// A frame whose text other connections may share.
+    Signal(Bytes),
     /// A piece of a file transfer, and the counter of bytes that transfer has waiting here.
     Binary(Bytes, Arc<AtomicUsize>),
     /// Asks for a sign of life.
@@ -28,7 +37,7 @@ impl Outgoing {
         match self {
             Outgoing::Text(text) => text.len(),
             Outgoing::Relay(head, value) => head.len() + value.len() + 1,
-            Outgoing::Binary(bytes, _) => bytes.len(),
+            Outgoing::Signal(bytes) | Outgoing::Binary(bytes, _) => bytes.len(),
             Outgoing::Ping => 16,
         }
     }
@@ -71,11 +80,19 @@ pub struct Outbox {
     /// Whether the socket is to be closed, readable without the lock.
     is_closing: AtomicBool,
     waker: AtomicWaker,
+    /// For a user's connection: how it gets its signals.
+    mode: OnceLock<Mode>,
+}
+
+/// How a connection gets its signals.
+struct Mode {
+    streams: Streams,
+    tangles: Arc<Tangles>,
 }
 
 #[derive(Default)]
 struct Queue {
-    frames: VecDeque<Outgoing>,
+    line: Line,
     closing: Option<Close>,
     /// Nothing more is taken in: the client does not read, or is gone.
     sealed: bool,
@@ -89,15 +106,46 @@ impl Outbox {
             if queue.sealed {
                 return;
             }
-            let bytes = self.bytes.load(Ordering::Relaxed) + message.size();
-            if queue.frames.len() >= limits::OUTBOX_FRAMES_MAX || bytes > limits::OUTBOX_BYTES_MAX {
+            if !queue.line.push(message) {
                 self.seal(&mut queue, Close::SLOW);
-            } else {
-                self.bytes.store(bytes, Ordering::Relaxed);
-                queue.frames.push_back(message);
             }
+            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
         }
         self.waker.wake();
+    }
+
+    /// Says how signals are wanted; before the first of them.
+    pub(crate) fn prepare(&self, streams: Streams, tangles: Arc<Tangles>) {
+        // A connection logs in once.
+        drop(self.mode.set(Mode { streams, tangles }));
+    }
+
+    /// Puts a signal in line, or merges it with one that waits.
+    pub(crate) fn signal(&self, letter: Letter) -> Put {
+        let first = letter.seq;
+        self.put(|line| line.push_signal(letter, first, false))
+    }
+
+    /// Puts a signal in line that was missed on an earlier connection, and the place of the oldest one in it.
+    pub(crate) fn replay(&self, letter: Letter, first: u64) -> Put {
+        self.put(|line| line.push_signal(letter, first, true))
+    }
+
+    fn put(&self, put: impl FnOnce(&mut Line) -> Put) -> Put {
+        let outcome = {
+            let mut queue = self.lock();
+            if queue.sealed {
+                return Put::Lost;
+            }
+            let outcome = put(&mut queue.line);
+            if outcome == Put::Lost {
+                self.seal(&mut queue, Close::SLOW);
+            }
+            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+            outcome
+        };
+        self.waker.wake();
+        outcome
     }
 
     /// Asks the socket's task to send what waits, then to close.
@@ -114,7 +162,7 @@ impl Outbox {
     }
 
     fn seal(&self, queue: &mut Queue, close: Close) {
-        queue.frames = VecDeque::new();
+        queue.line.clear();
         queue.sealed = true;
         queue.closing.get_or_insert(close);
         self.bytes.store(0, Ordering::Relaxed);
@@ -133,16 +181,33 @@ impl Outbox {
 
     /// The next message, for the socket's task.
     pub fn take(&self) -> Option<Outgoing> {
-        let mut queue = self.lock();
-        let message = queue.frames.pop_front()?;
-        self.bytes.fetch_sub(message.size(), Ordering::Relaxed);
-        if queue.frames.is_empty() && queue.frames.capacity() > 64 {
-            queue.frames = VecDeque::new();
-        }
-        if let Outgoing::Binary(bytes, waiting) = &message {
-            waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
-        }
-        Some(message)
+        let taken = {
+            let mut queue = self.lock();
+            let taken = queue.line.take()?;
+            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+            taken
+        };
+        let (streams, tangles) = match self.mode.get() {
+            Some(mode) => (mode.streams, Some(&mode.tangles)),
+            None => (Streams::default(), None),
+        };
+        Some(match taken {
+            Taken::Plain(Outgoing::Binary(bytes, waiting)) => {
+                waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
+                Outgoing::Binary(bytes, waiting)
+            }
+            Taken::Plain(message) => message,
+            Taken::Signal(letter, tangled) => {
+                if let Some(tangles) = tangles.filter(|_| tangled) {
+                    tangles.note(letter.seq);
+                }
+                // Made here, in the task of the socket that wants it, so that a run does not wait for it.
+                Outgoing::Signal(match letter.body {
+                    Body::Text(text) => text,
+                    Body::Stream(event) => event.text(streams),
+                })
+            }
+        })
     }
 
     /// Whether the socket is to be closed once the queue is empty.
@@ -152,7 +217,7 @@ impl Outbox {
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.lock().frames.is_empty()
+        self.lock().line.is_empty()
     }
 
     /// Whether so much waits that no further requests should be read.
@@ -168,7 +233,7 @@ impl Outbox {
 
     /// Frames and bytes that wait.
     pub fn waiting(&self) -> (usize, usize) {
-        (self.lock().frames.len(), self.bytes.load(Ordering::Relaxed))
+        (self.lock().line.len(), self.bytes.load(Ordering::Relaxed))
     }
 
     /// Called by the socket's task before it rests. True when there is something to do after all: what was put
@@ -176,7 +241,7 @@ impl Outbox {
     pub fn rest(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
         let queue = self.lock();
-        !queue.frames.is_empty() || queue.closing.is_some()
+        !queue.line.is_empty() || queue.closing.is_some()
     }
 
     /// Called by the socket's task when it wakes: what it puts in line itself need not wake it again.

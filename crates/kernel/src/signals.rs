@@ -1,35 +1,148 @@
 //! The only way a signal leaves the gateway.
+//!
+//! Every signal to a user's connection has a place (`seq`) in that user's sequence, and the newest ones are kept for
+//! connections that come back (`feed`, `ring`). Who is told:
+//!
+//! - `proc.run.*` of a run that a connection started: that connection alone, while it is there. Otherwise, and when
+//!   nobody is known to have started the run: all connections of the owner.
+//! - `proc.changed` and `process.exit`: all connections of the owner. So other connections than the one that started
+//!   a run learn from `proc.changed` that an approval is waited for or that the run has ended, and ask for the rest.
+//! - Everything else: all whose role and rights fit.
 
+mod feed;
+mod feeds;
+mod ring;
+mod run_routes;
+pub(crate) mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
+use process::{Note, NoteBody};
 use protocol::frame;
+use protocol::identity::{ProcessIdentity, Role};
+use protocol::ids::{DeviceId, RunId};
+use protocol::signal::run::Finished;
 use protocol::signal::{DeviceEvent, DeviceState, DeviceStatus, Signal};
+use protocol::sys::{Resume, Resumed};
 use store::devices::Device;
 
 use crate::Kernel;
-use crate::connections::Login;
+use crate::connections::{Connection, Login};
 use crate::devices::may_use;
+use feed::{Told, lock};
+pub(crate) use feeds::Feeds;
+use run_routes::Found;
 
-/// Sends a signal to every logged-in socket of the signal's roles that fits.
-pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Login) -> bool) {
-    let receivers = kernel.connections.select(|login| S::SPEC.roles.contains(&login.role) && fits(login));
-    if receivers.is_empty() {
+/// What the names of signals of a run begin with.
+const RUN: &str = "proc.run.";
+
+/// Whom a signal may be for.
+pub(crate) struct Receiver<'a> {
+    /// The account.
+    pub(crate) identity: Arc<ProcessIdentity>,
+    /// For drivers.
+    pub(crate) device_id: Option<&'a DeviceId>,
+}
+
+impl<'a> Receiver<'a> {
+    fn of(login: &'a Login) -> Receiver<'a> {
+        Receiver { identity: login.identity(), device_id: login.device_id() }
+    }
+}
+
+/// Sends a signal to everybody of the signal's roles who fits. Users who are away find it when they come back.
+pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Receiver<'_>) -> bool) {
+    let machines = kernel.connections.select(|login| {
+        login.role != Role::User && S::SPEC.roles.contains(&login.role) && fits(&Receiver::of(login))
+    });
+    if !machines.is_empty() {
+        let text = frame::signal(S::SPEC.name, payload);
+        kernel.metrics.signals.fetch_add(machines.len() as u64, Ordering::Relaxed);
+        machines.iter().for_each(|machine| machine.send(text.clone()));
+    }
+    if !S::SPEC.roles.contains(&Role::User) {
         return;
     }
-    let text = frame::signal(S::SPEC.name, payload);
-    kernel.metrics.signals.fetch_add(receivers.len() as u64, Ordering::Relaxed);
-    for receiver in receivers {
-        receiver.send(text.clone());
+    let payload = frame::to_json(payload);
+    for feed in kernel.connections.feeds.all() {
+        let mut feed = lock(&feed);
+        if fits(&Receiver { identity: feed.identity().clone(), device_id: None }) {
+            count(kernel, feed.tell_text(S::SPEC.name, &payload, None, None));
+        }
+    }
+}
+
+/// Sends a signal of a process. Never waits.
+pub(crate) fn note(kernel: &Kernel, note: Note) {
+    let feeds = &kernel.connections.feeds;
+    let run_id = note.run_id.as_ref().filter(|_| note.name.starts_with(RUN)).cloned();
+    let starter = match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, note.uid, Instant::now())) {
+        Some(Found::Foreign) => return,
+        Some(Found::Connection(connection)) => Some(connection),
+        Some(Found::Nobody) | None => None,
+    };
+    let ended = run_id.filter(|_| note.name == Finished::SPEC.name);
+    // Without a feed nobody has been here since the gateway started, and nobody can ask for what was missed.
+    if let Some(feed) = feeds.of(note.uid) {
+        let mut feed = lock(&feed);
+        let starter = starter.filter(|starter| feed.has(starter));
+        let told = match note.body {
+            NoteBody::Text(payload) => {
+                feed.tell_text(note.name, &payload, note.run_id.as_ref(), starter.as_ref())
+            }
+            NoteBody::Stream(event) => feed.tell_stream(event, starter.as_ref()),
+        };
+        count(kernel, told);
+        if let Some(run_id) = &ended {
+            feed.end_run(run_id);
+        }
+    }
+    if let Some(run_id) = &ended {
+        feeds.runs.remove(run_id);
+    }
+}
+
+/// From now on the run's signals go to this connection, as long as it is there, for half an hour.
+pub(crate) fn route_run(kernel: &Kernel, run_id: &RunId, connection: &Arc<Connection>) {
+    if let Some(login) = connection.login().filter(|login| login.role == Role::User) {
+        let runs = &kernel.connections.feeds.runs;
+        runs.set(run_id, login.identity().uid, connection, Instant::now());
+    }
+}
+
+/// Begins to tell a connection that has logged in. `answer` puts the answer of `sys.connect` in line, with what
+/// became of `resume`; what was missed follows it, then what is new, without a gap and nothing twice.
+pub(crate) fn attach(
+    kernel: &Kernel,
+    connection: &Arc<Connection>,
+    resume: Option<&Resume>,
+    answer: impl FnOnce(Option<Resumed>),
+) {
+    match connection.login().filter(|login| login.role == Role::User) {
+        None => answer(None),
+        Some(login) => {
+            let (who, now_ms) = (login.identity(), kernel.clock.now_ms());
+            kernel.connections.feeds.with(&who, now_ms, |feed| feed.attach(connection, resume, answer));
+        }
     }
 }
 
 /// Tells of a device to the users who may use it and to the device itself.
 pub(crate) fn device_status(kernel: &Kernel, event: DeviceEvent, device: &Device) {
     let payload = DeviceStatus { event, device: state(device) };
-    emit(kernel, &payload, |login| match login.device_id() {
+    emit(kernel, &payload, |receiver| match receiver.device_id {
         Some(own) => *own == device.device_id,
-        None => may_use(device, &login.identity()),
+        None => may_use(device, &receiver.identity),
     });
+}
+
+fn count(kernel: &Kernel, told: Told) {
+    kernel.metrics.signals.fetch_add(told.connections, Ordering::Relaxed);
+    kernel.metrics.signals_merged.fetch_add(told.merged, Ordering::Relaxed);
 }
 
 fn state(device: &Device) -> DeviceState {

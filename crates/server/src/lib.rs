@@ -110,9 +110,11 @@ async fn open(options: store::Options) -> Result<Store, store::OpenError> {
     }
 }
 
-/// Closes every socket and waits until they are gone, within a limit.
+/// Lets processes come to rest, closes every socket and waits until they are gone, within a limit.
 async fn stop(kernel: &Arc<Kernel>) {
     tracing::info!("stopping");
+    // First of all: a call that is cut off by its device going away would count as failed.
+    kernel.stop_processes().await;
     kernel.close_all();
     let gone = async {
         while kernel.socket_count() > 0 {

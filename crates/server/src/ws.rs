@@ -242,6 +242,7 @@ impl Socket {
                 Some(Outgoing::Relay(head, value)) => {
                     outlet.message(Opcode::Text, [head.into(), value, Bytes::from_static(b"}")]);
                 }
+                Some(Outgoing::Signal(text)) => outlet.message(Opcode::Text, [text]),
                 Some(Outgoing::Binary(bytes, _)) => outlet.message(Opcode::Binary, [bytes]),
                 Some(Outgoing::Ping) => outlet.message(Opcode::Ping, [Bytes::from_static(b"gsv")]),
                 None => {

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
 use crate::search::Turns;
+use crate::view::haste::Haste;
 
 /// The tree itself, one per gateway; see [`crate::View`] for how it is used.
 pub struct Tree {
@@ -21,6 +22,8 @@ pub struct Tree {
     pub(crate) clock: Clock,
     /// Turns at the disk, for callers on the async runtime.
     pub(crate) turns: Arc<Semaphore>,
+    /// How the last write went.
+    pub(crate) haste: Haste,
     /// Turns at searching.
     pub(crate) searches: Turns,
     /// Held while a live file is changed: what was read must still be true when it is written.
@@ -43,6 +46,12 @@ impl Tree {
         Ok(Tree::new(disk, store, clock))
     }
 
+    /// Keeps files as they were shown from the second time on, however young they are: for tests.
+    #[doc(hidden)]
+    pub fn trust_young_files(&mut self) {
+        self.disk.shown.settled = std::time::Duration::ZERO;
+    }
+
     fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
         let turns = Arc::new(Semaphore::new(limits::FILE_WORK_MAX));
         Tree {
@@ -50,6 +59,7 @@ impl Tree {
             store,
             clock,
             turns,
+            haste: Haste::default(),
             searches: Turns::default(),
             live_changes: Default::default(),
             quotas_read: Mutex::default(),

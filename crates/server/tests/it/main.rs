@@ -5,6 +5,7 @@
 
 mod abuse;
 mod accounts;
+mod agents;
 mod config;
 mod connect;
 mod frames;
@@ -14,9 +15,14 @@ mod matrix;
 mod native_fs;
 mod native_shell;
 mod native_transfers;
+mod processes;
+mod processes_ipc;
+mod processes_spawn;
 mod routing;
 mod sessions;
 mod setup;
 mod shipped_clients;
+mod signals;
+mod signals_runs;
 mod tokens;
 mod transfers;

@@ -1,9 +1,10 @@
 //! `/proc`: the processes the caller may see, and the gateway itself.
 
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{Gid, Pid, Uid};
+use protocol::ids::{Gid, Pid, RunId, Uid};
 use serde_json::json;
 use store::accounts::Account;
+use store::processes::{ProcessRow, State};
 
 use crate::fault::{Code, Fault};
 use crate::stat::{Kind, Named, Stat};
@@ -14,63 +15,87 @@ use super::node::{self, Access, Node};
 
 const FILES: [&str; 2] = ["identity", "status"];
 
-/// A process as these files show it.
+/// A process as these files show it: no word of what is said in it.
 struct Process {
-    pid: Pid,
-    parent: Option<Pid>,
-    name: String,
-    profile: String,
-    state: &'static str,
+    row: ProcessRow,
     identity: ProcessIdentity,
 }
 
 pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
     match parts {
         [] => all(view).await,
-        ["self"] => Ok(Node::Link(own(view).pid.0, link(view))),
+        ["self"] => Ok(Node::Link(own_pid(view).0, link(view))),
         ["uptime"] => Ok(Node::file(view, uptime(view), Access::root(0o444))),
         ["version"] => Ok(Node::file(view, version(view), Access::root(0o444))),
         ["uptime" | "version", ..] => Err(node::fault(Code::NotDirectory)),
-        ["self", rest @ ..] => within(view, &own(view), rest),
-        [pid, rest @ ..] => {
-            let found = process(view, pid).await?;
-            within(view, &found.ok_or_else(|| node::fault(Code::NotFound))?, rest)
+        ["self", rest @ ..] => {
+            let pid = own_pid(view);
+            within(view, &process(view, pid.as_str()).await?, rest)
         }
+        [pid, rest @ ..] => within(view, &process(view, pid).await?, rest),
     }
 }
 
-/// Every process the caller may see: its own, to root everybody's. Nobody has one besides `init`.
-async fn processes(view: &View) -> Result<Vec<Process>, Fault> {
-    if !view.who.uid.is_root() {
-        return Ok(vec![own(view)]);
+/// Every process the caller may see that has not ended: its own, to root everybody's. Somebody who never talked to
+/// one still has `init`.
+async fn rows(view: &View) -> Result<Vec<ProcessRow>, Fault> {
+    let whose = Some(view.who.uid).filter(|uid| !uid.is_root());
+    let mut rows = view.tree.store.processes(whose).await.map_err(of_store)?;
+    rows.retain(|row| row.exited_at.is_none());
+    if !rows.iter().any(|row| row.pid == init_pid(view.who.uid)) {
+        rows.push(init(view));
     }
-    let accounts = view.tree.store.accounts().await.map_err(of_store)?;
-    Ok(accounts.into_iter().map(|account| init(identity_of(account))).collect())
+    Ok(rows)
 }
 
 /// The process of that name, if the caller may see it.
-async fn process(view: &View, pid: &str) -> Result<Option<Process>, Fault> {
-    let Some(uid) = pid.strip_prefix("init:").and_then(node::number).map(Uid) else { return Ok(None) };
-    if !view.who.uid.is_root() {
-        return Ok((uid == view.who.uid).then(|| own(view)));
-    }
-    let account = view.tree.store.account_by_uid(uid).await.map_err(of_store)?;
-    Ok(account.map(|account| init(identity_of(account))))
+async fn process(view: &View, pid: &str) -> Result<Process, Fault> {
+    let pid = Pid(pid.to_string());
+    let missing = || node::fault(Code::NotFound);
+    let found = view.tree.store.process(&pid).await.map_err(of_store)?;
+    let row = match found.filter(|row| row.exited_at.is_none()) {
+        Some(row) => Some(row),
+        None => (pid == init_pid(view.who.uid)).then(|| init(view)),
+    };
+    let visible = |row: &ProcessRow| view.who.uid.is_root() || row.uid == view.who.uid;
+    let row = row.filter(visible).ok_or_else(missing)?;
+    let who = if row.uid == view.who.uid {
+        ProcessIdentity::clone(&view.who)
+    } else {
+        let account = view.tree.store.account_by_uid(row.uid).await.map_err(of_store)?;
+        identity_of(account.ok_or_else(missing)?)
+    };
+    let identity = ProcessIdentity { cwd: row.cwd.clone(), workspace_id: row.workspace_id.clone(), ..who };
+    Ok(Process { row, identity })
 }
 
-/// The caller's own process: outside of any other it is `init`.
-fn own(view: &View) -> Process {
-    init((*view.who).clone())
+/// The process that looks: outside of any other it is `init`.
+fn own_pid(view: &View) -> Pid {
+    view.pid.clone().unwrap_or_else(|| init_pid(view.who.uid))
 }
 
-fn init(identity: ProcessIdentity) -> Process {
-    Process {
-        pid: Pid(format!("init:{}", identity.uid)),
-        parent: None,
-        name: "init".to_string(),
+fn init_pid(uid: Uid) -> Pid {
+    Pid(format!("init:{uid}"))
+}
+
+/// The caller's `init` before it has done anything.
+fn init(view: &View) -> ProcessRow {
+    ProcessRow {
+        pid: init_pid(view.who.uid),
+        uid: view.who.uid,
         profile: "init".to_string(),
-        state: "idle",
-        identity,
+        parent_pid: None,
+        label: None,
+        state: State::Idle,
+        active_run_id: None,
+        active_conversation_id: None,
+        cwd: view.who.home.clone(),
+        workspace_id: None,
+        context_files: "[]".to_string(),
+        next_message_id: 1,
+        created_at: 0,
+        last_active_at: 0,
+        exited_at: None,
     }
 }
 
@@ -94,8 +119,8 @@ async fn all(view: &View) -> Result<Node, Fault> {
         named("uptime", file(uptime(view))),
         named("version", file(version(view))),
     ];
-    let processes = processes(view).await?;
-    names.extend(processes.iter().map(|process| named(&process.pid.0, folder(view, process))));
+    let rows = rows(view).await?;
+    names.extend(rows.iter().map(|row| named(&row.pid.0, folder(view, row))));
     Ok(Node::Directory(names, node::directory(view, 0o755)))
 }
 
@@ -106,7 +131,7 @@ fn within(view: &View, process: &Process, rest: &[&str]) -> Result<Node, Fault> 
                 let stat = file(view, process, name)?.stat();
                 Some(Named { name: name.to_string(), stat })
             });
-            Ok(Node::Directory(files.collect(), folder(view, process)))
+            Ok(Node::Directory(files.collect(), folder(view, &process.row)))
         }
         [name] => Node::pick(file(view, process, name)),
         [name, ..] if FILES.contains(name) => Err(node::fault(Code::NotDirectory)),
@@ -124,13 +149,17 @@ fn file(view: &View, process: &Process, name: &str) -> Option<Node> {
 }
 
 fn status(process: &Process) -> String {
-    let Process { pid, parent, name, profile, state, identity } = process;
-    let parent = parent.as_ref().map_or("0", Pid::as_str);
+    let Process { row, identity } = process;
+    let ProcessRow { pid, profile, .. } = row;
+    let parent = row.parent_pid.as_ref().map_or("0", Pid::as_str);
+    let state = row.state.as_str();
+    let run = row.active_run_id.as_ref().map_or("-", RunId::as_str);
     let groups: Vec<String> = identity.gids.iter().map(Gid::to_string).collect();
     let (Uid(uid), Gid(gid), groups) = (identity.uid, identity.gid, groups.join(" "));
+    let label = row.label.as_deref().unwrap_or("-").replace(['\t', '\n', '\r'], " ");
     format!(
-        "Name:\t{name}\nPid:\t{pid}\nPPid:\t{parent}\nProfile:\t{profile}\nState:\t{state}\nUid:\t{uid}\n\
-         Gid:\t{gid}\nGroups:\t{groups}\n"
+        "Name:\t{profile}\nPid:\t{pid}\nPPid:\t{parent}\nProfile:\t{profile}\nState:\t{state}\nUid:\t{uid}\n\
+         Gid:\t{gid}\nGroups:\t{groups}\nRun:\t{run}\nLabel:\t{label}\n"
     )
 }
 
@@ -138,7 +167,7 @@ fn identity(process: &Process) -> String {
     let ProcessIdentity { uid, gid, gids, username, home, cwd, workspace_id } = &process.identity;
     let value = json!({
         "uid": uid, "gid": gid, "gids": gids, "username": username, "home": home, "cwd": cwd,
-        "profile": process.profile, "workspaceId": workspace_id,
+        "profile": process.row.profile, "workspaceId": workspace_id,
     });
     format!("{value:#}\n")
 }
@@ -152,11 +181,11 @@ fn version(view: &View) -> String {
     format!("GSV {} {}\n", view.who.username, view.facts.version())
 }
 
-fn folder(view: &View, process: &Process) -> Stat {
-    node::directory_of(view, Access::of(process.identity.uid, 0o555))
+fn folder(view: &View, row: &ProcessRow) -> Stat {
+    node::directory_of(view, Access::of(row.uid, 0o555))
 }
 
 fn link(view: &View) -> Stat {
-    let stat = node::file(view, own(view).pid.0.len(), Access::of(view.who.uid, 0o777));
+    let stat = node::file(view, own_pid(view).0.len(), Access::of(view.who.uid, 0o777));
     Stat { kind: Kind::Link, ..stat }
 }

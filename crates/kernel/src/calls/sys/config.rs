@@ -7,7 +7,7 @@ use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Origin};
 use crate::calls::Cx;
 use crate::{settings, store_error};
 
@@ -75,6 +75,7 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     let value = text_of(&args.value)?;
     check_key(key)?;
     check_write(&cx.caller, key)?;
+    check_agent(&cx.caller, key)?;
     if value.len() > limits::CONFIG_VALUE_BYTES_MAX {
         return Err(Error::new(
             413,
@@ -95,6 +96,14 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
         cx.kernel.settings.apply(key, Some(&value));
     }
     Ok(Done { ok: true })
+}
+
+/// An agent that could change when it has to ask would not have to ask.
+fn check_agent(caller: &Caller, key: &str) -> Result<(), Error> {
+    if matches!(caller.origin, Origin::Process(_)) && key.ends_with("/tools/approval") {
+        return Err(Error::forbidden(format!("Permission denied: only a person may change {key}")));
+    }
+    Ok(())
 }
 
 fn text_of(value: &Value) -> Result<String, Error> {

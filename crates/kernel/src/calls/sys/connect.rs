@@ -10,7 +10,7 @@ use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity, Role};
 use protocol::signal::{self, DeviceEvent};
-use protocol::sys::{Auth, Connect, Connected, Server};
+use protocol::sys::{Auth, Connect, Connected, Resume, Server};
 use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
@@ -19,7 +19,7 @@ use super::device;
 use crate::caller::Ticket;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
-use crate::{Kernel, access, passwords, routes, signals, store_error, tasks};
+use crate::{Kernel, access, passwords, processes, routes, signals, store_error, tasks};
 
 /// Handles the request; one attempt per socket at a time.
 pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: Ticket, raw: &str) {
@@ -40,8 +40,12 @@ pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: 
                 ticket.fail(error);
             }
             Ok(arrival) => {
-                let text = ticket.head() + &protocol::frame::to_json(&arrival.connected);
-                ticket.answer(Ok(text));
+                let (connected, resume) = (arrival.connected, arrival.resume);
+                signals::attach(&kernel, connection, resume.as_ref(), |resume| {
+                    let connected = Connected { resume, ..connected };
+                    let text = ticket.head() + &protocol::frame::to_json(&connected);
+                    ticket.answer(Ok(text));
+                });
                 if let Some(device) = &arrival.device {
                     signals::device_status(&kernel, DeviceEvent::Connected, device);
                 }
@@ -80,6 +84,7 @@ fn precheck(kernel: &Kernel, raw: &str) -> Result<(Connect, Role), Error> {
 /// What a login leads to.
 struct Arrival {
     connected: Connected,
+    resume: Option<Resume>,
     device: Option<Device>,
 }
 
@@ -112,6 +117,7 @@ async fn log_in(
         client_id: request.client.id.trim().to_string(),
         token_id: token.as_ref().map(|token| token.token_id.clone()),
         driver,
+        streams: request.streams.unwrap_or_default(),
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
         since: Instant::now(),
@@ -124,7 +130,10 @@ async fn log_in(
         return Err(Error::stopping());
     }
     recheck(kernel, connection, &account, token.as_ref()).await?;
-    Ok(Arrival { connected, device })
+    if role == Role::User {
+        processes::welcome(kernel, &account).await;
+    }
+    Ok(Arrival { connected, resume: request.resume.clone(), device })
 }
 
 /// Root may have locked, removed or regrouped the user, or the token may have been revoked, while the login was

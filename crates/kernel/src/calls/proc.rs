@@ -1,0 +1,178 @@
+//! `proc.*`: who may reach which process, and nothing more; what happens there is the business of `process`.
+
+pub(crate) mod approval;
+pub(crate) mod conversation;
+pub(crate) mod ipc;
+pub(crate) mod spawn;
+
+use base::limits;
+use protocol::error::Error;
+use protocol::ids::{Pid, RunId, Uid};
+use protocol::outcome::Outcome;
+use protocol::proc::cost::{Cost, Costs};
+use protocol::proc::history::{History, Media, MediaRead, Read};
+use protocol::proc::profile::{self, Profile, ProfileInfo, ProfileKind, SpawnMode};
+use protocol::proc::{Abort, Aborted, Archived, Kill, List, Listed, Reset, Send, Sent, Summary};
+use serde_json::json;
+use store::processes::{ProcessRow, State};
+
+use super::Cx;
+use crate::caller::{Caller, Origin};
+use crate::processes::{self, init_pid};
+use crate::{Kernel, signals, store_error};
+
+/// The process a call is about: the caller's own `init` when none is named. A foreign one is root's business only.
+pub(crate) async fn reach(cx: &Cx, pid: Option<&Pid>) -> Result<ProcessRow, Error> {
+    let own;
+    let pid = match pid {
+        Some(pid) => pid,
+        None => {
+            own = init_pid(cx.caller.uid());
+            &own
+        }
+    };
+    let found = cx.kernel.store.process(pid).await.map_err(store_error)?;
+    let process = found.ok_or_else(|| unknown(pid))?;
+    if process.uid != cx.caller.uid() && !cx.caller.is_root() {
+        return Err(Error::forbidden(format!("Permission denied: cannot access process {pid}")));
+    }
+    Ok(process)
+}
+
+/// 404 for a process that does not exist.
+pub(crate) fn unknown(pid: &Pid) -> Error {
+    Error::not_found(format!("Process not found: {pid}"))
+}
+
+/// Whose processes a caller asks about; only root asks about others.
+fn whose(cx: &Cx, call: &str, uid: Option<Uid>) -> Result<Option<Uid>, Error> {
+    match uid {
+        Some(uid) if uid != cx.caller.uid() && !cx.caller.is_root() => {
+            Err(Error::forbidden(format!("Permission denied: {call} of another user is for root only")))
+        }
+        uid => Ok(uid),
+    }
+}
+
+pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
+    let mut uid = whose(&cx, "proc.list", args.uid)?;
+    if uid.is_none() && !cx.caller.is_root() {
+        uid = Some(cx.caller.uid());
+    }
+    let rows = cx.kernel.store.processes(uid).await.map_err(store_error)?;
+    let mut processes = Vec::with_capacity(rows.len());
+    for row in rows {
+        processes.push(summary(&cx.kernel, row).await?);
+    }
+    Ok(Listed { processes })
+}
+
+async fn summary(kernel: &Kernel, row: ProcessRow) -> Result<Summary, Error> {
+    // Nothing waits where nothing runs, so only the busy ones are asked.
+    let queued_count = match row.state {
+        State::Idle | State::Exited => 0,
+        _ => kernel.store.queue_length(&row.pid).await.map_err(store_error)?,
+    };
+    Ok(Summary {
+        pid: row.pid,
+        uid: row.uid,
+        profile: Profile(row.profile),
+        parent_pid: row.parent_pid,
+        state: row.state.as_str().to_string(),
+        label: row.label,
+        created_at: row.created_at,
+        workspace_id: row.workspace_id,
+        cwd: row.cwd,
+        active_run_id: row.active_run_id,
+        active_conversation_id: row.active_conversation_id,
+        queued_count: Some(queued_count),
+        last_active_at: Some(row.last_active_at),
+    })
+}
+
+pub(crate) async fn profiles(_: Cx, _: profile::List) -> Result<profile::Listed, Error> {
+    let one = |known: &process::SystemProfile| ProfileInfo {
+        id: Profile(known.id.to_string()),
+        alias: None,
+        kind: ProfileKind::System,
+        display_name: known.display_name.to_string(),
+        description: Some(known.description.to_string()),
+        interactive: known.interactive,
+        startable: known.startable,
+        background: known.background,
+        spawn_mode: if known.singleton { SpawnMode::Singleton } else { SpawnMode::New },
+        package_id: None,
+        package_name: None,
+    };
+    Ok(profile::Listed { profiles: process::SYSTEM_PROFILES.iter().map(one).collect() })
+}
+
+pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
+    let own = args.pid.as_ref().is_none_or(|pid| *pid == init_pid(cx.caller.uid()));
+    if own {
+        processes::settle_init(&cx.kernel, &cx.caller.identity).await?;
+    }
+    let process = reach(&cx, args.pid.as_ref()).await?;
+    let run_id = RunId(base::random::uuid());
+    if let Origin::Connection(connection) = &cx.caller.origin {
+        // Before the message is taken: the first signal of the run must find its way.
+        signals::route_run(&cx.kernel, &run_id, connection);
+    }
+    cx.kernel.processes.send(&process.pid, args, origin(&cx.caller), Some(run_id)).await
+}
+
+/// 413 for a text that no process takes.
+pub(crate) fn check_length(call: &str, field: &str, text: &str) -> Result<(), Error> {
+    if text.len() <= limits::PROCESS_MESSAGE_BYTES_MAX {
+        return Ok(());
+    }
+    let why = format!("{call}: {field}: must be at most {} bytes", limits::PROCESS_MESSAGE_BYTES_MAX);
+    Err(Error::new(413, why))
+}
+
+/// Where a message came from, as it is kept with it.
+fn origin(caller: &Caller) -> Option<String> {
+    let value = match &caller.origin {
+        Origin::Connection(connection) => json!({
+            "kind": "client", "connectionId": connection.id(),
+            "clientId": connection.login().map(|login| login.client_id.as_str()),
+        }),
+        Origin::Process(pid) => json!({ "kind": "process", "sourcePid": pid, "uid": caller.uid() }),
+        Origin::Inside => return None,
+    };
+    Some(value.to_string())
+}
+
+pub(crate) async fn abort(cx: Cx, args: Abort) -> Result<Outcome<Aborted>, Error> {
+    let process = reach(&cx, args.pid.as_ref()).await?;
+    cx.kernel.processes.abort(&process.pid).await
+}
+
+pub(crate) async fn kill(cx: Cx, args: Kill) -> Result<Outcome<Archived>, Error> {
+    let process = reach(&cx, Some(&args.pid)).await?;
+    cx.kernel.processes.kill(&process.pid, args.archive.unwrap_or(true)).await
+}
+
+pub(crate) async fn reset(cx: Cx, args: Reset) -> Result<Outcome<Archived>, Error> {
+    let process = reach(&cx, args.pid.as_ref()).await?;
+    cx.kernel.processes.reset(&process.pid).await
+}
+
+pub(crate) async fn history(cx: Cx, args: Read) -> Result<Outcome<History>, Error> {
+    let process = reach(&cx, args.pid.as_ref()).await?;
+    cx.kernel.processes.history(&process.pid, &args).await
+}
+
+pub(crate) async fn media_read(cx: Cx, args: MediaRead) -> Result<Outcome<Media>, Error> {
+    let process = reach(&cx, args.pid.as_ref()).await?;
+    cx.kernel.processes.media_read(&process.pid, &args).await
+}
+
+pub(crate) async fn cost(cx: Cx, args: Cost) -> Result<Costs, Error> {
+    let uid = whose(&cx, "proc.cost", args.uid)?;
+    let uid = match &args.pid {
+        None => uid.unwrap_or(cx.caller.uid()),
+        Some(pid) => reach(&cx, Some(pid)).await?.uid,
+    };
+    cx.kernel.processes.costs(uid, &args).await
+}

@@ -1,0 +1,180 @@
+//! `proc.spawn`: new processes, and the one `init` that every user has.
+
+use base::limits;
+use protocol::error::Error;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Pid, Uid};
+use protocol::outcome::Outcome;
+use protocol::proc::profile::Profile;
+use protocol::proc::{Assignment, Send, Spawn, Spawned, WorkspaceSpec};
+use store::processes::ProcessRow;
+
+use super::{check_length, unknown};
+use crate::calls::Cx;
+use crate::calls::sys::connect::identity_of;
+use crate::processes::{self, init_pid};
+use crate::store_error;
+
+const MAX_PER_USER: &str = "config/process/max_per_user";
+
+pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error> {
+    let profile = args.profile.as_ref().map_or("task", Profile::as_str).trim().to_string();
+    check_profile(&cx, &profile)?;
+    let context_files = context_files(args.assignment.as_ref())?;
+    if let Some(prompt) = &args.prompt {
+        check_length("proc.spawn", "prompt", prompt)?;
+    }
+    let row = if profile == "init" {
+        processes::settle_init_with(&cx.kernel, &cx.caller.identity, &context_files).await?;
+        super::reach(&cx, None).await?
+    } else {
+        let parent = parent(&cx, args.parent_pid.as_ref()).await?;
+        let row = match plan(&cx, &args, &profile, parent, context_files).await? {
+            Ok(row) => row,
+            Err(why) => return Ok(Outcome::Failed(why)),
+        };
+        if !cx.kernel.store.process_create(&row).await.map_err(store_error)? {
+            return Err(Error::conflict(format!("There is a process of that id already: {}", row.pid)));
+        }
+        row
+    };
+    set_off(&cx, &row.pid, &args).await?;
+    Ok(Outcome::Done(Spawned {
+        pid: row.pid,
+        label: row.label,
+        profile: Profile(row.profile),
+        workspace_id: row.workspace_id,
+        cwd: row.cwd,
+    }))
+}
+
+/// Which profiles the caller may start.
+fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
+    if let Some((package, name)) = profile.rsplit_once('#')
+        && !package.is_empty()
+        && !name.is_empty()
+    {
+        return Err(Error::not_found(format!("Unknown package profile: {profile}")));
+    }
+    let Some(known) = process::SYSTEM_PROFILES.iter().find(|known| known.id == profile) else {
+        let why = format!("Invalid process profile: {profile}");
+        return Err(Error::bad_argument("proc.spawn", "profile", &why));
+    };
+    if known.startable || (known.background && cx.caller.is_root()) {
+        return Ok(());
+    }
+    let who = if known.background { "the scheduler and root start" } else { "packages start" };
+    Err(Error::forbidden(format!("Permission denied: only {who} processes of profile {profile}")))
+}
+
+/// The process to start it under.
+async fn parent(cx: &Cx, named: Option<&Pid>) -> Result<Option<ProcessRow>, Error> {
+    let Some(pid) = named else {
+        return cx.kernel.store.process(&init_pid(cx.caller.uid())).await.map_err(store_error);
+    };
+    let found = cx.kernel.store.process(pid).await.map_err(store_error)?;
+    match found {
+        Some(row) if row.uid == cx.caller.uid() || cx.caller.is_root() => Ok(Some(row)),
+        None if cx.caller.is_root() => Err(unknown(pid)),
+        _ => Err(Error::forbidden(format!("Cannot spawn under foreign process: {pid}"))),
+    }
+}
+
+/// The new process's row, or why there can be none.
+async fn plan(
+    cx: &Cx,
+    args: &Spawn,
+    profile: &str,
+    parent: Option<ProcessRow>,
+    context_files: String,
+) -> Result<Result<ProcessRow, String>, Error> {
+    let later = |what: &str| Ok(Err(format!("{what}: this gateway has no repositories yet")));
+    let inherited = parent.as_ref().filter(|parent| parent.workspace_id.is_some());
+    let inherited = match &args.workspace {
+        None | Some(WorkspaceSpec::Inherit) => inherited,
+        Some(WorkspaceSpec::None) => None,
+        Some(WorkspaceSpec::New { .. }) => return later("A new workspace can not be made"),
+        Some(WorkspaceSpec::Attach { workspace_id }) => {
+            return later(&format!("Workspace not found: {workspace_id}"));
+        }
+    };
+    if args.mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
+        return later("Package sources can not be mounted");
+    }
+    // A process under another one acts as the same user.
+    let who = identity(cx, parent.as_ref().map(|parent| parent.uid)).await?;
+    check_count(cx, who.uid).await?;
+    let label = args.label.as_deref().map(label).filter(|label| !label.is_empty());
+    let fresh = processes::new_row(&cx.kernel, Pid(base::random::uuid()), &who, profile, label);
+    Ok(Ok(ProcessRow {
+        parent_pid: parent.as_ref().map(|parent| parent.pid.clone()),
+        cwd: inherited.map_or(fresh.cwd, |parent| parent.cwd.clone()),
+        workspace_id: inherited.and_then(|parent| parent.workspace_id.clone()),
+        context_files,
+        ..fresh
+    }))
+}
+
+async fn identity(cx: &Cx, uid: Option<Uid>) -> Result<ProcessIdentity, Error> {
+    match uid {
+        Some(uid) if uid != cx.caller.uid() => {
+            Ok(identity_of(&processes::open_account(&cx.kernel, uid).await?))
+        }
+        _ => Ok(ProcessIdentity::clone(&cx.caller.identity)),
+    }
+}
+
+/// Whether the user may have one more.
+async fn check_count(cx: &Cx, uid: Uid) -> Result<(), Error> {
+    let kept = cx.kernel.store.config_value(MAX_PER_USER).await.map_err(store_error)?;
+    let most: u64 = kept.and_then(|text| text.parse().ok()).unwrap_or(0);
+    if most == 0 || cx.kernel.store.processes_alive(uid).await.map_err(store_error)? < most {
+        return Ok(());
+    }
+    let why = format!("{most} processes is the most a user may have ({MAX_PER_USER}); kill one first");
+    Err(Error::too_busy(&why))
+}
+
+/// What it is told when it starts, as its row keeps it.
+fn context_files(assignment: Option<&Assignment>) -> Result<String, Error> {
+    let files = assignment.map(|assignment| assignment.context_files.as_slice()).unwrap_or_default();
+    let field = |index: usize| format!("assignment.contextFiles[{index}].name");
+    for (index, file) in files.iter().enumerate() {
+        let name = file.name.trim();
+        if name.is_empty()
+            || name.chars().count() > limits::LABEL_CHARS_MAX
+            || name.chars().any(char::is_control)
+        {
+            let why = format!("must be 1 to {} characters on one line", limits::LABEL_CHARS_MAX);
+            return Err(Error::bad_argument("proc.spawn", &field(index), &why));
+        }
+    }
+    let bytes: usize = files.iter().map(|file| file.name.len() + file.text.len()).sum();
+    if bytes > limits::PROCESS_CONTEXT_BYTES_MAX {
+        let most = limits::PROCESS_CONTEXT_BYTES_MAX;
+        let why = format!("proc.spawn: assignment.contextFiles: at most {most} bytes all together");
+        return Err(Error::new(413, why));
+    }
+    Ok(protocol::frame::to_json(&files))
+}
+
+/// A note for people, fit to be shown on one line.
+fn label(text: &str) -> String {
+    let shown = text.trim().chars().filter(|c| !c.is_control());
+    shown.take(limits::LABEL_CHARS_MAX).collect()
+}
+
+/// Its first message, or a run without one.
+async fn set_off(cx: &Cx, pid: &Pid, args: &Spawn) -> Result<(), Error> {
+    let processes = &cx.kernel.processes;
+    if let Some(prompt) = args.prompt.as_ref().filter(|prompt| !prompt.trim().is_empty()) {
+        let first =
+            Send { pid: Some(pid.clone()), conversation_id: None, message: prompt.clone(), media: None };
+        let sent = processes.send(pid, first, super::origin(&cx.caller), None).await?;
+        return sent.into_result().map(drop).map_err(Error::conflict);
+    }
+    if args.assignment.as_ref().is_some_and(|assignment| assignment.auto_start == Some(true)) {
+        processes.autostart(pid, "assignment.autostart").await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! The line in which messages wait for one socket. Deltas of a model's answer are merged into those that wait
+//! already, so that the line of a slow reader does not grow with every word.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::limits;
+use bytes::Bytes;
+use protocol::ids::RunId;
+
+use super::Outgoing;
+use crate::signals::stream::StreamSignal;
+
+/// A signal to a user's connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Letter {
+    /// Its place in the user's sequence.
+    pub(crate) seq: u64,
+    /// The run it belongs to.
+    pub(crate) run: Option<RunId>,
+    pub(crate) body: Body,
+}
+
+/// What a signal says.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// The frame.
+    Text(Bytes),
+    /// An event whose frame is made when the socket takes it.
+    Stream(Arc<StreamSignal>),
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It is in line.
+    Waits,
+    /// It became part of one that waits.
+    Merged,
+    /// Nobody will read it.
+    Lost,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    Plain(Outgoing),
+    Signal {
+        /// The place of the oldest signal in it.
+        first: u64,
+        letter: Letter,
+        /// Whether it took in one that came behind signals of other runs.
+        crossed: bool,
+    },
+}
+
+impl Waiting {
+    fn size(&self) -> usize {
+        match self {
+            Waiting::Plain(message) => message.size(),
+            Waiting::Signal { letter, .. } => letter.size(),
+        }
+    }
+}
+
+/// What leaves the line.
+#[derive(Debug)]
+pub(super) enum Taken {
+    Plain(Outgoing),
+    /// And whether something older still waits, so that nobody can go on from this signal's place.
+    Signal(Letter, bool),
+}
+
+/// The line.
+#[derive(Default)]
+pub(super) struct Line {
+    waiting: VecDeque<Waiting>,
+    bytes: usize,
+    /// How many of those that wait have crossed others.
+    crossed: usize,
+    /// Frames that may wait beyond the usual number: those of a replay.
+    extra: usize,
+}
+
+impl Line {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Bytes that wait; of events what is new, not their whole text.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Line::default();
+    }
+
+    /// False when there is no room.
+    pub(super) fn push(&mut self, message: Outgoing) -> bool {
+        self.append(Waiting::Plain(message))
+    }
+
+    /// Puts a signal in line. One of a replay has room in any case; the ring it comes from is bounded.
+    pub(super) fn push_signal(&mut self, letter: Letter, first: u64, replayed: bool) -> Put {
+        if let Body::Stream(event) = &letter.body
+            && let Some(place) = self.place_to_merge(event)
+        {
+            self.merge(place, &letter);
+            return Put::Merged;
+        }
+        if replayed {
+            self.extra += 1;
+        }
+        // The shared event may hold its whole text, made for others who were quicker; this one has to wait.
+        let letter = if self.waiting.is_empty() { letter } else { letter.alone() };
+        match self.append(Waiting::Signal { first, letter, crossed: false }) {
+            true => Put::Waits,
+            false => Put::Lost,
+        }
+    }
+
+    fn append(&mut self, waiting: Waiting) -> bool {
+        let bytes = self.bytes + waiting.size();
+        if self.waiting.len() >= limits::OUTBOX_FRAMES_MAX + self.extra || bytes > limits::OUTBOX_BYTES_MAX {
+            return false;
+        }
+        self.bytes = bytes;
+        self.waiting.push_back(waiting);
+        true
+    }
+
+    /// The place of an event that `next` goes on. Only when many wait are signals of other runs passed over: then
+    /// some places in the sequence can no longer be resumed from.
+    fn place_to_merge(&self, next: &StreamSignal) -> Option<usize> {
+        let many = self.waiting.len() > limits::SIGNALS_WAITING_MANY;
+        let look_back = if many { limits::SIGNALS_LOOK_BACK_MAX } else { 1 };
+        for (place, waiting) in self.waiting.iter().enumerate().rev().take(look_back) {
+            // Nothing may be overtaken but a signal of another run.
+            let Waiting::Signal { letter, .. } = waiting else { return None };
+            if letter.run.as_ref()? != next.run_id() {
+                continue;
+            }
+            let Body::Stream(event) = &letter.body else { return None };
+            return event.is_continued_by(next).then_some(place);
+        }
+        None
+    }
+
+    /// Merges a letter into the one at `place`, which moves to the end: the line stays in the order of places.
+    fn merge(&mut self, place: usize, next: &Letter) {
+        let at_end = place + 1 == self.waiting.len();
+        let Some(Waiting::Signal { first, mut letter, crossed }) = self.waiting.remove(place) else { return };
+        self.bytes -= letter.size();
+        self.crossed -= usize::from(crossed);
+        let crossed = crossed || !at_end;
+        if let (Body::Stream(event), Body::Stream(more)) = (&mut letter.body, &next.body) {
+            StreamSignal::absorb(event, more);
+        }
+        letter.seq = next.seq;
+        self.bytes += letter.size();
+        self.crossed += usize::from(crossed);
+        self.waiting.push_back(Waiting::Signal { first, letter, crossed });
+    }
+
+    pub(super) fn take(&mut self) -> Option<Taken> {
+        let taken = self.waiting.pop_front()?;
+        self.bytes -= taken.size();
+        self.extra = self.extra.saturating_sub(1);
+        if self.waiting.is_empty() && self.waiting.capacity() > 64 {
+            self.waiting = VecDeque::new();
+        }
+        Some(match taken {
+            Waiting::Plain(message) => Taken::Plain(message),
+            Waiting::Signal { letter, crossed, .. } => {
+                self.crossed -= usize::from(crossed);
+                let older =
+                    |one: &Waiting| matches!(one, Waiting::Signal { first, .. } if *first < letter.seq);
+                let tangled = self.crossed > 0 && self.waiting.iter().any(older);
+                Taken::Signal(letter, tangled)
+            }
+        })
+    }
+}
+
+impl Letter {
+    fn size(&self) -> usize {
+        match &self.body {
+            Body::Text(text) => text.len(),
+            Body::Stream(event) => event.size(),
+        }
+    }
+
+    /// The same, sharing nothing that may grow large.
+    fn alone(self) -> Letter {
+        match self.body {
+            Body::Text(_) => self,
+            Body::Stream(event) => Letter { body: Body::Stream(Arc::new(event.fork())), ..self },
+        }
+    }
+}

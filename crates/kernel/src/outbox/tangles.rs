@@ -1,0 +1,59 @@
+//! Places in a user's sequence of signals that nobody can go on from: a client that got the signal at such a place
+//! had not yet got an older one, because deltas were merged past signals of other runs for it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use base::limits;
+
+/// The tangled places of one user.
+#[derive(Default)]
+pub(crate) struct Tangles {
+    places: Mutex<Places>,
+}
+
+#[derive(Default)]
+struct Places {
+    known: VecDeque<u64>,
+    /// Up to here they are forgotten: any place may be one.
+    forgotten: u64,
+}
+
+impl Tangles {
+    /// Notes a place, before its signal leaves.
+    pub(crate) fn note(&self, seq: u64) {
+        let mut places = self.lock();
+        if places.known.len() >= limits::SIGNALS_TANGLED_MAX
+            && let Some(oldest) = places.known.pop_front()
+        {
+            places.forgotten = places.forgotten.max(oldest);
+        }
+        places.known.push_back(seq);
+    }
+
+    /// Whether a client whose last signal was this one may lack an older one.
+    pub(crate) fn holds(&self, seq: u64) -> bool {
+        let places = self.lock();
+        seq <= places.forgotten || places.known.contains(&seq)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_forgotten_counts_as_tangled() {
+        let tangles = Tangles::default();
+        let last = limits::SIGNALS_TANGLED_MAX as u64 * 10;
+        (1..=limits::SIGNALS_TANGLED_MAX as u64).for_each(|n| tangles.note(n * 10));
+        assert!(tangles.holds(10) && tangles.holds(last));
+        assert!(!tangles.holds(9) && !tangles.holds(15));
+        tangles.note(last + 10);
+        assert!(tangles.holds(9) && tangles.holds(10) && !tangles.holds(15));
+    }
+}

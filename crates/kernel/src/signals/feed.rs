@@ -1,0 +1,214 @@
+//! One user's signals: counted, kept for a while, and handed to the connections that are there. Everything here
+//! happens under one lock per user, so that a connection that comes back misses nothing and gets nothing twice.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use base::limits;
+use bytes::Bytes;
+use model::Partial;
+use process::StreamNote;
+use protocol::frame;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::RunId;
+use protocol::sys::{Resume, ResumeStatus, Resumed};
+
+use super::ring::{KeptBody, Ring};
+use super::stream::StreamSignal;
+use crate::connections::Connection;
+use crate::outbox::{Body, Letter, Put, Tangles};
+
+/// One user's signals.
+pub(crate) struct Feed {
+    identity: Arc<ProcessIdentity>,
+    /// The place of the newest signal.
+    newest: u64,
+    ring: Ring,
+    live: Vec<Arc<Connection>>,
+    /// Answers that are being given, and the place of the first event of each.
+    answers: HashMap<RunId, (u64, Partial)>,
+    tangles: Arc<Tangles>,
+    /// When something last happened here.
+    active: Instant,
+    /// Nobody may use it any more; there is, or will be, another one.
+    forgotten: bool,
+}
+
+/// How many connections a signal went to, and how many of them had it merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) connections: u64,
+    pub(super) merged: u64,
+}
+
+pub(super) fn lock(feed: &Mutex<Feed>) -> MutexGuard<'_, Feed> {
+    feed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Feed {
+    pub(super) fn new(identity: Arc<ProcessIdentity>, beginning: u64) -> Feed {
+        Feed {
+            identity,
+            newest: beginning,
+            ring: Ring::new(beginning),
+            live: Vec::new(),
+            answers: HashMap::new(),
+            tangles: Arc::default(),
+            active: Instant::now(),
+            forgotten: false,
+        }
+    }
+
+    /// Whose it is, with the groups the account has now.
+    pub(super) fn identity(&self) -> &Arc<ProcessIdentity> {
+        &self.identity
+    }
+
+    /// The account as it is now.
+    pub(super) fn belong_to(&mut self, who: &Arc<ProcessIdentity>) {
+        if self.identity.username != who.username {
+            // The number was given to somebody else, who must not see what the one before was told.
+            self.ring.clear(self.newest);
+            self.answers.clear();
+        }
+        self.identity = who.clone();
+    }
+
+    /// Since when nothing has happened, if nobody is connected.
+    pub(super) fn quiet_since(&self) -> Option<Instant> {
+        self.live.is_empty().then_some(self.active)
+    }
+
+    /// Closes it for good; the place of its newest signal.
+    pub(super) fn forget(&mut self) -> u64 {
+        self.forgotten = true;
+        self.newest
+    }
+
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.forgotten
+    }
+
+    /// Whether a connection is there and can be told something.
+    pub(super) fn has(&self, connection: &Connection) -> bool {
+        self.live.iter().any(|live| live.number == connection.number) && !connection.outbox.is_closing()
+    }
+
+    /// Tells a text: a signal's name and the JSON of its payload.
+    pub(super) fn tell_text(
+        &mut self,
+        name: &str,
+        payload: &str,
+        run: Option<&RunId>,
+        only: Option<&Arc<Connection>>,
+    ) -> Told {
+        let seq = self.advance();
+        let mut text = frame::signal_head(name, payload.len());
+        text.push_str(payload);
+        frame::signal_tail(&mut text, seq);
+        let text = Bytes::from(text);
+        self.ring.push_text(seq, run.cloned(), only.map(client_of), text.clone());
+        self.hand_out(only, Letter { seq, run: run.cloned(), body: Body::Text(text) })
+    }
+
+    /// Tells an event of a model's answer.
+    pub(super) fn tell_stream(&mut self, note: StreamNote, only: Option<&Arc<Connection>>) -> Told {
+        let seq = self.advance();
+        let event = Arc::new(StreamSignal::new(seq, note));
+        self.follow_answer(seq, &event);
+        self.ring.push_stream(seq, only.map(client_of), &event);
+        let run = Some(event.run_id().clone());
+        self.hand_out(only, Letter { seq, run, body: Body::Stream(event) })
+    }
+
+    /// A run has ended, and with it whatever answer it was getting.
+    pub(super) fn end_run(&mut self, run_id: &RunId) {
+        self.answers.remove(run_id);
+    }
+
+    fn follow_answer(&mut self, seq: u64, event: &StreamSignal) {
+        if event.is_last() {
+            self.answers.remove(event.run_id());
+        } else if event.is_first() || !self.answers.contains_key(event.run_id()) {
+            // One that does not fit in is replayed without its text so far.
+            if let Some(partial) = event.partial()
+                && self.answers.len() < limits::SIGNALS_ANSWERS_MAX
+            {
+                self.answers.insert(event.run_id().clone(), (seq, partial.clone()));
+            }
+        }
+    }
+
+    fn advance(&mut self) -> u64 {
+        self.active = Instant::now();
+        self.newest += 1;
+        self.newest
+    }
+
+    fn hand_out(&self, only: Option<&Arc<Connection>>, letter: Letter) -> Told {
+        let mut told = Told::default();
+        let receivers = match only {
+            Some(only) => std::slice::from_ref(only),
+            None => self.live.as_slice(),
+        };
+        for receiver in receivers {
+            let put = receiver.outbox.signal(letter.clone());
+            told.connections += u64::from(put != Put::Lost);
+            told.merged += u64::from(put == Put::Merged);
+        }
+        told
+    }
+
+    /// Makes a connection one that is told. `answer` puts the answer of its login in line: what was missed comes
+    /// behind it, and what is new behind that.
+    pub(super) fn attach(
+        &mut self,
+        connection: &Arc<Connection>,
+        resume: Option<&Resume>,
+        answer: impl FnOnce(Option<Resumed>),
+    ) {
+        self.active = Instant::now();
+        let streams = connection.login().map(|login| login.streams).unwrap_or_default();
+        connection.outbox.prepare(streams, self.tangles.clone());
+        match resume {
+            None => answer(None),
+            Some(resume) => self.replay(connection, resume.seq, |resumed| answer(Some(resumed))),
+        }
+        // A socket that is gone already has been taken out of the books, and must not come back into them.
+        if !connection.outbox.is_closing() {
+            self.live.push(connection.clone());
+        }
+    }
+
+    fn replay(&self, connection: &Arc<Connection>, after: u64, answer: impl FnOnce(Resumed)) {
+        let known = after <= self.newest && !self.tangles.holds(after);
+        let Some(missed) = self.ring.after(after).filter(|_| known) else {
+            return answer(Resumed { status: ResumeStatus::Refresh, from: self.newest, to: self.newest });
+        };
+        answer(Resumed { status: ResumeStatus::Replayed, from: after, to: self.newest });
+        let client = connection.login().map_or("", |login| login.client_id.as_str());
+        for kept in missed.filter(|kept| kept.client.as_deref().is_none_or(|only| only == client)) {
+            let (first, skip) = kept.after(after);
+            let body = match &kept.body {
+                KeptBody::Text(text) => Body::Text(text.clone()),
+                KeptBody::Stream(event, _) => {
+                    // An earlier answer of the same run has ended.
+                    let answer = self.answers.get(event.run_id()).filter(|(since, _)| kept.seq >= *since);
+                    Body::Stream(Arc::new(event.to_replay(skip, answer.map(|(_, partial)| partial.clone()))))
+                }
+            };
+            connection.outbox.replay(Letter { seq: kept.seq, run: kept.run.clone(), body }, first);
+        }
+    }
+
+    /// A connection is gone.
+    pub(super) fn detach(&mut self, connection: &Connection) {
+        self.live.retain(|live| live.number != connection.number);
+    }
+}
+
+/// By what a client is known again when it comes back.
+fn client_of(connection: &Arc<Connection>) -> Arc<str> {
+    connection.login().map_or("", |login| login.client_id.as_str()).into()
+}

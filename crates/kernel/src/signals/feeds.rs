@@ -1,0 +1,131 @@
+//! The signals of all users who have been here since the gateway started, in a bounded number.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use base::limits;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::Uid;
+
+use super::feed::{Feed, lock};
+use super::run_routes::RunRoutes;
+use crate::connections::Connection;
+
+type Users = HashMap<Uid, Arc<Mutex<Feed>>>;
+
+/// All feeds.
+#[derive(Default)]
+pub(crate) struct Feeds {
+    users: RwLock<Users>,
+    pub(super) runs: RunRoutes,
+    /// No feed begins below this: the highest place of those that were forgotten.
+    beginning: AtomicU64,
+}
+
+impl Feeds {
+    /// The user's feed, if there is one.
+    pub(super) fn of(&self, uid: Uid) -> Option<Arc<Mutex<Feed>>> {
+        self.users.read().unwrap_or_else(PoisonError::into_inner).get(&uid).cloned()
+    }
+
+    /// Every feed.
+    pub(super) fn all(&self) -> Vec<Arc<Mutex<Feed>>> {
+        self.users.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Does something with the user's feed, which is made if need be.
+    pub(super) fn with<T>(
+        &self,
+        who: &Arc<ProcessIdentity>,
+        now_ms: i64,
+        act: impl FnOnce(&mut Feed) -> T,
+    ) -> T {
+        loop {
+            let found = self.of(who.uid).unwrap_or_else(|| self.begin(who, now_ms));
+            let mut feed = lock(&found);
+            // It may have been forgotten since it was found.
+            if !feed.is_forgotten() {
+                feed.belong_to(who);
+                return act(&mut feed);
+            }
+        }
+    }
+
+    fn begin(&self, who: &Arc<ProcessIdentity>, now_ms: i64) -> Arc<Mutex<Feed>> {
+        // The clock's milliseconds times a thousand: more than any number an earlier gateway gave out.
+        let clock = u64::try_from(now_ms).unwrap_or(0).saturating_mul(1_000);
+        let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
+        if users.len() >= limits::SIGNALS_USERS_MAX && !users.contains_key(&who.uid) {
+            self.forget_quietest(&mut users);
+        }
+        let begin = || {
+            let beginning = clock.max(self.beginning.load(Ordering::Relaxed));
+            Arc::new(Mutex::new(Feed::new(who.clone(), beginning)))
+        };
+        users.entry(who.uid).or_insert_with(begin).clone()
+    }
+
+    /// Connected users are not forgotten, however many they are.
+    fn forget_quietest(&self, users: &mut Users) {
+        let quiet = users.iter().filter_map(|(uid, feed)| Some((lock(feed).quiet_since()?, *uid)));
+        let Some((_, uid)) = quiet.min() else { return };
+        if let Some(feed) = users.remove(&uid) {
+            self.beginning.fetch_max(lock(&feed).forget(), Ordering::Relaxed);
+        }
+    }
+
+    /// A connection is gone.
+    pub(crate) fn detach(&self, uid: Uid, connection: &Connection) {
+        if let Some(feed) = self.of(uid) {
+            lock(&feed).detach(connection);
+        }
+    }
+
+    /// A user's account changed.
+    pub(crate) fn refresh(&self, identity: &Arc<ProcessIdentity>) {
+        if let Some(feed) = self.of(identity.uid) {
+            lock(&feed).belong_to(identity);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::ids::Gid;
+
+    use super::super::feed::Told;
+    use super::*;
+
+    fn who(uid: u32) -> Arc<ProcessIdentity> {
+        Arc::new(ProcessIdentity {
+            uid: Uid(uid),
+            gid: Gid(uid),
+            gids: vec![Gid(uid)],
+            username: format!("user-{uid}"),
+            home: "/home".into(),
+            cwd: "/home".into(),
+            workspace_id: None,
+        })
+    }
+
+    #[test]
+    fn the_quietest_user_makes_room_and_no_number_comes_twice() {
+        let feeds = Feeds::default();
+        let newest = |feed: &mut Feed| {
+            feed.tell_text("proc.changed", "{}", None, None);
+            feed.forget()
+        };
+        let tell =
+            |feed: &mut Feed| assert_eq!(feed.tell_text("proc.changed", "{}", None, None), Told::default());
+        let users = limits::SIGNALS_USERS_MAX as u32;
+        (0..users).for_each(|uid| feeds.with(&who(uid), 5, tell));
+        // User 0 said something after user 1 did.
+        feeds.with(&who(0), 5, tell);
+        feeds.with(&who(users), 5, tell);
+        assert!(feeds.of(Uid(0)).is_some() && feeds.of(Uid(1)).is_none());
+        assert_eq!(feeds.all().len(), limits::SIGNALS_USERS_MAX);
+        // The clock went back; the numbers do not.
+        assert_eq!(feeds.with(&who(1), 4, newest), 5_002);
+    }
+}

@@ -1,0 +1,127 @@
+//! The newest signals of one user, for connections that come back. Deltas of one answer that follow each other are
+//! kept as one text with the places where each of them ended, so that a client can go on from any of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::limits;
+use bytes::Bytes;
+use protocol::ids::RunId;
+
+use super::stream::StreamSignal;
+
+/// What one signal costs in memory besides its text.
+const OVERHEAD_BYTES: usize = 128;
+
+/// One signal, or several deltas in one.
+pub(super) struct Kept {
+    /// Its place; of several the last.
+    pub(super) seq: u64,
+    /// The run it belongs to.
+    pub(super) run: Option<RunId>,
+    /// The client it was for; all of them when there is none.
+    pub(super) client: Option<Arc<str>>,
+    pub(super) body: KeptBody,
+}
+
+pub(super) enum KeptBody {
+    /// The frame.
+    Text(Bytes),
+    /// The event, and for each delta in it its place and where its text ends.
+    Stream(Arc<StreamSignal>, Vec<(u64, usize)>),
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        match &self.body {
+            KeptBody::Text(text) => OVERHEAD_BYTES + text.len(),
+            KeptBody::Stream(event, ends) => event.size() + size_of_val(ends.as_slice()),
+        }
+    }
+
+    /// How many signals it stands for.
+    fn count(&self) -> usize {
+        match &self.body {
+            KeptBody::Text(_) => 1,
+            KeptBody::Stream(_, ends) => ends.len(),
+        }
+    }
+
+    /// Of what came after `seq`, the place of the oldest, and how much of the text is older.
+    pub(super) fn after(&self, seq: u64) -> (u64, usize) {
+        let KeptBody::Stream(_, ends) = &self.body else { return (self.seq, 0) };
+        let known = ends.partition_point(|(place, _)| *place <= seq);
+        let first = ends.get(known).map_or(self.seq, |(place, _)| *place);
+        (first, known.checked_sub(1).map_or(0, |last| ends[last].1))
+    }
+}
+
+/// The ring.
+pub(super) struct Ring {
+    kept: VecDeque<Kept>,
+    signals: usize,
+    bytes: usize,
+    /// Everything after this place is kept.
+    floor: u64,
+}
+
+impl Ring {
+    pub(super) fn new(floor: u64) -> Ring {
+        Ring { kept: VecDeque::new(), signals: 0, bytes: 0, floor }
+    }
+
+    /// Keeps a text.
+    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, client: Option<Arc<str>>, text: Bytes) {
+        self.push(Kept { seq, run, client, body: KeptBody::Text(text) });
+    }
+
+    /// Keeps an event.
+    pub(super) fn push_stream(&mut self, seq: u64, client: Option<Arc<str>>, event: &StreamSignal) {
+        if let Some(last) = self.kept.back_mut()
+            && last.client == client
+            && let KeptBody::Stream(before, ends) = &mut last.body
+            && before.is_continued_by(event)
+            && before.size() < limits::SIGNALS_PIECE_BYTES
+        {
+            StreamSignal::keep_more(before, event);
+            ends.push((seq, before.delta().map_or(0, str::len)));
+            last.seq = seq;
+            self.signals += 1;
+            self.bytes += event.delta().map_or(0, str::len) + size_of::<(u64, usize)>();
+            return self.forget_oldest();
+        }
+        let ends = vec![(seq, event.delta().map_or(0, str::len))];
+        let body = KeptBody::Stream(Arc::new(event.to_keep()), ends);
+        self.push(Kept { seq, run: Some(event.run_id().clone()), client, body });
+    }
+
+    fn push(&mut self, kept: Kept) {
+        self.signals += kept.count();
+        self.bytes += kept.size();
+        self.kept.push_back(kept);
+        self.forget_oldest();
+    }
+
+    fn forget_oldest(&mut self) {
+        while self.signals > limits::SIGNALS_KEPT || self.bytes > limits::SIGNALS_KEPT_BYTES {
+            let Some(oldest) = self.kept.pop_front() else { return };
+            self.signals -= oldest.count();
+            self.bytes -= oldest.size();
+            self.floor = oldest.seq;
+        }
+    }
+
+    /// Everything that came after `seq`, oldest first; `None` when some of it is forgotten.
+    pub(super) fn after(&self, seq: u64) -> Option<impl Iterator<Item = &Kept>> {
+        if seq < self.floor {
+            return None;
+        }
+        let start = self.kept.partition_point(|kept| kept.seq <= seq);
+        Some(self.kept.iter().skip(start))
+    }
+
+    /// Forgets everything up to and with the newest.
+    pub(super) fn clear(&mut self, newest: u64) {
+        *self = Ring::new(newest);
+    }
+}

@@ -1,0 +1,143 @@
+//! Which connection started a run: it alone is told how the run goes, as long as it is there.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
+
+use base::limits;
+use protocol::ids::{RunId, Uid};
+
+use crate::connections::Connection;
+
+/// Where the signals of runs go.
+#[derive(Default)]
+pub(super) struct RunRoutes {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    routes: HashMap<RunId, Route>,
+    /// Oldest first; some of them are gone from the table already.
+    order: VecDeque<(RunId, u64)>,
+    next: u64,
+}
+
+struct Route {
+    uid: Uid,
+    connection: Weak<Connection>,
+    /// Tells it from a later route of the same run.
+    number: u64,
+    since: Instant,
+}
+
+/// What is known about a run.
+pub(super) enum Found {
+    /// Nothing: its owner's connections are told.
+    Nobody,
+    /// This connection started it.
+    Connection(Arc<Connection>),
+    /// Somebody else's connection; nobody is told.
+    Foreign,
+}
+
+impl RunRoutes {
+    /// From now on signals of the run go to this connection. The oldest routes make room.
+    pub(super) fn set(&self, run_id: &RunId, uid: Uid, connection: &Arc<Connection>, now: Instant) {
+        let mut table = self.lock();
+        table.next += 1;
+        let number = table.next;
+        let route = Route { uid, connection: Arc::downgrade(connection), number, since: now };
+        table.routes.insert(run_id.clone(), route);
+        table.order.push_back((run_id.clone(), number));
+        table.make_room(now);
+    }
+
+    /// Where signals of the run go. A route that is too old, or another user's, is removed.
+    pub(super) fn find(&self, run_id: &RunId, uid: Uid, now: Instant) -> Found {
+        let mut table = self.lock();
+        let Some(route) = table.routes.get(run_id) else { return Found::Nobody };
+        let found = match route.connection.upgrade() {
+            _ if route.uid != uid => Found::Foreign,
+            Some(connection) if !route.is_over(now) => return Found::Connection(connection),
+            _ => Found::Nobody,
+        };
+        table.routes.remove(run_id);
+        found
+    }
+
+    /// Forgets a run.
+    pub(super) fn remove(&self, run_id: &RunId) {
+        self.lock().routes.remove(run_id);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Route {
+    fn is_over(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= limits::PROCESS_ROUTE_KEPT
+    }
+}
+
+impl Table {
+    fn make_room(&mut self, now: Instant) {
+        while let Some((run_id, number)) = self.order.front() {
+            let current = self.routes.get(run_id).filter(|route| route.number == *number);
+            let stale = current.is_none_or(|route| route.is_over(now));
+            if !stale && self.order.len() <= limits::PROCESS_ROUTES_MAX {
+                return;
+            }
+            if current.is_some() {
+                self.routes.remove(run_id);
+            }
+            self.order.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::connections::Connections;
+
+    fn connection() -> Arc<Connection> {
+        Connections::default().open(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    #[test]
+    fn a_route_ends_with_its_time_its_connection_and_the_table() {
+        let (routes, now, here) = (RunRoutes::default(), Instant::now(), connection());
+        let run = |number: usize| RunId(format!("run-{number}"));
+        let found = |number, later| routes.find(&run(number), Uid(7), now + later);
+        routes.set(&run(0), Uid(7), &here, now);
+        assert!(matches!(found(0, Duration::ZERO), Found::Connection(found) if Arc::ptr_eq(&found, &here)));
+        assert!(matches!(found(0, limits::PROCESS_ROUTE_KEPT), Found::Nobody));
+        assert!(matches!(found(0, Duration::ZERO), Found::Nobody));
+        let gone = connection();
+        routes.set(&run(1), Uid(7), &gone, now);
+        drop(gone);
+        assert!(matches!(found(1, Duration::ZERO), Found::Nobody));
+        routes.set(&run(2), Uid(7), &here, now);
+        for number in 3..=2 + limits::PROCESS_ROUTES_MAX {
+            routes.set(&run(number), Uid(7), &here, now);
+        }
+        assert!(matches!(found(2, Duration::ZERO), Found::Nobody));
+        assert!(matches!(found(3, Duration::ZERO), Found::Connection(_)));
+        assert!(routes.lock().order.len() <= limits::PROCESS_ROUTES_MAX);
+    }
+
+    #[test]
+    fn another_users_route_is_found_once_and_removed() {
+        let (routes, now, here) = (RunRoutes::default(), Instant::now(), connection());
+        let run = RunId::from("r");
+        routes.set(&run, Uid(7), &here, now);
+        assert!(matches!(routes.find(&run, Uid(8), now), Found::Foreign));
+        assert!(matches!(routes.find(&run, Uid(8), now), Found::Nobody));
+    }
+}

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::address::websocket_url;
 use crate::socket::{self, Out, State};
-use crate::{Error, Event};
+use crate::{Error, Event, Signal};
 
 /// A connection. Cheap to clone; the socket closes when the last clone is dropped or `close` is called.
 #[derive(Clone)]
@@ -151,6 +151,11 @@ impl Connection {
     /// Forgets a transfer.
     pub fn transfer_done(&self, id: u32) {
         self.handle.state.transfers.end(id);
+    }
+
+    /// From now on signals arrive here and not as events.
+    pub(crate) fn subscribe(&self) -> mpsc::Receiver<Signal> {
+        self.handle.state.subscription.subscribe()
     }
 
     /// Closes the socket with a close frame and waits a little for the other side.

@@ -1,19 +1,21 @@
 //! A WebSocket client of the gateway: open, log in, call, listen. The command line and the device driver
 //! both stand on it.
 //!
-//! [`Connection`] is the handle, [`Events`] what arrives unasked, [`Link`] one end of a file transfer. One task
-//! per connection reads and writes at the same time, so a large outgoing message never keeps an answer from
-//! arriving.
+//! [`Connection`] is the handle, [`Events`] what arrives unasked, [`Signals`] the signals among it, without gaps
+//! over reconnects, [`Link`] one end of a file transfer. One task per connection reads and writes at the same time,
+//! so a large outgoing message never keeps an answer from arriving.
 
 mod address;
 mod connection;
 mod link;
 mod pending;
+mod signals;
 mod socket;
 mod transfers;
 
 pub use connection::{Connection, Events};
 pub use link::{Line, Link};
+pub use signals::{Signal, Signals};
 
 use bytes::Bytes;
 
@@ -64,13 +66,8 @@ pub enum Event {
         /// Raw JSON object.
         args: String,
     },
-    /// A signal.
-    Signal {
-        /// Its name.
-        name: String,
-        /// Raw JSON.
-        payload: String,
-    },
+    /// A signal, unless [`Connection::signals`] was asked for them.
+    Signal(Signal),
     /// A binary message of no transfer that was registered here.
     Binary(Bytes),
     /// A pong, with the payload of the ping it answers.

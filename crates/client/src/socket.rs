@@ -15,8 +15,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame as RawFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::pending::Pending;
+use crate::signals::Subscription;
 use crate::transfers::{Placed, Transfers};
-use crate::{Error, Event};
+use crate::{Error, Event, Signal};
 
 type Failure = tokio_tungstenite::tungstenite::Error;
 
@@ -25,6 +26,7 @@ type Failure = tokio_tungstenite::tungstenite::Error;
 pub(crate) struct State {
     pub(crate) pending: Pending,
     pub(crate) transfers: Transfers,
+    pub(crate) subscription: Subscription,
 }
 
 /// Something to send. The permit stands for its bytes while they wait.
@@ -59,6 +61,7 @@ pub(crate) async fn run<S>(
     };
     state.pending.close(&why);
     state.transfers.close();
+    state.subscription.close();
     ended.send_replace(true);
     // Whoever does not read its events any more does not need to know either.
     drop(timeout(limits::CLOSE_TIMEOUT, events.send(Event::Closed(why))).await);
@@ -81,9 +84,11 @@ where
             Some(Ok(Message::Close(_))) => return "the gateway closed the socket".to_string(),
             Some(Ok(Message::Ping(_) | Message::Frame(_))) => None,
         };
-        if let Some(event) = event {
-            // A dropped receiver means that nobody cares for events; answers still matter.
-            drop(events.send(event).await);
+        // A dropped receiver means that nobody cares for events; answers still matter.
+        match (event, state.subscription.sender()) {
+            (None, _) => {}
+            (Some(Event::Signal(signal)), Some(subscriber)) => drop(subscriber.send(signal).await),
+            (Some(event), _) => drop(events.send(event).await),
         }
     }
 }
@@ -95,9 +100,11 @@ fn take_text(state: &State, text: &str) -> Option<Event> {
             call: request.call.into_owned(),
             args: request.args.to_string(),
         }),
-        Ok(Frame::Signal(signal)) => {
-            Some(Event::Signal { name: signal.signal.into_owned(), payload: signal.payload.to_string() })
-        }
+        Ok(Frame::Signal(signal)) => Some(Event::Signal(Signal {
+            name: signal.signal.into_owned(),
+            payload: signal.payload.to_string(),
+            seq: signal.seq,
+        })),
         Ok(Frame::Response(response)) => {
             if response.ok {
                 state.pending.answer(&response.id, Ok(response.data.unwrap_or("null").to_string()));

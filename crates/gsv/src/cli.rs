@@ -5,15 +5,19 @@ use clap::{Args, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Result;
 
+pub mod approvals;
 pub mod auth;
 pub mod call;
 pub mod capabilities;
+pub mod chat;
 pub mod completions;
 pub mod config;
+pub mod cost;
 pub mod cp;
 pub mod device;
 pub mod devices;
 pub mod groups;
+pub mod proc;
 pub mod run;
 pub mod serve;
 pub mod shell;
@@ -83,6 +87,19 @@ pub enum Command {
     /// Manage what groups may call (root).
     #[command(subcommand)]
     Capabilities(capabilities::Capabilities),
+    /// Talk to an agent.
+    ///
+    /// On a terminal tool calls are shown as they run, and you are asked before a risky one. Elsewhere the answer goes
+    /// to stdout as plain text and everything else to stderr. With --json each signal is a line, and the last line is
+    /// the result.
+    Chat(chat::ChatArgs),
+    /// Manage agents and their conversations.
+    #[command(subcommand)]
+    Proc(proc::Proc),
+    /// List and answer the tool calls that wait for you.
+    Approvals(approvals::Approvals),
+    /// Show what agents have used, in tokens and money.
+    Cost(cost::CostArgs),
     /// A prompt whose commands run on a target.
     Shell(shell::Shell),
     /// Run one command on a target, to its end.
@@ -111,6 +128,10 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Users(args) => users::run(context, args).await,
         Command::Groups(args) => groups::run(context, args).await,
         Command::Capabilities(args) => capabilities::run(context, args).await,
+        Command::Chat(args) => chat::run(context, args).await,
+        Command::Proc(args) => proc::run(context, args).await,
+        Command::Approvals(args) => approvals::run(context, args).await,
+        Command::Cost(args) => cost::run(context, args).await,
         Command::Shell(args) => shell::run(context, args).await,
         Command::Run(args) => run::run(context, args).await,
         Command::Cp(args) => cp::run(context, args).await,

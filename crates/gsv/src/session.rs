@@ -2,11 +2,11 @@
 //! connecting and connecting again.
 
 use base::limits;
-use client::Connection;
+use client::{Connection, Signals};
 use protocol::frame::to_json;
 use protocol::spec::Syscall;
 use protocol::sys::token::Create;
-use protocol::sys::{Auth, Client, Connect};
+use protocol::sys::{Auth, Client, Connect, Connected, ResumeStatus, Streams};
 
 use crate::cli::auth::setup;
 use crate::cli::version::VERSION;
@@ -185,6 +185,25 @@ impl Session {
         connection.connect(&handshake(&self.client_id, Some(self.auth.clone()))).await?;
         self.connection = connection;
         Ok(())
+    }
+
+    /// Connects again as before and listens: what came since `signals` was read last comes first, or the status says
+    /// that it is forgotten.
+    pub async fn listen(
+        &mut self,
+        signals: &mut Signals,
+    ) -> std::result::Result<(Connected, ResumeStatus), client::Error> {
+        let (connection, _events) = Connection::open(&self.url).await?;
+        signals.attach(&connection);
+        let wanted = Connect {
+            resume: Some(signals.resume()),
+            streams: Some(Streams::Compact),
+            ..handshake(&self.client_id, Some(self.auth.clone()))
+        };
+        let connected = connection.connect(&wanted).await?;
+        let status = signals.resumed(&connected);
+        self.connection = connection;
+        Ok((connected, status))
     }
 
     /// A typed call on the gateway itself.

@@ -3,4 +3,5 @@
 
 mod calls;
 mod gateway;
+mod signals;
 mod transfers;

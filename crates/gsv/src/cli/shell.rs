@@ -70,6 +70,7 @@ struct Prompted<'a> {
 
 impl Prompted<'_> {
     async fn converse(mut self) -> Result<u8> {
+        crate::hangup::watch();
         let mut editor = Reedline::create().with_ansi_colors(self.context.output.colour);
         if let Some(path) = history_path() {
             match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {

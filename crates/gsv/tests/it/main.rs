@@ -4,7 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod accounts;
+mod agents_crash;
 mod alone;
+mod approving;
+#[cfg(target_os = "linux")]
+mod at_the_prompt;
+mod chatting;
 mod copying;
 mod crash;
 mod login;

@@ -37,7 +37,7 @@ fn converse(command: &mut Command, answers: &[(&str, &str)]) -> (i32, String) {
 }
 
 #[allow(unsafe_code)] // Terminals have no safe interface in the standard library.
-fn open_terminal() -> (File, File) {
+pub fn open_terminal() -> (File, File) {
     let mut name = [0; 128];
     // SAFETY: the calls use the descriptor that was just opened, which the file then owns, and a buffer that
     // lives longer than they take.
@@ -56,7 +56,7 @@ fn open_terminal() -> (File, File) {
 
 /// The command's stdin becomes its terminal, where passwords are asked for.
 #[allow(unsafe_code)] // What happens between fork and exec has no safe interface.
-fn take_terminal(command: &mut Command) {
+pub fn take_terminal(command: &mut Command) {
     // SAFETY: both calls are allowed between fork and exec, and touch no memory.
     unsafe {
         command.pre_exec(|| match libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {

@@ -33,7 +33,7 @@ impl World {
     /// A fresh gateway that nobody has set up.
     pub fn fresh() -> World {
         let home = tempfile::tempdir().unwrap();
-        let (gateway, port) = serve(home.path(), 0);
+        let (gateway, port) = serve(home.path(), 0, &[]);
         World { home, gateway, port, device: None }
     }
 
@@ -145,7 +145,12 @@ impl World {
 
     /// Starts the gateway again on the same port and data.
     pub fn restart_gateway(&mut self) {
-        self.gateway = serve(self.home.path(), self.port).0;
+        self.gateway = serve(self.home.path(), self.port, &[]).0;
+    }
+
+    /// The same with more in its environment.
+    pub fn restart_gateway_with(&mut self, env: &[(&str, &str)]) {
+        self.gateway = serve(self.home.path(), self.port, env).0;
     }
 }
 
@@ -184,11 +189,12 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Said {
     }
 }
 
-fn serve(home: &Path, port: u16) -> (Running, u16) {
+fn serve(home: &Path, port: u16, env: &[(&str, &str)]) -> (Running, u16) {
     let data = home.join("data");
     let listen = format!("127.0.0.1:{port}");
-    let gateway =
-        Running::start(gsv(home).args(["serve", "--listen", &listen, "--data", data.to_str().unwrap()]));
+    let mut command = gsv(home);
+    command.args(["serve", "--listen", &listen, "--data", data.to_str().unwrap()]);
+    let gateway = Running::start(command.envs(env.iter().copied()));
     let line = gateway.wait_for("listening on http://");
     (gateway, line.rsplit(':').next().unwrap().trim().parse().unwrap())
 }

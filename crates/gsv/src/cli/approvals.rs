@@ -1,0 +1,252 @@
+//! `gsv approvals`: tool calls that wait for a person, answers to them, and what is approved for good.
+
+use clap::{Args, Subcommand, ValueEnum};
+use protocol::frame::to_json;
+use protocol::ids::Pid;
+use protocol::proc::List;
+use protocol::proc::approval::{
+    Approval, ApprovalsList, ApprovalsPending, ApprovalsRevoke, Decision, Hil, PendingApproval, Scope,
+};
+use serde_json::json;
+
+use super::chat::approval::{coverage, name, question};
+use super::chat::done;
+use super::chat::tools::{self, Look};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::output::{Table, or_dash};
+use crate::session::{self, Session};
+use crate::times;
+
+/// Arguments of `gsv approvals`.
+#[derive(Args, Debug)]
+pub struct Approvals {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+/// Verbs of `gsv approvals`.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the calls that wait, oldest first.
+    List {
+        /// Only of this process.
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
+    /// Show everything about a call that waits.
+    Show {
+        /// The request, or the beginning of its id.
+        id: String,
+    },
+    /// Let a call run.
+    Approve {
+        /// The request, or the beginning of its id.
+        id: String,
+        /// Do not ask again for what this covers.
+        #[arg(long, value_enum, value_name = "SCOPE")]
+        remember: Option<Remember>,
+    },
+    /// Do not let a call run.
+    Deny {
+        /// The request, or the beginning of its id.
+        id: String,
+    },
+    /// List what is approved for good.
+    Rules {
+        /// Only of this process.
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
+    /// Ask again from now on.
+    Revoke {
+        /// The rule, or the beginning of its id.
+        id: String,
+        /// Only of this process.
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
+}
+
+/// What is approved for good.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Remember {
+    /// This program with this shape of arguments, on this one target.
+    Shape,
+    /// The call, on this one target.
+    Target,
+    /// The call, on the gateway or on every device.
+    Class,
+}
+
+impl From<Remember> for Scope {
+    fn from(remember: Remember) -> Scope {
+        match remember {
+            Remember::Shape => Scope::Shape,
+            Remember::Target => Scope::Target,
+            Remember::Class => Scope::Class,
+        }
+    }
+}
+
+/// Carries one out.
+pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
+    let session = session::open(context).await?;
+    match approvals.action.unwrap_or(Action::List { pid: None }) {
+        Action::List { pid } => {
+            let answer = session.call(&ApprovalsPending { pid: pid.map(Pid) }).await?;
+            context.output.table(&answer.raw, || listed(&answer.value.pending))?;
+        }
+        Action::Show { id } => {
+            let pending = find(&session, &id).await?;
+            let look = Look { colour: context.output.colour, columns: None };
+            let text = || question(&pending.request, look).trim_end().to_string();
+            context.output.answer(&to_json(&pending), text)?;
+        }
+        Action::Approve { id, remember } => {
+            decide(context, &session, &id, Decision::Approve, remember.map(Scope::from)).await?;
+        }
+        Action::Deny { id } => decide(context, &session, &id, Decision::Deny, None).await?,
+        Action::Rules { pid } => {
+            let rules = rules(&session, pid.map(Pid)).await?;
+            let raw: Vec<_> =
+                rules.iter().map(|(pid, rule)| json!({ "pid": pid, "approval": rule })).collect();
+            context.output.table(&json!({ "approvals": raw }).to_string(), || ruled(&rules))?;
+        }
+        Action::Revoke { id, pid } => revoke(context, &session, &id, pid.map(Pid)).await?,
+    }
+    Ok(0)
+}
+
+async fn decide(
+    context: &Context,
+    session: &Session,
+    id: &str,
+    decision: Decision,
+    remember_scope: Option<Scope>,
+) -> Result<()> {
+    let pending = find(session, id).await?;
+    if remember_scope == Some(Scope::Shape) && pending.request.shape.is_none() {
+        return Err(Failure::usage("this call has no shape to remember").with_hint("--remember target"));
+    }
+    let hil = Hil {
+        pid: Some(pending.pid.clone()),
+        request_id: pending.request.request_id.clone(),
+        decision,
+        remember: remember_scope.map(|_| true),
+        remember_scope,
+    };
+    let answer = session.call(&hil).await?;
+    done(answer.value)?;
+    context.output.answer(&answer.raw, || {
+        let what = tools::summary(&pending.request.syscall, &pending.request.args);
+        match (decision, remember_scope) {
+            (Decision::Deny, _) => format!("denied: {what}"),
+            (Decision::Approve, None) => format!("approved: {what}"),
+            (Decision::Approve, Some(scope)) => {
+                format!("approved: {what}; from now on {}", coverage(&pending.request, scope))
+            }
+        }
+    })
+}
+
+async fn revoke(context: &Context, session: &Session, id: &str, pid: Option<Pid>) -> Result<()> {
+    let rules = rules(session, pid).await?;
+    let (pid, rule) = only(rules, id, |(_, rule)| rule.approval_id.as_str(), "rule", "gsv approvals rules")?;
+    let call = ApprovalsRevoke { pid: Some(pid), approval_id: rule.approval_id.clone() };
+    let answer = session.call(&call).await?;
+    let revoked = done(answer.value)?.revoked;
+    context.output.answer(&answer.raw, || {
+        if revoked { format!("revoked {}", rule.approval_id) } else { "it was revoked already".to_string() }
+    })
+}
+
+async fn find(session: &Session, id: &str) -> Result<PendingApproval> {
+    let pending = session.call(&ApprovalsPending::default()).await?.value.pending;
+    only(pending, id, |pending| pending.request.request_id.as_str(), "call that waits", "gsv approvals")
+}
+
+/// The rules of one process, or of all that live.
+async fn rules(session: &Session, pid: Option<Pid>) -> Result<Vec<(Pid, Approval)>> {
+    let pids = match pid {
+        Some(pid) => vec![pid],
+        None => {
+            let processes = session.call(&List::default()).await?.value.processes;
+            processes
+                .into_iter()
+                .filter(|process| process.state != "exited")
+                .map(|process| process.pid)
+                .collect()
+        }
+    };
+    let mut rules = Vec::new();
+    for pid in pids {
+        let approvals = done(session.call(&ApprovalsList { pid: Some(pid.clone()) }).await?.value)?.approvals;
+        rules.extend(approvals.into_iter().map(|rule| (pid.clone(), rule)));
+    }
+    Ok(rules)
+}
+
+/// The one whose id is this or begins so.
+fn only<T>(all: Vec<T>, id: &str, id_of: impl Fn(&T) -> &str, what: &str, lists: &str) -> Result<T> {
+    let exact = all.iter().any(|one| id_of(one) == id);
+    let fits = |one: &T| if exact { id_of(one) == id } else { !id.is_empty() && id_of(one).starts_with(id) };
+    let mut found: Vec<T> = all.into_iter().filter(fits).collect();
+    match (found.pop(), found.len()) {
+        (Some(one), 0) => Ok(one),
+        (None, _) => {
+            Err(Failure::new(format!("there is no {what} {id}")).with_hint(format!("`{lists}` lists them")))
+        }
+        (Some(_), more) => Err(Failure::usage(format!("{id} may be any of {}", more + 1))
+            .with_hint(format!("`{lists}` lists them; give more of the id"))),
+    }
+}
+
+fn listed(pending: &[PendingApproval]) -> Table {
+    let mut table = Table::new(&["ID", "PROCESS", "SINCE", "CALL", "TARGET", "WHY", "WHAT"], "nothing waits");
+    for PendingApproval { pid, request } in pending {
+        let target = request.target.as_deref().or_else(|| tools::target(&request.syscall, &request.args));
+        table.row([
+            request.request_id.clone(),
+            pid.to_string(),
+            times::show(request.created_at),
+            request.syscall.clone(),
+            or_dash(target),
+            or_dash(request.tags.as_ref().map(|tags| tags.join(","))),
+            crate::flow::cut(&tools::summary(&request.syscall, &request.args), 60),
+        ]);
+    }
+    table
+}
+
+fn ruled(rules: &[(Pid, Approval)]) -> Table {
+    let headings = ["ID", "PROCESS", "CALL", "SCOPE", "TARGET", "SHAPE", "SINCE"];
+    let mut table = Table::new(&headings, "nothing is approved for good");
+    for (pid, rule) in rules {
+        table.row([
+            rule.approval_id.clone(),
+            pid.to_string(),
+            rule.syscall.clone(),
+            name(rule.scope).to_string(),
+            rule.target.clone(),
+            or_dash(rule.shape.clone()),
+            times::show(rule.created_at),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_may_be_shortened_as_long_as_it_is_clear() {
+        let find = |id: &str| only(vec!["ab1", "ab2", "ab"], id, |id| id, "call", "gsv approvals");
+        assert_eq!(find("ab1").unwrap(), "ab1");
+        assert_eq!(find("ab").unwrap(), "ab");
+        assert_eq!(find("a").unwrap_err().exit, 2);
+        assert!(find("c").unwrap_err().message.contains("no call c"));
+        assert!(find("").is_err());
+    }
+}

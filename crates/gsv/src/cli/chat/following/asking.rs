@@ -1,0 +1,139 @@
+//! Asking about a tool call of a run, while everything else goes on.
+
+use client::Signal;
+use protocol::proc::approval::{ApprovalsPending, Hil, HilRequest};
+
+use super::super::Chat;
+use super::super::approval::{self, Answer};
+use super::super::editor::{self, Typed};
+use super::super::line::Arrived;
+use super::super::tools::Look;
+use super::{Following, payload_of};
+use crate::failure::{Failure, Result};
+use crate::flow::Style;
+
+impl Chat<'_> {
+    /// Lets somebody decide about a tool call, or tells where it can be decided.
+    pub(super) async fn decide(&mut self, following: &mut Following, request: HilRequest) -> Result<()> {
+        if self.yes {
+            return self.answer(&request, Answer::Once).await;
+        }
+        following.view.asked(&request.call_id, &request.tool_name, &request.syscall, &request.args);
+        self.print(following)?;
+        if !editor::can_ask(&self.context.output) {
+            let id = &request.request_id;
+            let what = approval::question(&request, Look { colour: false, columns: None });
+            let what: Vec<&str> = what.lines().take_while(|line| !line.contains("[y]")).collect();
+            what.iter().for_each(|line| self.context.output.note(line));
+            self.context
+                .output
+                .note(&format!("waiting: `gsv approvals approve {id}` or `gsv approvals deny {id}`"));
+            return Ok(());
+        }
+        self.tell(&format!("\n{}", approval::question(&request, self.look())))?;
+        loop {
+            match self.typed_answer(following, &request).await? {
+                Typed::Line(typed) => {
+                    let Some(answer) = approval::parse(&request, &typed) else { continue };
+                    return self.answer(&request, answer).await;
+                }
+                Typed::Withdrawn => {
+                    self.context.output.note("answered elsewhere");
+                    return Ok(());
+                }
+                Typed::Interrupt => {
+                    following.presses += 1;
+                    return self.abort().await;
+                }
+                Typed::End => {
+                    let hint =
+                        format!("the call still waits: `gsv approvals approve {}`", request.request_id);
+                    let leaving = Failure { exit: 130, ..Failure::new("not answered") };
+                    return Err(leaving.with_hint(hint));
+                }
+            }
+        }
+    }
+
+    /// Waits for a typed answer. What arrives meanwhile is kept for later; an answer from elsewhere ends the wait.
+    async fn typed_answer(&mut self, following: &Following, request: &HilRequest) -> Result<Typed> {
+        let mut typing = editor::question(self.context, &approval::sign(request));
+        let (mut kept, mut refresh) = (Vec::new(), false);
+        let typed = loop {
+            let arrived = tokio::select! {
+                typed = typing.typed() => break typed,
+                arrived = self.line.next() => arrived,
+            };
+            let settled = match arrived {
+                Err(failure) => {
+                    typing.withdraw();
+                    typing.typed().await?;
+                    break Err(failure);
+                }
+                Ok(Arrived::Signal(signal)) => {
+                    let settled = settles(&signal, following, request);
+                    let changed = signal.name == "proc.changed";
+                    kept.push(signal);
+                    settled || (changed && self.is_settled(request).await?)
+                }
+                Ok(Arrived::Refresh) => {
+                    refresh = true;
+                    self.is_settled(request).await?
+                }
+                Ok(Arrived::Interrupt) => {
+                    typing.withdraw();
+                    typing.typed().await?;
+                    break Ok(Typed::Interrupt);
+                }
+            };
+            if settled {
+                typing.withdraw();
+                break typing.typed().await;
+            }
+        };
+        self.line.put_back(kept);
+        if refresh {
+            self.line.refresh_later();
+        }
+        typed
+    }
+
+    /// Whether a request no longer waits.
+    async fn is_settled(&mut self, request: &HilRequest) -> Result<bool> {
+        let pending = self.line.ask(&ApprovalsPending { pid: None }).await?.pending;
+        Ok(pending.iter().all(|pending| pending.request.request_id != request.request_id))
+    }
+
+    async fn answer(&mut self, request: &HilRequest, answer: Answer) -> Result<()> {
+        let hil = Hil {
+            pid: self.pid.clone(),
+            request_id: request.request_id.clone(),
+            decision: answer.decision(),
+            remember: answer.scope().map(|_| true),
+            remember_scope: answer.scope(),
+        };
+        match self.line.ask(&hil).await?.into_result() {
+            Ok(_) if self.context.output.terminal => {
+                let told = self.look().paint(Style::DIM, &answer.told(request));
+                self.tell(&format!("  {told}\n"))
+            }
+            Ok(_) => Ok(()),
+            // Somebody else was faster, or the run is over; what follows says which.
+            Err(why) => {
+                self.context.output.note(&why);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether a signal shows that a call no longer waits: it runs, it ended, or its run did.
+fn settles(signal: &Signal, following: &Following, request: &HilRequest) -> bool {
+    let Some(payload) = payload_of(signal, &following.run_id) else { return false };
+    let same_call = payload["callId"].as_str() == Some(request.call_id.as_str());
+    match signal.name.as_str() {
+        "proc.run.finished" => true,
+        "proc.run.tool.started" | "proc.run.tool.finished" => same_call,
+        _ => false,
+    }
+}

@@ -1,0 +1,148 @@
+//! `gsv cost`: what agents have used, in tokens and money.
+
+use clap::Args;
+use protocol::ids::{Pid, Uid};
+use protocol::proc::cost::{Cost, Costs};
+use protocol::signal::stream::Usage;
+
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::output::{Table, or_dash};
+use crate::{session, times};
+
+/// Arguments of `gsv cost`.
+#[derive(Args, Debug)]
+pub struct CostArgs {
+    /// Only runs since then: a span such as 7d or 12h, or a point in time.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only this process.
+    #[arg(long, value_name = "PID")]
+    pid: Option<String>,
+    /// Whose, by number (root) [default: your own].
+    #[arg(long, value_name = "UID")]
+    uid: Option<u32>,
+    /// How many of the newest runs to list.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    limit: u64,
+}
+
+/// Shows what was used.
+pub async fn run(context: &Context, args: CostArgs) -> Result<u8> {
+    let now_ms = context.clock.now_ms();
+    let since =
+        args.since.as_deref().map(|text| parse_since(text, now_ms)).transpose().map_err(Failure::usage)?;
+    let call = Cost { uid: args.uid.map(Uid), pid: args.pid.map(Pid), since, limit: Some(args.limit) };
+    let answer = session::open(context).await?.call(&call).await?;
+    if context.output.json {
+        context.output.raw_json(&answer.raw)?;
+    } else {
+        context.output.text(&table(&answer.value, context.output.colour))?;
+    }
+    Ok(0)
+}
+
+/// A span reaches back from now; everything else is a point in time.
+fn parse_since(text: &str, now_ms: i64) -> std::result::Result<i64, String> {
+    let parsed = times::parse(text, now_ms)?;
+    let is_span = text.ends_with(['s', 'm', 'h', 'd', 'w']);
+    Ok(if is_span { now_ms.saturating_mul(2).saturating_sub(parsed) } else { parsed })
+}
+
+/// All of it for a person: the sum, by conversation, the newest runs.
+pub fn table(costs: &Costs, colour: bool) -> String {
+    let runs = if costs.runs == 1 { "run" } else { "runs" };
+    let mut out = format!("{} {runs}, {}\n", costs.runs, in_words(&costs.total));
+    if costs.runs == 0 {
+        return out;
+    }
+    let mut by_conversation = Table::new(
+        &["PROCESS", "CONVERSATION", "RUNS", "INPUT", "CACHED", "OUTPUT", "COST"],
+        "no conversations",
+    );
+    for conversation in &costs.conversations {
+        let usage = &conversation.usage;
+        by_conversation.row([
+            conversation.pid.to_string(),
+            conversation.conversation_id.to_string(),
+            conversation.runs.to_string(),
+            usage.input.to_string(),
+            usage.cache_read.to_string(),
+            usage.output.to_string(),
+            money(usage.cost.total),
+        ]);
+    }
+    let mut newest =
+        Table::new(&["STARTED", "RUN", "MODEL", "STATUS", "TURNS", "TOOLS", "TOKENS", "COST"], "no runs");
+    for run in &costs.newest {
+        let model = match (&run.provider, &run.model) {
+            (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+            (provider, model) => provider.clone().or_else(|| model.clone()),
+        };
+        newest.row([
+            times::show(run.started_at),
+            run.run_id.to_string(),
+            or_dash(model),
+            run.status.clone(),
+            run.turns.to_string(),
+            run.tool_calls.to_string(),
+            run.usage.total_tokens.to_string(),
+            money(run.usage.cost.total),
+        ]);
+    }
+    out.push_str(&format!("\n{}\n{}", by_conversation.render(colour), newest.render(colour)));
+    out
+}
+
+/// `1,234 tokens, $0.0123`.
+pub fn in_words(usage: &Usage) -> String {
+    let tokens = grouped(usage.total_tokens);
+    match usage.cost.total {
+        total if total > 0.0 => format!("{tokens} tokens, {}", money(total)),
+        _ => format!("{tokens} tokens"),
+    }
+}
+
+/// Money with as many digits as it needs to be seen.
+fn money(dollars: f64) -> String {
+    match dollars {
+        0.0 => "-".to_string(),
+        dollars if dollars < 0.01 => format!("${dollars:.6}"),
+        dollars if dollars < 1.0 => format!("${dollars:.4}"),
+        dollars => format!("${dollars:.2}"),
+    }
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_reach_back_and_times_are_times() {
+        assert_eq!(parse_since("1h", 10_000_000), Ok(10_000_000 - 3_600_000));
+        assert_eq!(parse_since("5000", 10_000_000), Ok(5_000));
+        assert_eq!(parse_since("1970-01-01T00:00:01Z", 10_000_000), Ok(1_000));
+        assert!(parse_since("yesterday", 0).is_err());
+    }
+
+    #[test]
+    fn small_sums_can_be_seen() {
+        assert_eq!(
+            (money(0.0000123).as_str(), money(0.5).as_str(), money(12.0).as_str()),
+            ("$0.000012", "$0.5000", "$12.00")
+        );
+        assert_eq!((grouped(7).as_str(), grouped(1234567).as_str()), ("7", "1,234,567"));
+    }
+}

@@ -1,0 +1,391 @@
+//! `gsv proc`: agents and their conversations, one call each.
+
+use base::limits;
+use clap::{Args, Subcommand};
+use protocol::frame::to_json;
+use protocol::ids::{ConversationId, Pid, Uid};
+use protocol::outcome::Outcome;
+use protocol::proc::history::{History, Message, MessageRole, Read};
+use protocol::proc::profile::Profile;
+use protocol::proc::segment::{Compact, Compacted, Fork, Forked};
+use protocol::proc::{Abort, Archived, Kill, List, Reset, Send, Spawn, Spawned, Summary};
+use protocol::spec::Syscall;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::chat::tools::{self, Look};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::flow::Style;
+use crate::output::{Table, clean, or_dash};
+use crate::session::{self, Answer};
+use crate::{escape, times};
+
+/// Verbs of `gsv proc`.
+#[derive(Debug, Subcommand)]
+pub enum Proc {
+    /// List processes, newest first.
+    List {
+        /// Whose, by number (root).
+        #[arg(long, value_name = "UID")]
+        uid: Option<u32>,
+    },
+    /// Start a process.
+    Spawn {
+        /// What kind of agent to start.
+        #[arg(long, value_name = "PROFILE")]
+        profile: Option<String>,
+        /// A note for people.
+        #[arg(long, value_name = "TEXT")]
+        label: Option<String>,
+        /// Its first message.
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
+        /// The process to start it under.
+        #[arg(long, value_name = "PID")]
+        parent: Option<String>,
+    },
+    /// Send a message and do not wait for the answer.
+    Send {
+        /// What to say.
+        message: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show what was said.
+    History {
+        #[command(flatten)]
+        place: Place,
+        /// How many messages.
+        #[arg(long, value_name = "COUNT")]
+        limit: Option<u64>,
+        /// How many to skip, from the oldest on; without it the newest are shown.
+        #[arg(long, value_name = "COUNT")]
+        offset: Option<u64>,
+    },
+    /// Stop the active run.
+    Abort {
+        /// The process [default: your init process].
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
+    /// Archive and clear everything a process remembers.
+    Reset {
+        /// The process [default: your init process].
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
+    /// End a process.
+    Kill {
+        /// The process.
+        pid: String,
+        /// Do not archive its conversations.
+        #[arg(long)]
+        no_archive: bool,
+    },
+    /// Put a summary in the place of a conversation's older messages.
+    Compact {
+        #[command(flatten)]
+        place: Place,
+        /// The summary; the model writes one when absent.
+        #[arg(long, value_name = "TEXT")]
+        summary: Option<String>,
+        /// How many messages stay.
+        #[arg(long, value_name = "COUNT", conflicts_with = "through")]
+        keep: Option<u64>,
+        /// Archive up to and with this message.
+        #[arg(long, value_name = "MESSAGE")]
+        through: Option<i64>,
+    },
+    /// Copy a conversation up to a message, or bring a compacted part back.
+    Fork {
+        #[command(flatten)]
+        place: Place,
+        /// The last message to copy [default: the newest].
+        #[arg(long, value_name = "MESSAGE", conflicts_with = "segment")]
+        through: Option<i64>,
+        /// The compacted part to bring back.
+        #[arg(long, value_name = "SEGMENT")]
+        segment: Option<String>,
+        /// The new conversation's name.
+        #[arg(long, value_name = "TEXT")]
+        title: Option<String>,
+    },
+}
+
+/// Which conversation of which process.
+#[derive(Args, Clone, Debug)]
+pub struct Place {
+    /// The process [default: your init process].
+    #[arg(long, value_name = "PID")]
+    pid: Option<String>,
+    /// The conversation [default: default].
+    #[arg(long, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+impl Place {
+    fn pid(&self) -> Option<Pid> {
+        self.pid.clone().map(Pid)
+    }
+
+    fn conversation(&self) -> Option<ConversationId> {
+        self.conversation.clone().map(ConversationId)
+    }
+}
+
+/// Messages that stay when nobody says how many.
+const KEEP_DEFAULT: u64 = 8;
+/// Messages that are shown when nobody says how many.
+const HISTORY_DEFAULT: u64 = 50;
+
+/// Carries one out.
+pub async fn run(context: &Context, verb: Proc) -> Result<u8> {
+    match verb {
+        Proc::List { uid } => {
+            let answer = session::open(context).await?.call(&List { uid: uid.map(Uid) }).await?;
+            context.output.table(&answer.raw, || listed(&answer.value.processes))?;
+        }
+        Proc::Spawn { profile, label, prompt, parent } => {
+            let profile = profile.map(Profile);
+            let spawn = Spawn { profile, label, prompt, parent_pid: parent.map(Pid), ..Spawn::default() };
+            carry_out(context, &spawn, spawned).await?;
+        }
+        Proc::Send { message, place } => {
+            let (pid, conversation_id) = (place.pid(), place.conversation());
+            let send = Send { pid, conversation_id, message, media: None };
+            carry_out(context, &send, |sent| {
+                let queued = if sent.queued == Some(true) { ", queued" } else { "" };
+                format!("sent: run {}{queued}", sent.run_id)
+            })
+            .await?;
+        }
+        Proc::History { place, limit, offset } => history(context, &place, limit, offset).await?,
+        Proc::Abort { pid } => {
+            carry_out(context, &Abort { pid: pid.map(Pid) }, |aborted| match &aborted.run_id {
+                Some(run) if aborted.aborted => format!("aborted run {run}"),
+                _ => format!("{} is not busy", aborted.pid),
+            })
+            .await?;
+        }
+        Proc::Reset { pid } => {
+            carry_out(context, &Reset { pid: pid.map(Pid) }, |done| archived("reset", done)).await?;
+        }
+        Proc::Kill { pid, no_archive } => {
+            let kill = Kill { pid: Pid(pid), archive: no_archive.then_some(false) };
+            carry_out(context, &kill, |done| archived("killed", done)).await?;
+        }
+        Proc::Compact { place, summary, keep, through } => {
+            let keep_last = if through.is_none() { Some(keep.unwrap_or(KEEP_DEFAULT)) } else { None };
+            let compact = Compact {
+                pid: place.pid(),
+                conversation_id: place.conversation(),
+                generate_summary: summary.is_none().then_some(true),
+                summary,
+                keep_last,
+                through_message_id: through,
+            };
+            carry_out(context, &compact, compacted).await?;
+        }
+        Proc::Fork { place, through, segment, title } => {
+            fork(context, &place, through, segment, title).await?
+        }
+    }
+    Ok(0)
+}
+
+/// One call, whose result is a line.
+async fn carry_out<S, T>(context: &Context, args: &S, line: impl FnOnce(&T) -> String) -> Result<()>
+where
+    S: Syscall<Result = Outcome<T>>,
+    T: DeserializeOwned,
+{
+    let session = session::open(context).await?;
+    let answer = patient_call(&session, args).await?;
+    context.output.answer(&answer.raw, || line(&answer.value))
+}
+
+/// A call that may take as long as a model; an operation that failed is a failure.
+async fn patient_call<S, T>(session: &session::Session, args: &S) -> Result<Answer<T>>
+where
+    S: Syscall<Result = Outcome<T>>,
+    T: DeserializeOwned,
+{
+    let name = S::SPEC.name;
+    let raw = session.connection.call_raw(name, &to_json(args), limits::CLI_COMPACT_TIMEOUT).await?;
+    let outcome: Outcome<T> = serde_json::from_str(&raw)
+        .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
+    Ok(Answer { raw, value: outcome.into_result().map_err(Failure::new)? })
+}
+
+async fn history(context: &Context, place: &Place, limit: Option<u64>, offset: Option<u64>) -> Result<()> {
+    let read = Read {
+        pid: place.pid(),
+        conversation_id: place.conversation(),
+        limit: Some(limit.unwrap_or(HISTORY_DEFAULT)),
+        offset,
+        tail: offset.is_none().then_some(true),
+        ..Read::default()
+    };
+    let session = session::open(context).await?;
+    let answer = patient_call(&session, &read).await?;
+    if context.output.json {
+        return context.output.raw_json(&answer.raw);
+    }
+    let look = Look { colour: context.output.colour, columns: None };
+    context.output.text(&transcript(&answer.value, look))
+}
+
+async fn fork(
+    context: &Context,
+    place: &Place,
+    through: Option<i64>,
+    segment_id: Option<String>,
+    title: Option<String>,
+) -> Result<()> {
+    let session = session::open(context).await?;
+    let (pid, conversation_id) = (place.pid(), place.conversation());
+    let through_message_id = match (&segment_id, through) {
+        (Some(_), _) => None,
+        (None, Some(through)) => Some(through),
+        (None, None) => {
+            let (pid, conversation_id) = (pid.clone(), conversation_id.clone());
+            let read = Read { pid, conversation_id, limit: Some(1), tail: Some(true), ..Read::default() };
+            let newest =
+                patient_call(&session, &read).await?.value.messages.pop().and_then(|message| message.id);
+            Some(newest.ok_or_else(|| Failure::new("there is nothing to copy yet"))?)
+        }
+    };
+    let fork = Fork { pid, conversation_id, segment_id, through_message_id, title, ..Fork::default() };
+    let answer: Answer<Forked> = patient_call(&session, &fork).await?;
+    let forked = &answer.value;
+    context.output.answer(&answer.raw, || {
+        let messages = usize::try_from(forked.restored_messages).unwrap_or(usize::MAX);
+        format!("conversation {} with {}", forked.target_conversation.id, tools::count(messages, "message"))
+    })
+}
+
+fn listed(processes: &[Summary]) -> Table {
+    let headings = ["PID", "PROFILE", "STATE", "QUEUED", "UID", "LABEL", "STARTED", "ACTIVE"];
+    let mut table = Table::new(&headings, "no processes");
+    for process in processes {
+        table.row([
+            process.pid.to_string(),
+            process.profile.as_str().to_string(),
+            process.state.clone(),
+            process.queued_count.unwrap_or(0).to_string(),
+            process.uid.to_string(),
+            or_dash(process.label.clone()),
+            times::show(process.created_at),
+            or_dash(process.last_active_at.map(times::show)),
+        ]);
+    }
+    table
+}
+
+fn spawned(spawned: &Spawned) -> String {
+    let label = spawned.label.as_ref().map(|label| format!(" ({})", clean(label))).unwrap_or_default();
+    format!("started process {}{label}", spawned.pid)
+}
+
+fn archived(what: &str, archived: &Archived) -> String {
+    let messages = tools::count(usize::try_from(archived.archived_messages).unwrap_or(usize::MAX), "message");
+    match &archived.archived_to {
+        Some(path) => format!("{what} {} ({messages} archived in {})", archived.pid, clean(path)),
+        None => format!("{what} {}", archived.pid),
+    }
+}
+
+/// One line about a compacted conversation.
+pub fn compacted(compacted: &Compacted) -> String {
+    let messages =
+        tools::count(usize::try_from(compacted.archived_messages).unwrap_or(usize::MAX), "message");
+    format!(
+        "{messages} archived in {}; segment {}",
+        clean(&compacted.archived_to),
+        clean(&compacted.segment.id)
+    )
+}
+
+/// A conversation for a person, oldest first, each message with its number.
+pub fn transcript(history: &History, look: Look) -> String {
+    if history.messages.is_empty() {
+        return "(no messages)\n".to_string();
+    }
+    let mut out = String::new();
+    for message in &history.messages {
+        let who = match message.role {
+            MessageRole::User => "user",
+            MessageRole::Assistant => "assistant",
+            MessageRole::System => "system",
+            MessageRole::ToolResult => "tool",
+        };
+        let number = message.id.map_or_else(String::new, |id| format!("#{id} "));
+        let time = message.timestamp.map_or_else(String::new, |at| format!("  {}", times::show(at)));
+        let heading = format!("{number}{who}");
+        out.push_str(&format!("{}{}\n", look.paint(Style::BOLD, &heading), look.paint(Style::DIM, &time)));
+        out.push_str(&body(message, look));
+        out.push('\n');
+    }
+    if history.has_more_before == Some(true) {
+        out.insert_str(0, &format!("{}\n\n", look.paint(Style::DIM, "(older messages are not shown)")));
+    }
+    out
+}
+
+fn body(message: &Message, look: Look) -> String {
+    let content = &message.content;
+    if message.role == MessageRole::ToolResult {
+        let failed = content["isError"].as_bool() == Some(true);
+        let error = content["output"].as_str();
+        return tools::result(!failed, content.get("output"), error.filter(|_| failed), look);
+    }
+    let text = content.as_str().or_else(|| content["text"].as_str()).unwrap_or_default();
+    let mut out = escape::block(text);
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    for call in content["toolCalls"].as_array().into_iter().flatten() {
+        let name = call["name"].as_str().unwrap_or_default();
+        let args = call["arguments"].as_object().cloned().unwrap_or_default();
+        let spec = protocol::calls().find(|spec| spec.tool == Some(name));
+        out.push_str(&format!(
+            "{}\n",
+            tools::heading(name, spec.map_or(name, |spec| spec.name), &args, look)
+        ));
+    }
+    for medium in content["media"].as_array().into_iter().flatten() {
+        let name = medium["filename"].as_str().or_else(|| medium["key"].as_str()).unwrap_or("a medium");
+        let kind = medium["mimeType"].as_str().unwrap_or_default();
+        out.push_str(&format!("[{} {}]\n", escape::line(kind), escape::line(name)));
+    }
+    if out.is_empty() && !matches!(content, Value::String(_) | Value::Object(_) | Value::Null) {
+        out = format!("{}\n", escape::line(&content.to_string()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_reads_like_one() {
+        let history: History = serde_json::from_value(json!({
+            "pid": "init:1000", "messageCount": 3, "messages": [
+                { "id": 1, "role": "user", "content": "list\u{1b}[2J" },
+                { "id": 2, "role": "assistant", "content": { "text": "I look.", "thinking": [], "toolCalls": [
+                    { "type": "toolCall", "id": "c", "name": "Shell", "arguments": { "input": "ls", "target": "desk" } } ] } },
+                { "id": 3, "role": "toolResult", "content":
+                    { "toolName": "Shell", "isError": true, "toolCallId": "c", "output": "Error: no" } },
+            ],
+        }))
+        .unwrap();
+        let look = Look { colour: false, columns: None };
+        let expected =
+            "#1 user\nlist␛[2J\n\n#2 assistant\nI look.\n● Shell on desk  ls\n\n#3 tool\n  ✗ no\n\n";
+        assert_eq!(transcript(&history, look), expected);
+    }
+}

@@ -1,0 +1,298 @@
+//! Markdown on a terminal, while it is written: a machine that takes one character at a time, so that it does not
+//! matter in which pieces they come. Unfinished and unknown markup is shown as it is.
+
+use crate::escape;
+use crate::flow::{CYAN, Flow, Style};
+
+mod inline;
+
+use inline::Inline;
+
+/// What stands before the lines of a quotation.
+const QUOTE_GUTTER: &str = "▎ ";
+/// What stands before the lines of code.
+const CODE_GUTTER: &str = "│ ";
+/// The longest beginning of a line that is waited for, in characters.
+const START_MAX: usize = 24;
+
+/// Shows one text.
+#[derive(Debug)]
+pub struct Markdown {
+    flow: Flow,
+    place: Place,
+    columns: usize,
+}
+
+/// Where in a text the next character is.
+#[derive(Debug)]
+enum Place {
+    /// At the start of a line, with what was read of it.
+    Start(String),
+    /// In a line whose kind is known.
+    Line { style: Style, inline: Inline },
+    /// After the marks that open a block of code, with the name of its language so far.
+    Opening { fence: Fence, language: String },
+    /// At the start of a line of code, with what was read of it: it may be the end of the block.
+    CodeStart { fence: Fence, read: String },
+    /// In a line of code.
+    Code(Fence),
+}
+
+/// The marks around a block of code.
+#[derive(Clone, Copy, Debug)]
+struct Fence {
+    mark: char,
+    length: usize,
+    /// Spaces before it, which its lines have too.
+    indent: usize,
+}
+
+/// What a line is, once that is known.
+enum Kind {
+    Undecided,
+    Heading(usize),
+    Bullet { indent: usize },
+    Number { indent: usize, label: String },
+    Quote,
+    Rule,
+    Fence(Fence),
+    Text,
+}
+
+impl Markdown {
+    /// A machine for a terminal of so many columns.
+    pub fn new(columns: usize) -> Markdown {
+        Markdown { flow: Flow::new(columns), place: Place::Start(String::new()), columns: columns.max(20) }
+    }
+
+    /// Takes a piece of the text and gives what can be shown by now.
+    pub fn push(&mut self, text: &str) -> String {
+        for c in text.chars().filter_map(escape::character) {
+            self.step(c);
+        }
+        self.flow.take()
+    }
+
+    /// The text is over: gives what waited, and ends the line.
+    pub fn finish(&mut self) -> String {
+        match &self.place {
+            Place::Start(read) if read.is_empty() && !self.flow.is_open() => {}
+            Place::CodeStart { read, .. } if read.is_empty() => self.close_code(),
+            Place::Code(_) => {
+                self.step('\n');
+                self.close_code();
+            }
+            _ => self.step('\n'),
+        }
+        self.flow.finish();
+        self.place = Place::Start(String::new());
+        self.flow.take()
+    }
+
+    fn step(&mut self, c: char) {
+        match std::mem::replace(&mut self.place, Place::Start(String::new())) {
+            Place::Start(read) => self.start(read, c),
+            Place::Line { style, mut inline } => {
+                if c == '\n' {
+                    inline.end(style, &mut self.flow);
+                    self.flow.end_line();
+                } else {
+                    inline.step(c, style, &mut self.flow);
+                    self.place = Place::Line { style, inline };
+                }
+            }
+            Place::Opening { fence, mut language } => {
+                if c == '\n' {
+                    let label = format!("╭ {}", escape::line(language.trim()));
+                    self.flow.fixed(label.trim_end(), Style::DIM);
+                    self.flow.end_line();
+                    self.place = Place::CodeStart { fence, read: String::new() };
+                } else {
+                    if language.len() < START_MAX {
+                        language.push(c);
+                    }
+                    self.place = Place::Opening { fence, language };
+                }
+            }
+            Place::CodeStart { fence, read } => self.code_start(fence, read, c),
+            Place::Code(fence) => self.code(fence, c),
+        }
+    }
+
+    /// Reads on at the start of a line, until it is known what it is.
+    fn start(&mut self, mut read: String, c: char) {
+        if c != '\n' {
+            read.push(c);
+        }
+        match kind(&read, c == '\n') {
+            Kind::Undecided => {
+                self.place = Place::Start(read);
+                return;
+            }
+            Kind::Heading(level) => {
+                let style = Style { bold: true, underline: level == 1, ..Style::default() };
+                self.place = Place::Line { style, inline: Inline::default() };
+            }
+            Kind::Bullet { indent } => self.item(indent, "• ", &read[indent + 2..]),
+            Kind::Number { indent, label } => {
+                self.item(indent, &format!("{label} "), &read[indent + label.len() + 1..]);
+            }
+            Kind::Quote => {
+                self.flow.fixed(QUOTE_GUTTER, Style::DIM);
+                self.flow.indent_here();
+                self.place = Place::Line { style: Style::DIM, inline: Inline::default() };
+            }
+            Kind::Rule => {
+                self.flow.fixed(&"─".repeat(self.columns.min(40)), Style::DIM);
+                self.place = Place::Line { style: Style::default(), inline: Inline::default() };
+            }
+            Kind::Fence(fence) => {
+                let language = read.trim_start().trim_start_matches(fence.mark).to_string();
+                self.place = Place::Opening { fence, language };
+                if c == '\n' {
+                    self.step('\n');
+                }
+                return;
+            }
+            Kind::Text => {
+                let spaces = read.len() - read.trim_start_matches(' ').len();
+                self.flow.fixed(&read[..spaces], Style::default());
+                self.flow.indent_here();
+                let mut inline = Inline::default();
+                read[spaces..].chars().for_each(|c| inline.step(c, Style::default(), &mut self.flow));
+                self.place = Place::Line { style: Style::default(), inline };
+            }
+        }
+        if c == '\n' {
+            self.step('\n');
+        }
+    }
+
+    fn item(&mut self, indent: usize, label: &str, text: &str) {
+        self.flow.fixed(&" ".repeat(indent), Style::default());
+        self.flow.fixed(label, Style::colour(CYAN));
+        self.flow.indent_here();
+        let mut inline = Inline::default();
+        text.chars().for_each(|c| inline.step(c, Style::default(), &mut self.flow));
+        self.place = Place::Line { style: Style::default(), inline };
+    }
+
+    /// Reads on at the start of a line of code, until it is known whether it ends the block.
+    fn code_start(&mut self, fence: Fence, mut read: String, c: char) {
+        if c != '\n' {
+            read.push(c);
+        }
+        let marks = read.trim_start_matches(' ').trim_end_matches(' ');
+        let only_marks = marks.chars().all(|mark| mark == fence.mark);
+        if c == '\n' && only_marks && marks.len() >= fence.length {
+            self.close_code();
+            return;
+        }
+        if c != '\n' && only_marks && read.len() < START_MAX {
+            self.place = Place::CodeStart { fence, read };
+            return;
+        }
+        self.flow.fixed(CODE_GUTTER, Style::DIM);
+        let spaces = read.len() - read.trim_start_matches(' ').len();
+        for c in read[spaces.min(fence.indent)..].chars() {
+            self.code(fence, c);
+        }
+        self.place = Place::Code(fence);
+        if c == '\n' {
+            self.code(fence, c);
+        }
+    }
+
+    fn code(&mut self, fence: Fence, c: char) {
+        match c {
+            '\n' => {
+                self.flow.end_line();
+                self.place = Place::CodeStart { fence, read: String::new() };
+            }
+            '\t' => {
+                self.flow.fixed("    ", Style::default());
+                self.place = Place::Code(fence);
+            }
+            c => {
+                self.flow.fixed(c.encode_utf8(&mut [0; 4]), Style::default());
+                self.place = Place::Code(fence);
+            }
+        }
+    }
+
+    fn close_code(&mut self) {
+        self.flow.fixed("╰", Style::DIM);
+        self.flow.end_line();
+        self.place = Place::Start(String::new());
+    }
+}
+
+/// What a line is whose beginning is this; `whole` when that is all of it.
+fn kind(read: &str, whole: bool) -> Kind {
+    let rest = read.trim_start_matches(' ');
+    let indent = read.len() - rest.len();
+    let Some(first) = rest.chars().next() else {
+        return if whole || indent >= START_MAX { Kind::Text } else { Kind::Undecided };
+    };
+    let run = rest.chars().take_while(|c| *c == first).count();
+    let after = rest.chars().nth(run);
+    let undecided = if whole { Kind::Text } else { Kind::Undecided };
+    match first {
+        '#' if run <= 6 => match after {
+            Some(' ') => Kind::Heading(run),
+            Some(_) => Kind::Text,
+            None => undecided,
+        },
+        '`' | '~' => match after {
+            None if whole && run >= 3 => Kind::Fence(Fence { mark: first, length: run, indent }),
+            None if run < START_MAX => undecided,
+            Some(c) if run >= 3 && c != first => Kind::Fence(Fence { mark: first, length: run, indent }),
+            _ => Kind::Text,
+        },
+        '-' | '*' | '_' | '+' => ruled(rest, first, indent, whole),
+        '>' => match rest.chars().nth(1) {
+            Some(' ') => Kind::Quote,
+            None if whole => Kind::Quote,
+            None => Kind::Undecided,
+            Some(_) => Kind::Text,
+        },
+        c if c.is_ascii_digit() => numbered(rest, indent, undecided),
+        _ => Kind::Text,
+    }
+}
+
+/// A line that begins with one of `-*_+`: a rule across the page, an item of a list, or text.
+fn ruled(rest: &str, mark: char, indent: usize, whole: bool) -> Kind {
+    let marks = rest.chars().filter(|c| *c == mark).count();
+    if mark != '+' && rest.chars().all(|c| c == mark || c == ' ') && rest.len() < START_MAX {
+        return match whole {
+            true if marks >= 3 => Kind::Rule,
+            true if mark != '_' && rest.starts_with(&format!("{mark} ")) => Kind::Bullet { indent },
+            true => Kind::Text,
+            false => Kind::Undecided,
+        };
+    }
+    if mark != '_' && rest.chars().nth(1) == Some(' ') {
+        return match rest.chars().nth(2) {
+            None if !whole => Kind::Undecided,
+            _ => Kind::Bullet { indent },
+        };
+    }
+    if mark == '+' && rest.len() == 1 && !whole { Kind::Undecided } else { Kind::Text }
+}
+
+fn numbered(rest: &str, indent: usize, undecided: Kind) -> Kind {
+    let digits = rest.chars().take_while(char::is_ascii_digit).count();
+    if digits > 9 {
+        return Kind::Text;
+    }
+    let mut after = rest[digits..].chars();
+    match (after.next(), after.next()) {
+        (None, _) | (Some('.' | ')'), None) => undecided,
+        (Some('.' | ')'), Some(' ')) => Kind::Number { indent, label: rest[..=digits].to_string() },
+        _ => Kind::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

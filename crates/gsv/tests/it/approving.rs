@@ -1,0 +1,105 @@
+//! Tool calls that wait for a person: listed, answered and remembered from another terminal.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::world::{PATIENCE, Running, World};
+
+/// A chat that asks to delete a file on the device, and the request that waits.
+fn asking(world: &World) -> (Running, Value, PathBuf) {
+    let file = world.workspace().join("old.txt");
+    std::fs::write(&file, "old").unwrap();
+    let chat = Running::start(&mut world.command(&["chat", "delete old.txt on desk"]));
+    (chat, pending(world), file)
+}
+
+fn pending(world: &World) -> Value {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let pending = world.json(&["approvals"])["pending"].clone();
+        if let Some(first) = pending.as_array().unwrap().first() {
+            return first.clone();
+        }
+        assert!(std::time::Instant::now() < deadline, "nothing asks");
+    }
+}
+
+fn id(request: &Value) -> &str {
+    request["requestId"].as_str().unwrap()
+}
+
+#[test]
+fn a_second_terminal_approves() {
+    let world = World::with_device();
+    let (mut chat, request, file) = asking(&world);
+    assert_eq!((&request["syscall"], &request["args"]["path"]), (&"fs.delete".into(), &"old.txt".into()));
+    let table = world.ok(&["approvals", "list"]);
+    assert!(table.contains("fs.delete") && table.contains("desk") && table.contains("old.txt"), "{table}");
+    assert!(world.ok(&["approvals", "show", id(&request)]).contains("old.txt"));
+    assert!(file.exists());
+    let told = world.ok(&["approvals", "approve", &id(&request)[..id(&request).len() - 2]]);
+    assert_eq!(told, "approved: old.txt\n");
+    assert_eq!(chat.wait(), 0);
+    assert!(!file.exists());
+    assert_eq!(world.ok(&["approvals"]), "(nothing waits)\n");
+    let again = world.fails(1, &["approvals", "approve", id(&request)]);
+    assert!(again.contains("there is no call that waits"), "{again}");
+}
+
+#[test]
+fn what_is_denied_does_not_happen() {
+    let world = World::with_device();
+    let (mut chat, request, file) = asking(&world);
+    world.ok(&["approvals", "deny", id(&request)]);
+    assert_eq!(chat.wait(), 0);
+    assert!(file.exists());
+    assert!(chat.rest().join("\n").contains("denied"));
+}
+
+#[test]
+fn an_approval_for_good_is_listed_and_revoked() {
+    let world = World::with_device();
+    let (mut chat, request, file) = asking(&world);
+    let told = world.ok(&["approvals", "approve", id(&request), "--remember", "target"]);
+    assert_eq!(told, "approved: old.txt; from now on every fs.delete on desk\n");
+    assert_eq!(chat.wait(), 0);
+    std::fs::write(&file, "old").unwrap();
+    world.ok(&["chat", "delete old.txt on desk"]);
+    assert!(!file.exists(), "it was not asked again");
+    let rules = world.json(&["approvals", "rules"]);
+    let rule = rules["approvals"][0]["approval"].clone();
+    assert_eq!(
+        (&rule["syscall"], &rule["scope"], &rule["target"]),
+        (&"fs.delete".into(), &"target".into(), &"desk".into())
+    );
+    assert!(world.ok(&["approvals", "rules"]).contains("fs.delete"));
+    world.ok(&["approvals", "revoke", rule["approvalId"].as_str().unwrap()]);
+    assert_eq!(world.ok(&["approvals", "rules"]), "(nothing is approved for good)\n");
+    let (mut chat, request, _) = asking(&world);
+    world.ok(&["approvals", "deny", id(&request)]);
+    assert_eq!(chat.wait(), 0);
+}
+
+#[test]
+fn with_yes_nobody_is_asked() {
+    let world = World::with_device();
+    let file = world.workspace().join("old.txt");
+    std::fs::write(&file, "old").unwrap();
+    world.ok(&["chat", "--yes", "delete old.txt on desk"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_question_survives_the_gateways_death() {
+    let mut world = World::with_device();
+    let (mut chat, request, file) = asking(&world);
+    world.gateway.signal(libc::SIGKILL);
+    world.gateway.wait();
+    world.restart_gateway();
+    world.wait_until_online("desk");
+    assert_eq!(id(&pending(&world)), id(&request));
+    world.ok(&["approvals", "approve", id(&request)]);
+    assert_eq!(chat.wait(), 0);
+    assert!(!file.exists());
+}

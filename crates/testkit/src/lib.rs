@@ -7,6 +7,8 @@ pub mod gateway;
 pub mod peer;
 
 pub use gateway::Gateway;
+/// A model provider for tests: scripted turns over the wire formats of the real ones.
+pub use model::fake as fake_model;
 pub use peer::Peer;
 
 /// What `GET path` answers, head and body.

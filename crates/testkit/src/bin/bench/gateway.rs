@@ -91,6 +91,11 @@ impl Gateway {
         USERNAME
     }
 
+    /// Its data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// The user's home directory as it lies on disk.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("data/files/home").join(USERNAME)

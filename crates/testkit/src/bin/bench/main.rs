@@ -2,6 +2,7 @@
 //! load generator, on one machine, in turns. It reports and never asserts.
 //! A new measure is one file in `measures/` and one row in `measures.rs`.
 
+mod agents;
 mod baseline;
 mod child;
 mod contest;
@@ -9,6 +10,7 @@ mod gateway;
 mod load;
 mod machine;
 mod measures;
+mod model;
 mod report;
 mod stage;
 mod system;

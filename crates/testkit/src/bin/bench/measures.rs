@@ -1,5 +1,8 @@
 //! Every measure on one page. A new one is a file in `measures/` and a row here.
 
+mod agent_history;
+mod agent_latency;
+mod agent_turns;
 mod cheap_call;
 mod cold_start;
 mod footprint;
@@ -38,6 +41,9 @@ pub(crate) static ALL: &[Measure] = &[
     Measure { name: "native-write", run: |stage| Box::pin(native_write::run(stage)) },
     Measure { name: "native-search", run: |stage| Box::pin(native_search::run(stage)) },
     Measure { name: "native-shell", run: |stage| Box::pin(native_shell::run(stage)) },
+    Measure { name: "agent-latency", run: |stage| Box::pin(agent_latency::run(stage)) },
+    Measure { name: "agent-turns", run: |stage| Box::pin(agent_turns::run(stage)) },
+    Measure { name: "agent-history", run: |stage| Box::pin(agent_history::run(stage)) },
     Measure { name: "idle-connections", run: |stage| Box::pin(idle_connections::run(stage)) },
     Measure { name: "cold-start", run: |stage| Box::pin(cold_start::run(stage)) },
     Measure { name: "footprint", run: |stage| Box::pin(footprint::run(stage)) },

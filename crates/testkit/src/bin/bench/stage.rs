@@ -58,6 +58,11 @@ impl Stage {
         self.gateway.get_or_try_init(|| Gateway::set_up(&self.gsv)).await.context("set up the gateway")
     }
 
+    /// The gateway's binary.
+    pub(crate) fn gsv(&self) -> &Path {
+        &self.gsv
+    }
+
     /// The last lines the competing gateway logged, to explain a failure.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.servers.get().map(|servers| servers.gateway.last_words())

@@ -65,6 +65,10 @@ pub enum Event {
         call: String,
         /// Raw JSON object.
         args: String,
+        /// Whether the result is to be remembered.
+        durable: bool,
+        /// Whether it may have been asked before.
+        again: bool,
     },
     /// A signal, unless [`Connection::signals`] was asked for them.
     Signal(Signal),

@@ -99,6 +99,8 @@ fn take_text(state: &State, text: &str) -> Option<Event> {
             id: request.id.into_owned(),
             call: request.call.into_owned(),
             args: request.args.to_string(),
+            durable: request.durable,
+            again: request.again,
         }),
         Ok(Frame::Signal(signal)) => Some(Event::Signal(Signal {
             name: signal.signal.into_owned(),

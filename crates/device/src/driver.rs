@@ -12,6 +12,7 @@ use protocol::sys::Connect;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
+use crate::ledger::Ledger;
 use crate::machine::{Machine, router};
 use crate::online::{self, Driver};
 use crate::options::{Options, implements};
@@ -106,6 +107,7 @@ fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
         router,
         implements,
         outbox,
+        ledger: Ledger::new(),
         requests: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
         refusals: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
     }))
@@ -196,13 +198,21 @@ impl Backoff {
     fn next_ms(&mut self) -> u64 {
         let base = limits::RECONNECT_FIRST.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = (self.failures + 1).min(16);
-        let base_ms = base.min(limits::RECONNECT_MAX).as_millis() as u64;
+        let base_ms = base.min(longest()).as_millis() as u64;
         base_ms / 2 + base::random::below(base_ms / 2 + 1)
     }
 
     fn reset(&mut self) {
         self.failures = 0;
     }
+}
+
+/// The longest pause. Tests that kill the gateway over and over can not wait for a minute, so builds with debug
+/// assertions listen to `GSV_RECONNECT_MAX_MS`.
+fn longest() -> Duration {
+    let asked = if cfg!(debug_assertions) { std::env::var("GSV_RECONNECT_MAX_MS").ok() } else { None };
+    let asked_ms = asked.and_then(|text| text.parse().ok());
+    asked_ms.map_or(limits::RECONNECT_MAX, Duration::from_millis)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //!
 //! [`run`] connects and stays connected. [`machine`] holds the router of all handlers: `implements` is its list
 //! of names. [`files`] is the only door to the disk, `shell` keeps the commands, `outbox` the answers that may not have
-//! arrived. [`service`] installs the driver as a service of the user. Nothing here prints.
+//! arrived, `ledger` those that a gateway may ask for again. [`service`] installs the driver as a service of the user. Nothing here prints.
 
 mod driver;
 pub mod files;
 mod fs;
+mod ledger;
 pub mod machine;
 mod online;
 mod options;

@@ -13,7 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::machine::{Asker, Cx, Machine, Reply, answer};
+use crate::ledger::{Entry, Ledger};
+use crate::machine::{Asker, Cx, Machine, Reply, TakeBack, answer};
 use crate::outbox::Outbox;
 
 const KEEPALIVE: &[u8] = b"gsv-keepalive";
@@ -25,8 +26,20 @@ pub(crate) struct Driver {
     pub(crate) router: Router<Cx>,
     pub(crate) implements: Vec<String>,
     pub(crate) outbox: Arc<Outbox>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) refusals: Arc<Semaphore>,
+}
+
+/// What the gateway asks.
+struct Request {
+    id: String,
+    call: String,
+    args: String,
+    /// Whether its result is remembered.
+    is_durable: bool,
+    /// Whether only its result is asked for.
+    is_again: bool,
 }
 
 /// Works until the socket ends or a stop is asked for; says why.
@@ -52,8 +65,9 @@ pub(crate) async fn work(
             event = events.queue.recv() => {
                 heard = Instant::now();
                 match event {
-                    Some(Event::Request { id, call, args }) => {
-                        take_request(driver, &asker, number, id, call, args).await;
+                    Some(Event::Request { id, call, args, durable, again }) => {
+                        let request = Request { id, call, args, is_durable: durable, is_again: again };
+                        take_request(driver, &asker, number, request).await;
                     }
                     Some(Event::Pong(payload)) => {
                         if let Some(sent) = confirmed_number(&payload) {
@@ -82,50 +96,77 @@ pub(crate) async fn work(
     why
 }
 
-/// Starts work on a request without waiting for it, as long as there is room.
-async fn take_request(
-    driver: &Arc<Driver>,
-    asker: &Asker,
-    number: u64,
-    id: String,
-    call: String,
-    args: String,
-) {
-    match driver.requests.clone().try_acquire_owned() {
-        Ok(slot) => {
-            tokio::spawn(handle(driver.clone(), asker.clone(), number, id, call, args, slot));
+/// Starts work on a request without waiting for it, as long as there is room. That a durable one has come is noted
+/// before anything else is read: a later socket may ask for it.
+async fn take_request(driver: &Arc<Driver>, asker: &Asker, number: u64, request: Request) {
+    let Ok(slot) = driver.requests.clone().try_acquire_owned() else {
+        let error = Error::too_busy("the device works on as many as it can");
+        return say(driver, asker, frame::failure(&request.id, &error)).await;
+    };
+    let entry = match request.is_durable {
+        true => driver.ledger.enter(&request.id, request.is_again),
+        false => Entry::New,
+    };
+    match entry {
+        Entry::New => {
+            tokio::spawn(handle(driver.clone(), asker.clone(), number, request, slot));
         }
-        Err(_) => {
-            // A flood of requests is answered as fast as the socket takes the refusals, and read no faster.
-            let Ok(slot) = driver.refusals.clone().acquire_owned().await else { return };
-            let text = frame::failure(&id, &Error::too_busy("the device works on as many as it can"));
-            let connection = asker.connection.clone();
-            tokio::spawn(async move {
-                // Nobody is left to be refused when the socket is gone.
-                drop(connection.send_text(text).await);
-                drop(slot);
-            });
+        // Its answer goes out on whatever socket there is by then.
+        Entry::Open => {}
+        Entry::Ended(text) => say(driver, asker, text).await,
+        Entry::Forgotten => {
+            say(driver, asker, frame::failure(&request.id, &Error::call_forgotten())).await;
+        }
+        Entry::NeverSeen => {
+            say(driver, asker, frame::failure(&request.id, &Error::call_never_seen())).await;
         }
     }
+}
+
+/// Answers without work. A flood of requests is answered as fast as the socket takes the answers, and read no
+/// faster.
+async fn say(driver: &Arc<Driver>, asker: &Asker, text: String) {
+    let Ok(slot) = driver.refusals.clone().acquire_owned().await else { return };
+    let connection = asker.connection.clone();
+    tokio::spawn(async move {
+        // Nobody is left to be answered when the socket is gone.
+        drop(connection.send_text(text).await);
+        drop(slot);
+    });
 }
 
 async fn handle(
     driver: Arc<Driver>,
     asker: Asker,
     number: u64,
-    id: String,
-    call: String,
-    args: String,
+    request: Request,
     slot: OwnedSemaphorePermit,
 ) {
-    let reply = if driver.implements.contains(&call) {
+    let Request { id, call, args, is_durable, .. } = request;
+    let mut reply = if driver.implements.contains(&call) {
         let cx = Cx::new(driver.machine.clone(), &id, Some(asker));
         answer(&driver.router, cx, &call, &args).await
     } else {
         Reply { text: frame::failure(&id, &Error::unknown_syscall(&call)), then: None, take_back: None }
     };
+    if is_durable {
+        remember(&driver.ledger, id, &mut reply);
+    }
     drop(slot);
     driver.outbox.reply(reply, number).await;
+}
+
+/// What is taken back of an answer is taken back of what is remembered, too.
+fn remember(ledger: &Arc<Ledger>, id: String, reply: &mut Reply) {
+    ledger.end(&id, &reply.text);
+    let ledger = ledger.clone();
+    reply.take_back = reply.take_back.take().map(|take_back| -> TakeBack {
+        Box::new(move || {
+            let text = take_back();
+            ledger.end(&id, &text);
+            text
+        })
+    });
 }
 
 async fn send_kept(outbox: Arc<Outbox>) {

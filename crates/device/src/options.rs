@@ -76,7 +76,7 @@ impl Options {
             driver: Some(Driver {
                 implements: implements.to_vec(),
                 instance: Some(instance.to_string()),
-                remembers: None,
+                remembers: Some(true),
             }),
             auth,
             resume: None,

@@ -62,6 +62,8 @@ pub struct DriverLogin {
     pub device_id: DeviceId,
     /// Names the running program, if it said so.
     pub instance: Option<String>,
+    /// Whether it remembers the results of calls that are marked as durable.
+    pub remembers: bool,
 }
 
 const PENDING: u8 = 0;

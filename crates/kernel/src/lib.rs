@@ -18,6 +18,7 @@ mod native;
 mod outbox;
 mod passwords;
 mod processes;
+mod recall;
 mod receive;
 mod routes;
 mod sessions;
@@ -87,9 +88,7 @@ impl Kernel {
         store.grant_defaults(&grants::defaults()).await?;
         store.devices_offline(now_ms).await?;
         store.sessions_prune(now_ms).await?;
-        for row in store.routes().await?.into_iter().filter(|row| row.expires_at <= now_ms) {
-            store.route_close(&row.route_id).await?;
-        }
+        recall::sweep(&store).await?;
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let tree = Arc::new(tree);

@@ -17,7 +17,7 @@ use vfs::view::Work;
 
 use crate::caller::{Caller, Origin};
 use crate::calls::sys::connect::identity_of;
-use crate::{Kernel, access, signals, store_error, tasks};
+use crate::{Kernel, access, recall, signals, store_error, tasks};
 
 /// Accounts of processes that are kept ready; all are forgotten when there are more.
 const STANDINGS_MAX: usize = 4_096;
@@ -56,9 +56,14 @@ impl Outside for Surroundings {
         })
     }
 
-    fn recall(&self, _: &ProcessRow, _: &str) -> Later<Recalled> {
-        // Until routes keep what is needed to ask the device, nobody can tell.
-        Box::pin(async { Recalled::Unknown })
+    fn recall(&self, process: &ProcessRow, request_id: &str) -> Later<Recalled> {
+        let (kernel, process, id) = (self.kernel(), process.clone(), request_id.to_string());
+        Box::pin(async move {
+            match kernel {
+                Ok(kernel) => recall::recall(&kernel, process.uid, &process.pid, &id).await,
+                Err(_) => Recalled::Unknown,
+            }
+        })
     }
 
     fn identity(&self, process: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {

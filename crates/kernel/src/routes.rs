@@ -21,6 +21,9 @@ use crate::connections::Connection;
 use crate::sessions::{self, ShellLeg};
 use crate::transfers;
 
+/// Why a call is refused before it is sent.
+pub(crate) const CROWDED: &str = "the device has too many calls open";
+
 /// The routes of one driver's socket.
 #[derive(Default)]
 pub(crate) struct RouteTable {
@@ -36,8 +39,15 @@ pub(crate) struct Route {
     started_at: i64,
     deadline: Instant,
     leg: Leg,
-    /// The id of its row, for calls of processes.
-    row: Option<String>,
+    /// Its row, for calls of processes.
+    row: Option<Row>,
+}
+
+/// The row of a call of a process.
+struct Row {
+    route_id: String,
+    /// Whether the process removes it, together with writing down how the call ended.
+    is_kept: bool,
 }
 
 /// What must be done with the answer besides passing it on.
@@ -65,6 +75,8 @@ pub(crate) struct Departure {
 pub(crate) struct Letter {
     number: u64,
     text: String,
+    /// Where the arguments begin; they end before the last sign.
+    args_at: usize,
 }
 
 impl Letter {
@@ -77,11 +89,42 @@ impl Letter {
         set: &[(&str, &str)],
     ) -> Letter {
         let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
-        let mut text = frame::request_head(&hex(number), call, args.size() + 48);
+        let mut text = frame::request_head(&hex(number), call, args.size() + 64);
+        let args_at = text.len();
         args.rewrite_into(&mut text, drop, set);
         text.push('}');
-        Letter { number, text }
+        Letter { number, text, args_at }
     }
+
+    /// A letter that may have been sent before: the device is asked what became of it. `None` for an id that is none
+    /// of ours.
+    pub(crate) fn again(id: &str, call: &str, args: &str) -> Option<Letter> {
+        let number = number_of(id)?;
+        let mut text = frame::request_head(id, call, args.len() + 64);
+        let args_at = text.len();
+        text.push_str(args);
+        frame::durable_tail(&mut text, true);
+        Some(Letter { number, text, args_at })
+    }
+
+    fn args(&self) -> &str {
+        self.text.get(self.args_at..self.text.len().saturating_sub(1)).unwrap_or("{}")
+    }
+
+    /// Asks the driver to remember the result.
+    fn make_durable(&mut self) {
+        self.text.pop();
+        frame::durable_tail(&mut self.text, false);
+    }
+}
+
+fn number_of(id: &str) -> Option<u64> {
+    u64::from_str_radix(id, 16).ok().filter(|number| hex(*number) == id)
+}
+
+/// Whether a request of a process is written down in its journal, and its row is the process's to remove.
+fn is_journaled(request_id: &str) -> bool {
+    request_id.contains('/')
 }
 
 /// The id a device sees: sixteen digits without the detour over the formatter.
@@ -101,8 +144,10 @@ pub(crate) fn open(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: De
     }
 }
 
-async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, pid: Pid) {
+async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut departure: Departure, pid: Pid) {
     let now_ms = kernel.clock.now_ms();
+    let is_kept = is_journaled(&departure.ticket.id);
+    let memory = driver.login().and_then(|login| login.driver.as_ref()).filter(|it| is_kept && it.remembers);
     let row = RouteRow {
         route_id: base::random::tagged("rt_"),
         call: departure.ticket.call.to_string(),
@@ -112,18 +157,26 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure:
         created_at: now_ms,
         expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
         letter: Some(hex(departure.letter.number)),
-        instance: None,
-        args: None,
+        instance: memory.and_then(|driver| driver.instance.clone()),
+        args: memory.map(|_| departure.letter.args().to_string()),
     };
-    let route_id = row.route_id.clone();
+    if memory.is_some() {
+        departure.letter.make_durable();
+    }
+    let kept = Row { route_id: row.route_id.clone(), is_kept };
     match kernel.store.route_open(row).await {
-        Ok(()) => send(kernel, driver, departure, Some(route_id)),
+        Ok(()) => send(kernel, driver, departure, Some(kept)),
         Err(error) => departure.ticket.fail(crate::store_error(error)),
     }
 }
 
-fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<String>) {
-    let Departure { ticket, uid, device_id, letter: Letter { number, text }, leg, .. } = departure;
+/// Asks a device again for the answer to a call of a process, whose row stays as it is.
+pub(crate) fn ask_again(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure) {
+    send(kernel, driver, departure, None);
+}
+
+fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<Row>) {
+    let Departure { ticket, uid, device_id, letter: Letter { number, text, .. }, leg, .. } = departure;
     let deadline = Instant::now() + kernel.settings.route_timeout();
     let started_at = kernel.clock.now_ms();
     let route = Route { ticket, uid, device_id, started_at, deadline, leg, row };
@@ -131,15 +184,24 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, ro
         let mut table = lock(driver);
         if table.closed {
             Some((Error::device_disconnected(&route.device_id.0), route))
-        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX || driver.outbox.is_crowded() {
-            Some((Error::too_busy("the device has too many calls open"), route))
+        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX
+            || driver.outbox.is_crowded()
+            || table.open.contains_key(&number)
+        {
+            Some((Error::too_busy(CROWDED), route))
         } else {
             table.open.insert(number, route);
             None
         }
     };
     match refused {
-        Some((error, route)) => finish(kernel, route, Err(error)),
+        Some((error, mut route)) => {
+            // It never left, so nothing of it need be remembered.
+            if let Some(row) = &mut route.row {
+                row.is_kept = false;
+            }
+            finish(kernel, route, Err(error));
+        }
         None => send_when_settled(driver, text),
     }
 }
@@ -164,7 +226,7 @@ pub(crate) fn answered(
     response: &Response<'_>,
     whole: Option<&Bytes>,
 ) {
-    let number = u64::from_str_radix(&response.id, 16).ok();
+    let number = number_of(&response.id);
     let Some(route) = number.and_then(|number| lock(driver).open.remove(&number)) else {
         kernel.metrics.late_answers.fetch_add(1, Ordering::Relaxed);
         return;
@@ -192,7 +254,8 @@ fn driver_error(response: &Response<'_>) -> Error {
     error
 }
 
-/// Ends a route: its row goes first, so that a process gets each answer once.
+/// Ends a route. The row of a call that is in the journal of its process goes when the process has written down the
+/// answer; any other goes first.
 pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) {
     if let (Leg::Transfer(id), Err(_)) = (&route.leg, &result) {
         transfers::forget(kernel, *id);
@@ -201,7 +264,9 @@ pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<
         (Leg::Shell(leg), Err(error)) => Err(leg.rename_error(error)),
         (_, result) => result,
     };
-    let Some(row) = route.row else { return settle(route.ticket, result) };
+    let Some(Row { route_id: row, .. }) = route.row.filter(|row| !row.is_kept) else {
+        return settle(route.ticket, result);
+    };
     let text = result.map(|data| data.text.unwrap_or("null").to_string());
     let (kernel, ticket) = (kernel.clone(), route.ticket);
     crate::tasks::run(async move {
@@ -279,7 +344,7 @@ pub(crate) fn facts(driver: &Connection) -> Vec<RouteFact> {
 
 /// The same of one call by its id.
 pub(crate) fn fact(driver: &Connection, id: &str) -> Option<RouteFact> {
-    let number = u64::from_str_radix(id, 16).ok().filter(|number| hex(*number) == id)?;
+    let number = number_of(id)?;
     lock(driver).open.get(&number).map(|route| route.fact(number))
 }
 

@@ -1,5 +1,7 @@
 //! The kernel without sockets: calls of processes, whose routes outlive the gateway.
 
+mod recall;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,31 +106,6 @@ async fn a_call_of_a_process_fails_with_its_device_and_leaves_no_row() {
     let error = calling.await.unwrap().unwrap_err();
     assert_eq!((error.code, error.message.as_str()), (503, "Device disconnected: desk"));
     assert!(kernel.store.routes().await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn rows_of_an_earlier_gateway_stay_until_their_time_is_up() {
-    let data = tempfile::tempdir().unwrap();
-    let first = kernel(&data).await;
-    let row = |id: &str, expires_at: i64| store::routes::RouteRow {
-        route_id: id.to_string(),
-        call: "fs.read".to_string(),
-        pid: Pid::from("init:1000"),
-        request_id: id.to_string(),
-        device_id: "desk".into(),
-        created_at: 0,
-        expires_at,
-        letter: None,
-        instance: None,
-        args: None,
-    };
-    first.store.route_open(row("past", 1)).await.unwrap();
-    first.store.route_open(row("ahead", i64::MAX)).await.unwrap();
-    drop(first);
-    let second = kernel(&data).await;
-    let left: Vec<String> =
-        second.store.routes().await.unwrap().into_iter().map(|row| row.route_id).collect();
-    assert_eq!(left, ["ahead"]);
 }
 
 #[tokio::test]

@@ -137,6 +137,8 @@ errors! {
     unknown_syscall(call: &str) => 404, "Unknown syscall: {call}";
     /// The session does not exist, is older than 24 hours, or is another user's.
     unknown_session(session: &str) => 404, "Unknown shell session: {session}";
+    /// A driver is asked again for the result of a call that never reached it: it may be made now.
+    call_never_seen() => 404, "Call never seen";
     /// Root names a device that does not exist.
     unknown_device(device: &str) => 404, "Unknown device: {device}";
 
@@ -144,6 +146,9 @@ errors! {
     already_connected() => 409, "Already connected";
     /// `sys.setup` on a system that has been set up.
     already_initialized() => 409, "System already initialized";
+
+    /// A driver is asked again for the result of a call that it has forgotten, or may have.
+    call_forgotten() => 410, "Call forgotten";
 
     /// The message is larger than the gateway takes. The answer's id is `?` and the socket stays open.
     too_large(limit: usize) => 413, "Message too large: the limit is {limit} bytes";

@@ -22,7 +22,7 @@ pub enum Frame<'a> {
     Signal(Signal<'a>),
 }
 
-/// `{"type":"req","id","call","args"}`
+/// `{"type":"req","id","call","args"}`, and for drivers that remember results `durable` and `again`.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// Chosen by the caller; comes back in the answer.
@@ -31,6 +31,10 @@ pub struct Request<'a> {
     pub call: Cow<'a, str>,
     /// The text of a JSON object.
     pub args: &'a str,
+    /// Whether the driver is to remember the result.
+    pub durable: bool,
+    /// Whether the gateway does not know what became of the request, which it may have sent before.
+    pub again: bool,
 }
 
 /// `{"type":"res","id","ok","data"|"error"}`
@@ -93,7 +97,8 @@ pub fn parse(text: &str) -> Result<Frame<'_>, Invalid> {
             }
             let id =
                 id.ok_or_else(|| Invalid { id: UNKNOWN_ID.into(), error: Error::invalid_frame("id") })?;
-            Ok(Frame::Request(Request { id, call, args }))
+            let (durable, again) = (envelope.durable == Some("true"), envelope.again == Some("true"));
+            Ok(Frame::Request(Request { id, call, args, durable, again }))
         }
         Some("res") => {
             let ok = match envelope.ok {
@@ -132,6 +137,11 @@ pub fn request_head(id: &str, call: &str, room: usize) -> String {
     push_string(&mut out, call);
     out.push_str(r#","args":"#);
     out
+}
+
+/// The end of a request whose result the driver is to remember; `again` when it may have been sent before.
+pub fn durable_tail(out: &mut String, again: bool) {
+    out.push_str(if again { r#","durable":true,"again":true}"# } else { r#","durable":true}"# });
 }
 
 /// The start of a successful response: append the data's JSON, then `}`.
@@ -213,6 +223,8 @@ struct Envelope<'a> {
     signal: Option<&'a str>,
     payload: Option<&'a str>,
     seq: Option<&'a str>,
+    durable: Option<&'a str>,
+    again: Option<&'a str>,
 }
 
 impl<'a> Envelope<'a> {
@@ -231,6 +243,8 @@ impl<'a> Envelope<'a> {
                 "signal" => &mut out.signal,
                 "payload" => &mut out.payload,
                 "seq" => &mut out.seq,
+                "durable" => &mut out.durable,
+                "again" => &mut out.again,
                 _ => return,
             };
             *slot = Some(value);
@@ -256,6 +270,25 @@ mod tests {
             (request.id.as_ref(), request.call.as_ref(), request.args),
             ("a\n", "fs.read", r#"{"n": 1.0 }"#)
         );
+    }
+
+    #[test]
+    fn a_request_may_be_durable() {
+        for (tail, durable, again) in [
+            ("}", false, false),
+            (r#","durable":true}"#, true, false),
+            (r#","durable":true,"again":true}"#, true, true),
+            (r#","durable":1,"again":"true"}"#, false, false),
+        ] {
+            let text = request_head("1", "fs.read", 2) + "{}" + tail;
+            let Frame::Request(request) = parse(&text).unwrap() else { panic!() };
+            assert_eq!((request.durable, request.again), (durable, again), "{tail}");
+        }
+        for again in [false, true] {
+            let mut text = request_head("1", "fs.read", 2) + "{}";
+            durable_tail(&mut text, again);
+            assert!(matches!(parse(&text).unwrap(), Frame::Request(it) if it.durable && it.again == again));
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ async fn what_comes_unasked_comes_in_order() {
     peer.say(r#"{"type":"req","id":"g1","call":"fs.read","args":{"path":"p"}}"#).await;
     peer.say(r#"{"type":"sig","signal":"device.status","payload":{"x":1}}"#).await;
     peer.socket.send(Message::binary(&b"abc"[..])).await.unwrap();
-    assert!(matches!(events.queue.recv().await, Some(Event::Request { id, call, args })
+    assert!(matches!(events.queue.recv().await, Some(Event::Request { id, call, args, .. })
         if id == "g1" && call == "fs.read" && args == r#"{"path":"p"}"#));
     assert!(matches!(events.queue.recv().await, Some(Event::Signal(signal))
         if signal.name == "device.status" && signal.payload == r#"{"x":1}"# && signal.seq.is_none()));

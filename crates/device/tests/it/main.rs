@@ -5,6 +5,7 @@ mod bench;
 mod change;
 mod confine;
 mod gateway;
+mod ledger;
 mod mounts;
 mod online;
 mod read;

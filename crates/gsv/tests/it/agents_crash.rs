@@ -193,9 +193,9 @@ impl Sweep {
             self.world.gateway.child.wait().unwrap();
             self.world.restart_gateway();
         }
-        let mut peer = self.alice().await.expect("this gateway does not die");
+        let mut peer = self.alice().await.unwrap();
         if let Some(pid) = &known.pid {
-            self.approve_until_idle(&mut peer, pid).await.expect("this gateway does not die");
+            self.approve_until_idle(&mut peer, pid).await.unwrap();
             self.check(&mut peer, &known, seed, tag, die_at).await;
         }
         drop(peer);

@@ -67,7 +67,7 @@ impl World {
     pub fn connect_device(&mut self) {
         let workspace = self.workspace();
         let mut command = self.command(&["device", "run", "--workspace", workspace.to_str().unwrap()]);
-        let device = Running::start(&mut command);
+        let device = Running::start(command.env("GSV_RECONNECT_MAX_MS", "200"));
         device.wait_for("connected as desk");
         self.device = Some(device);
     }

@@ -175,6 +175,23 @@ impl Draft {
         self.tell(None, &changed);
     }
 
+    /// Tells every connection of the owner that something happened to a run.
+    pub(crate) fn tell_lifecycle(
+        &mut self,
+        run_id: &RunId,
+        conversation: &ConversationId,
+        event: &str,
+        request_id: Option<&str>,
+    ) {
+        self.tell_changed(&[What::Lifecycle], |changed| {
+            changed.conversation_id = Some(conversation.clone());
+            changed.run_id = Some(run_id.clone());
+            changed.event = Some(event.to_string());
+            let request = request_id.map(|id| ("requestId".to_string(), id.into()));
+            changed.more.extend(request);
+        });
+    }
+
     /// What is written, with what the process does from then on.
     pub(crate) fn close(&mut self) -> Change {
         let change = std::mem::replace(&mut self.change, Change::new(&self.process.pid));

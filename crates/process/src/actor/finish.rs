@@ -137,6 +137,7 @@ impl Actor {
             timestamp: draft.now_ms,
         };
         draft.tell(Some(&run_id), &finished);
+        draft.tell_lifecycle(&run_id, conversation, "run.finished", None);
         draft.finished.push(finished);
     }
 

@@ -115,6 +115,8 @@ impl Actor {
         draft.write(|change| change.ask(&row));
         let request = HilRequested { pid: row.pid.clone(), request: approval::request(&row) };
         draft.tell(Some(&row.run_id), &request);
+        // The request itself may go to one connection only; the others learn that there is something to answer.
+        draft.tell_lifecycle(&row.run_id, &row.conversation_id, "hil.requested", Some(&row.request_id));
         // A step that is not kept leaves a row here that nobody can name.
         self.live.approvals.insert(row.request_id.clone(), row);
     }

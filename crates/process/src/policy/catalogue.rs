@@ -98,6 +98,10 @@ pub(super) const DESTROYING: &[&str] = &[
     "rollback",
 ];
 
+/// Options after which unknown programs are often given a script.
+pub(super) const INTRODUCING: &[&str] =
+    &["-c", "--command", "-e", "--exec", "--execute", "-x", "--run", "--eval", "--shell", "--cmd"];
+
 /// Variables that are orders: programs run what they say, or read their orders where they say.
 #[rustfmt::skip]
 const OBEYED: &[&str] = &[
@@ -135,6 +139,7 @@ const INTERPRETERS: &[&str] = &[
     "mshta", "psql", "mysql", "mariadb", "sqlite3", "sqlite", "mongo", "mongosh", "redis-cli", "gdb", "lldb", "npx",
     "uvx", "bunx", "pnpx", "tmux", "screen", "at", "batch", "m4", "dot", "coffee", "ts-node", "tsx", "systemd-run",
     "unshare", "nsenter", "capsh", "setpriv", "start-stop-daemon", "expect-dev", "ansible", "ansible-playbook", "salt",
+    "open", "xdg-open", "gio", "start", "explorer",
 ];
 
 static KNOWN: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {

@@ -109,7 +109,7 @@ impl Place {
             start.is_some_and(|start| start.eq_ignore_ascii_case(place))
                 && matches!(path.as_bytes().get(place.len()), None | Some(b'/'))
         };
-        path == "/" || places.iter().any(|place| is_within(&place))
+        path == "/" || places.iter().any(is_within)
     }
 }
 

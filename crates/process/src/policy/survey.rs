@@ -123,6 +123,10 @@ impl Surveyor<'_> {
             if catalogue::is_worth_a_look(text) {
                 return self.run(&args[at..], None);
             }
+            let before = at.checked_sub(1).and_then(|before| args[before].text.as_deref());
+            if before.is_some_and(|option| catalogue::INTRODUCING.contains(&option)) {
+                self.script(text);
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod native_transfers;
 mod processes;
 mod processes_ipc;
 mod processes_spawn;
+mod recall;
 mod routing;
 mod sessions;
 mod setup;

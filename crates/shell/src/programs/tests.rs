@@ -139,6 +139,9 @@ fn what_shells_read_differently_is_not_clear() {
         "echo \u{a0}#; aa",
         "x=(1 $(echo $'\\''`aa`))",
         "echo x\"`aa`\"",
+        "echo $\\'{x:-$(echo '\"'; aa; echo '\"')}",
+        "echo \"a${x:-\"$({ aa; })\"}\"",
+        "echo x\"$(x=(cat <<E\n$(aa)\nE\nbb))\"'y'",
     ] {
         assert!(!read(script).is_clear, "{script}");
     }
@@ -165,7 +168,7 @@ fn words_are_known_or_said_not_to_be() {
 #[test]
 fn bash_runs_nothing_that_was_not_seen() {
     let directory = programs();
-    let cases = std::env::var("GSV_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("GSV_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let pieces =
         prop::collection::vec(prop::sample::select(PIECES), 1..14).prop_map(|pieces| pieces.concat());

@@ -2,7 +2,8 @@
 
 use base::limits;
 use bashkit::parser::{
-    Assignment, AssignmentValue, Command, CompoundCommand, Redirect, RedirectKind, SimpleCommand,
+    Assignment, AssignmentValue, Command, CompoundCommand, ForCommand, Redirect, RedirectKind, SimpleCommand,
+    TimeCommand,
 };
 
 use super::marks::Marks;
@@ -83,16 +84,7 @@ impl Walk<'_> {
                 }
                 self.list(it.else_branch.as_deref().unwrap_or_default());
             }
-            C::For(it) => {
-                for word in it.words.as_deref().unwrap_or_default() {
-                    let known = self.word(word);
-                    self.sums.assign(&it.variable, word, &known);
-                }
-                if it.words.is_none() {
-                    self.sums.taint(&it.variable);
-                }
-                self.list(&it.body);
-            }
+            C::For(it) => self.for_loop(it),
             C::ArithmeticFor(it) => {
                 self.sum_count += 1;
                 for clause in [&it.init, &it.condition, &it.step] {
@@ -122,6 +114,7 @@ impl Walk<'_> {
                     self.word(word);
                 });
                 self.sums.taint(&it.variable);
+                self.assigned(&it.variable, Word::unknown());
                 self.list(&it.body);
             }
             C::Subshell(commands) | C::BraceGroup(commands) => self.list(commands),
@@ -129,23 +122,41 @@ impl Walk<'_> {
                 self.sum_count += 1;
                 self.sums.sum(sum);
             }
-            C::Time(it) => {
-                it.format.iter().for_each(|word| {
-                    self.word(word);
-                });
-                if let Some(output) = &it.output {
-                    let redirection = Redirection { kind: Kind::Write, target: self.word(output) };
-                    let redirections = vec![redirection];
-                    self.found(Simple { words: vec![], assignments: vec![], redirections, input: None });
-                }
-                it.command.iter().for_each(|command| self.command(command));
-            }
+            C::Time(it) => self.time(it),
             C::Conditional(words) => {
                 let known: Vec<Word> = words.iter().map(|word| self.word(word)).collect();
                 self.sums.conditional(words, &known);
             }
             C::Coproc(it) => self.command(&it.body),
         }
+    }
+
+    fn for_loop(&mut self, it: &ForCommand) {
+        let mut values = Some(Vec::new());
+        for word in it.words.as_deref().unwrap_or_default() {
+            let known = self.word(word);
+            self.sums.assign(&it.variable, word, &known);
+            values = values.zip(known.text).map(|(values, text)| [values, vec![text]].concat());
+        }
+        if it.words.is_none() {
+            self.sums.taint(&it.variable);
+            values = None;
+        }
+        let value = values.map_or_else(Word::unknown, |values| Word::known(values.join(" ")));
+        self.assigned(&it.variable, value);
+        self.list(&it.body);
+    }
+
+    fn time(&mut self, it: &TimeCommand) {
+        it.format.iter().for_each(|word| {
+            self.word(word);
+        });
+        if let Some(output) = &it.output {
+            let redirection = Redirection { kind: Kind::Write, target: self.word(output) };
+            let redirections = vec![redirection];
+            self.found(Simple { words: vec![], assignments: vec![], redirections, input: None });
+        }
+        it.command.iter().for_each(|command| self.command(command));
     }
 
     fn simple(&mut self, simple: &SimpleCommand) {
@@ -221,6 +232,12 @@ impl Walk<'_> {
             found.push(Redirection { kind, target });
         }
         (found, input)
+    }
+
+    /// A loop sets its variable.
+    fn assigned(&mut self, name: &str, value: Word) {
+        let assignments = vec![(name.to_string(), value)];
+        self.found(Simple { words: Vec::new(), assignments, redirections: Vec::new(), input: None });
     }
 
     fn found(&mut self, simple: Simple) {

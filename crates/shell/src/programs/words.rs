@@ -24,7 +24,12 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, bool) {
     // The parser turns `x` into $(x), which is something else after a dollar and before a parenthesis, and it does
     // not always find one within another.
     let nests = text.contains("\\`") && text.replace("\\`", "").contains('`');
-    let is_even = !text.chars().any(is_odd) && !nests && !text.contains("$`") && !text.contains("`(");
+    // A here-document among the words of an array is an error to a shell, which then reads on behind it.
+    let has_both = text.contains("=(") && text.contains("<<");
+    // Nor is a dollar before a quote that is no quote the beginning of one.
+    let signs = ["$`", "`(", "$\\'", "$\\\""];
+    let is_odd_text = nests || has_both || signs.iter().any(|sign| text.contains(sign));
+    let is_even = !is_odd_text && !text.chars().any(is_odd);
     if !text.contains('\r') {
         return (Cow::Borrowed(text), is_even);
     }
@@ -144,7 +149,9 @@ impl Walk<'_> {
 
     /// Text that the parser leaves as it is and the shell expands later, such as what follows `:-` in `${x:-…}`.
     fn text(&mut self, text: &str) {
-        if ["`", "<(", ">("].iter().any(|sign| text.contains(sign)) {
+        // The parser's own marks of quotes would be read as part of the script within.
+        let is_marked = text.contains(['\0', '\u{1e}', '\u{1f}']) && text.contains("$(");
+        if is_marked || ["`", "<(", ">("].iter().any(|sign| text.contains(sign)) {
             self.is_clear = false;
         }
         if !text.contains('$') {

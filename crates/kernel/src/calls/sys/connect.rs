@@ -289,7 +289,8 @@ fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Erro
             if driver.instance.as_ref().is_some_and(|name| name.len() > limits::CLIENT_ID_BYTES_MAX) {
                 return Err(Error::invalid_client_id());
             }
-            Ok(Some(DriverLogin { device_id, instance: driver.instance.clone() }))
+            let remembers = driver.remembers == Some(true) && driver.instance.is_some();
+            Ok(Some(DriverLogin { device_id, instance: driver.instance.clone(), remembers }))
         }
     }
 }

@@ -30,9 +30,11 @@ impl Surveyor<'_> {
             "cd" | "pushd" | "popd" | "chdir" => self.go(base, args),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(base, args),
             "unset" => self.verbatim(base, args),
+            // These set variables, too.
+            "read" | "printf" | "getopts" | "let" if args.iter().any(names_order) => self.opaque(),
             "hash" | "enable" | "bind" | "complete" | "fc" | "history" | "unalias" | "mapfile"
             | "readarray" | "jobs" => self.builtin(base, args),
-            "command" if has(args, 'v', "") || has(args, 'V', "") => self.describe(base, args, Style::Free),
+            "command" if is_asking(args) => self.describe(base, args, Style::Free),
             _ => return self.by_options(base, args),
         }
         true
@@ -48,9 +50,7 @@ impl Surveyor<'_> {
             "tar" | "gtar" | "bsdtar" => return self.tar(base, args),
             "rsync" => return self.rsync(base, args),
             "curl" => (has(args, 'K', "config"), has(args, 'o', "output") || has(args, 'O', "remote-name")),
-            "wget" => {
-                (has(args, 'e', "execute") || has(args, '\0', "use-askpass"), !has(args, '\0', "spider"))
-            }
+            "wget" => (has(args, 'e', "execute") || has(args, '\0', "use-askpass"), true),
             "scp" | "sftp" => (has(args, 'S', "") || has(args, 'o', "") || has(args, 'F', ""), true),
             "split" | "gsplit" => (has(args, '\0', "filter"), true),
             "zip" => (has(args, 'T', "test"), true),
@@ -275,7 +275,7 @@ impl Surveyor<'_> {
     /// Builtins that change what names mean, or run what they are given.
     fn builtin(&mut self, base: &str, args: &[Word]) {
         let runs = match base {
-            "mapfile" | "readarray" => has(args, 'C', ""),
+            "mapfile" | "readarray" => has(args, 'C', "") || args.iter().any(names_order),
             "jobs" => has(args, 'x', ""),
             "history" => !args.is_empty(),
             "hash" => has(args, 'p', ""),
@@ -332,6 +332,17 @@ impl Surveyor<'_> {
         self.verbatim(base, args);
         true
     }
+}
+
+/// Whether a word names a variable that programs obey.
+fn names_order(word: &Word) -> bool {
+    let text = word.start.trim_start_matches("-v");
+    catalogue::is_obeyed(text.split(['=', '+', '[']).next().unwrap_or(text))
+}
+
+/// `command -v NAME` only tells what a name means.
+fn is_asking(args: &[Word]) -> bool {
+    matches!(args.first().and_then(|word| word.text.as_deref()), Some("-v" | "-V" | "-pv" | "-pV"))
 }
 
 /// A word with a place in it that is filled in later.

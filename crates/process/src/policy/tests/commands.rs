@@ -55,6 +55,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("gsv devices", ""),
     ("gsv call fs.read --path x", ""),
     ("config get", ""),
+    ("gsv approvals rules", ""),
     ("proc list", ""),
     ("diff <(sort a) <(sort b)", ""),
     ("echo {a,b,c}", ""),
@@ -209,6 +210,11 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("gsv run --target mac -- 'rm x'", "DMV"),
     ("gsv run --target mac -- rm x", "DMV"),
 
+    ("command rm -v x", "DM"),
+    ("command -p rm -v x", "DM"),
+    ("nix-shell --run 'rm x'", "DM"),
+    ("foo -c 'rm x'", "DM"),
+
     // Privileged.
     ("sudo ls", "P"),
     ("sudo rm x", "DPM"),
@@ -244,6 +250,8 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("gsv approvals approve x", "PM"),
     ("gsv call fs.write --path /sys/config/x --content y", "PM"),
     ("pkg remove x", "DM"),
+    ("gsv cp f gsv:/sys/config/x", "PM"),
+    ("gsv cp f mac:/home/x", "M"),
 
     // Talking to others.
     ("curl https://x.org", "N"),
@@ -313,7 +321,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("python -c 'import os'", "O"),
     ("python3.12 x.py", "O"),
     ("python3 <<'EOF'\nimport shutil\nEOF", "O"),
-    ("perl -e 'unlink x'", "O"),
+    ("perl -e 'unlink x'", "DMO"),
     ("node -e 'x'", "O"),
     ("ruby -e x", "O"),
     ("awk 'BEGIN{system(\"rm x\")}'", "O"),
@@ -334,7 +342,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("git -c core.pager='rm x' log", "O"),
     ("git config alias.x '!rm y'", "O"),
     ("git clone 'ext::sh -c rm% x'", "O"),
-    ("git rebase -x 'rm x'", "O"),
+    ("git rebase -x 'rm x'", "DMO"),
     ("tar xf a --checkpoint-action=exec='rm x'", "MO"),
     ("tar xf a --to-command='rm x'", "MO"),
     ("rsync -e 'sh -c rm' a b:", "NMO"),
@@ -345,6 +353,11 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("GIT_SSH_COMMAND='rm x' git fetch", "NMO"),
     ("PAGER='rm x' man ls", "O"),
     ("hash -p /bin/rm ls; ls x", "O"),
+    ("read PATH <<< /tmp; ls", "O"),
+    ("printf -v PATH /tmp; ls", "O"),
+    ("for PATH in /tmp; do ls; done", "O"),
+    ("mapfile PATH < f", "O"),
+    ("open x.app", "O"),
     ("vim -c '!rm x'", "O"),
     ("docker run x rm y", "DMO"),
     ("npx x", "O"),

@@ -1,5 +1,7 @@
-//! A gateway with agents, for the measures about them: the model is in this program, and each person has one socket.
+//! A gateway with agents, for the measures about them: the model is in this program, and one socket talks to many
+//! processes.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -12,8 +14,10 @@ use crate::gateway::Gateway;
 use crate::model::Model;
 use crate::wire::{self, Socket};
 
-/// How long one answer may take.
+/// How long nothing at all may happen.
 const LIMIT: Duration = Duration::from_secs(60);
+/// A conversation is cleared after so many turns, so that the model gets no longer and longer requests.
+const TURNS_KEPT: usize = 10;
 
 /// A running gateway whose agents ask the model of this program.
 pub(crate) struct Agents {
@@ -51,65 +55,92 @@ impl Agents {
         Ok(())
     }
 
-    /// A socket with a process of its own.
-    pub(crate) async fn person(&self, number: usize) -> Result<Person> {
-        let name = format!("bench-person-{number}");
-        let login = {
-            let mut login = self.set_up.login(&name);
-            login["streams"] = json!("compact");
-            login
-        };
+    /// A socket with so many processes.
+    pub(crate) async fn crowd(&self, name: &str, processes: usize) -> Result<Crowd> {
+        let mut login = self.set_up.login(name);
+        login["streams"] = json!("compact");
         let mut socket = wire::open(self.server.address, "/ws", wire::busy()).await?;
         wire::call(&mut socket, "sys.connect", &login).await?;
-        let spawned = wire::call(&mut socket, "proc.spawn", &json!({ "profile": "task" })).await?;
-        let pid = spawned["pid"].as_str().context("proc.spawn gave no pid")?.to_string();
-        Ok(Person { socket, pid })
+        let mut crowd = Crowd { socket, pids: Vec::new(), said: vec![0; processes] };
+        for _ in 0..processes {
+            let spawned = wire::call(&mut crowd.socket, "proc.spawn", &json!({ "profile": "task" })).await?;
+            crowd.pids.push(spawned["pid"].as_str().context("proc.spawn gave no pid")?.to_string());
+        }
+        Ok(crowd)
     }
 }
 
-/// A socket and its process.
-pub(crate) struct Person {
-    /// The socket.
-    pub socket: Socket,
-    /// The process.
-    pub pid: String,
+/// A socket and the processes it talks to.
+pub(crate) struct Crowd {
+    socket: Socket,
+    pids: Vec<String>,
+    /// Turns since each conversation was cleared.
+    said: Vec<usize>,
 }
 
-impl Person {
-    /// Says something and waits for the end of the run; every event of the answer is shown to `seen`.
-    pub(crate) async fn say(&mut self, message: &str, mut seen: impl FnMut(&str)) -> Result<()> {
-        let args = json!({ "pid": self.pid, "message": message });
-        let asking = async {
-            self.socket.send(Message::text(wire::request("1", "proc.send", &args))).await?;
-            let mut taken = false;
-            let mut ended = false;
-            loop {
-                let Some(next) = self.socket.next().await else { bail!("the socket closed") };
-                let Message::Text(text) = next? else { continue };
-                if text.starts_with(r#"{"type":"res""#) {
-                    if !text.contains(r#""ok":true"#) {
-                        bail!("proc.send was refused: {text}");
-                    }
-                    taken = true;
-                } else if text.contains(r#""signal":"proc.run.stream""#) {
-                    seen(&text);
-                } else if text.contains(r#""signal":"proc.run.finished""#) {
-                    if !text.contains(r#""status":"ok""#) {
-                        bail!("the run failed: {text}");
-                    }
-                    ended = true;
+impl Crowd {
+    /// Talks to all processes at once until so many turns are done; every event of an answer is shown to `seen`.
+    pub(crate) async fn talk(
+        &mut self,
+        message: &str,
+        turns: usize,
+        mut seen: impl FnMut(&str),
+    ) -> Result<()> {
+        let places: HashMap<String, usize> =
+            self.pids.iter().enumerate().map(|(place, pid)| (pid.clone(), place)).collect();
+        let (mut left, mut open) = (turns, 0);
+        for place in 0..self.pids.len().min(turns) {
+            self.say(place, message).await?;
+            left -= 1;
+            open += 1;
+        }
+        while open > 0 {
+            let next = tokio::time::timeout(LIMIT, self.socket.next()).await.context("nothing happens")?;
+            let Some(next) = next else { bail!("the socket closed") };
+            let Message::Text(text) = next? else { continue };
+            if text.starts_with(r#"{"type":"res""#) {
+                if !text.contains(r#""ok":true,"data":{"ok":true"#) {
+                    bail!("a call was refused: {text}");
                 }
-                if taken && ended {
-                    return Ok(());
+                if let Some(place) = cleared(&text) {
+                    self.said[place] = 0;
+                    self.say(place, message).await?;
+                }
+            } else if text.contains(r#""signal":"proc.run.stream""#) {
+                seen(&text);
+            } else if text.contains(r#""signal":"proc.run.finished""#) {
+                let frame: Value = serde_json::from_str(&text)?;
+                let payload = &frame["payload"];
+                if payload["status"] != "ok" {
+                    bail!("a run failed: {text}");
+                }
+                open -= 1;
+                let place = payload["pid"].as_str().and_then(|pid| places.get(pid)).copied();
+                let Some(place) = place.filter(|_| left > 0) else { continue };
+                left -= 1;
+                open += 1;
+                if self.said[place] >= TURNS_KEPT {
+                    let args = json!({ "pid": self.pids[place], "archive": false });
+                    let request = wire::request(&format!("r{place}"), "proc.conversation.reset", &args);
+                    self.socket.send(Message::text(request)).await?;
+                } else {
+                    self.say(place, message).await?;
                 }
             }
-        };
-        tokio::time::timeout(LIMIT, asking).await.context("no answer from the agent")?
+        }
+        Ok(())
     }
 
-    /// Forgets what was said, so that the conversation does not grow.
-    pub(crate) async fn forget(&mut self) -> Result<()> {
-        let args = json!({ "pid": self.pid, "archive": false });
-        wire::call(&mut self.socket, "proc.conversation.reset", &args).await.map(drop)
+    async fn say(&mut self, place: usize, message: &str) -> Result<()> {
+        self.said[place] += 1;
+        let args = json!({ "pid": self.pids[place], "message": message });
+        self.socket.send(Message::text(wire::request(&format!("s{place}"), "proc.send", &args))).await?;
+        Ok(())
     }
+}
+
+/// The process whose conversation was cleared, if the answer says that.
+fn cleared(answer: &str) -> Option<usize> {
+    let id = wire::frame_id(answer.as_bytes())?;
+    std::str::from_utf8(id).ok()?.strip_prefix('r')?.parse().ok()
 }

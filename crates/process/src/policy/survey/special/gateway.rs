@@ -48,13 +48,17 @@ impl Surveyor<'_> {
             }
             ("cp", _) => {
                 self.tags |= Tags::MUTATING;
-                self.written_by(args);
+                for word in args {
+                    // `TARGET:/path`
+                    let path = word.start.split_once(':').map_or(word.start.as_str(), |(_, path)| path);
+                    self.written(path);
+                }
             }
             ("chat", _) => self.tags |= Tags::MUTATING,
             (
                 _,
-                "" | "list" | "ls" | "get" | "show" | "status" | "history" | "--help" | "-h" | "help"
-                | "search",
+                "" | "list" | "rules" | "ls" | "get" | "show" | "status" | "history" | "--help" | "-h"
+                | "help" | "search",
             ) => {}
             (
                 "config" | "users" | "user" | "groups" | "token" | "tokens" | "device" | "devices"

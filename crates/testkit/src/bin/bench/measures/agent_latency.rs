@@ -1,11 +1,10 @@
 //! From a model's delta to the client's signal: what the gateway adds.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::agents::Agents;
+use crate::agents::{Agents, Crowd};
 use crate::report::{Bar, Row, Spread};
 use crate::stage::Stage;
 
@@ -14,39 +13,29 @@ const CROWD: usize = 200;
 
 /// One answer with a delta every two milliseconds, then two hundred answers at once.
 pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
-    let agents = Arc::new(Agents::start(stage.gsv()).await?);
+    let agents = Agents::start(stage.gsv()).await?;
     let deltas = if stage.effort.rounds > 3 { 2_000 } else { 500 };
-    let mut alone = agents.person(0).await?;
-    let delays = listen(&agents, &mut alone, deltas, 2_000).await?;
+    let mut alone = agents.crowd("bench-alone", 1).await?;
+    let delays = listen(&agents, &mut alone, 1, deltas, 2_000).await?;
+    drop(alone);
     let mut rows = rows_of("one answer, a delta every 2 ms", delays, (1.0, 5.0));
-
-    let mut people = Vec::new();
-    for number in 0..CROWD {
-        people.push(agents.person(number + 1).await?);
-    }
-    let mut tasks = tokio::task::JoinSet::new();
-    for mut person in people {
-        let agents = agents.clone();
-        tasks.spawn(async move { listen(&agents, &mut person, 100, 50_000).await });
-    }
-    let mut all = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        all.extend(done.context("a listener panicked")??);
-    }
-    let crowd = rows_of(&format!("{CROWD} answers at once, a delta every 50 ms each"), all, (10.0, 100.0));
-    rows.extend(crowd);
+    let mut crowd = agents.crowd("bench-crowd", CROWD).await?;
+    let delays = listen(&agents, &mut crowd, CROWD, 100, 50_000).await?;
+    let what = format!("{CROWD} answers at once, a delta every 50 ms each");
+    rows.extend(rows_of(&what, delays, (10.0, 100.0)));
     Ok(rows)
 }
 
 /// Milliseconds from each delta to its signal.
 async fn listen(
     agents: &Agents,
-    person: &mut crate::agents::Person,
+    crowd: &mut Crowd,
+    answers: usize,
     count: usize,
     pace_us: u64,
 ) -> Result<Vec<f64>> {
     let epoch: Instant = *agents.model.epoch;
-    let mut delays = Vec::with_capacity(count);
+    let mut delays = Vec::with_capacity(answers * count);
     let seen = |text: &str| {
         let now = epoch.elapsed();
         // A merged delta holds several times; each of them was waited for.
@@ -54,8 +43,13 @@ async fn listen(
             delays.extend(times(text).map(|sent| now.saturating_sub(sent).as_secs_f64() * 1_000.0));
         }
     };
-    person.say(&format!("stream {count} {pace_us}"), seen).await?;
-    anyhow::ensure!(delays.len() == count, "{} of {count} deltas arrived", delays.len());
+    crowd.talk(&format!("stream {count} {pace_us}"), answers, seen).await?;
+    anyhow::ensure!(
+        delays.len() == answers * count,
+        "{} of {} deltas arrived",
+        delays.len(),
+        answers * count
+    );
     Ok(delays)
 }
 

@@ -1,20 +1,16 @@
 //! Durable turns: a message is kept, a model answers, the answer is kept. And what they leave in memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::agents::{Agents, Person};
+use crate::agents::Agents;
 use crate::machine;
 use crate::report::{Bar, Row};
 use crate::stage::Stage;
 
 /// Processes at work at the same time.
 const PROCESSES: usize = 64;
-/// A conversation is cleared after so many turns, so that the model gets no longer and longer requests.
-const TURNS_KEPT: usize = 10;
 /// How long the memory may take to stand still.
 const SETTLE_MAX: Duration = Duration::from_secs(15);
 
@@ -24,15 +20,16 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let (few, many) = if full { (10_000, 100_000) } else { (2_000, 10_000) };
     let commits = commits_per_second(stage.effort.timed).await?;
     let agents = Agents::start(stage.gsv()).await?;
-    let mut people = Vec::new();
-    for number in 0..PROCESSES {
-        people.push(agents.person(number).await?);
-    }
-    let (people, first) = talk(people, few).await?;
+    let mut crowd = agents.crowd("bench-crowd", PROCESSES).await?;
+    let begun = Instant::now();
+    crowd.talk("hello", few, |_| {}).await?;
+    let first = begun.elapsed();
     let after_few = machine::settled_memory(agents.server.pid(), SETTLE_MAX).await?;
-    let (people, second) = talk(people, many - few).await?;
+    let begun = Instant::now();
+    crowd.talk("hello", many - few, |_| {}).await?;
+    let second = begun.elapsed();
     let after_many = machine::settled_memory(agents.server.pid(), SETTLE_MAX).await?;
-    drop(people);
+    drop(crowd);
     let rate = many as f64 / (first + second).as_secs_f64();
     let note = format!(
         "{many} turns; the baseline is one row at a time through the same store with nobody else: a turn is two commits, \
@@ -58,34 +55,6 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
         )
         .with_note(format!("{} and {} KiB", after_many.rss_kib, after_few.rss_kib)),
     ])
-}
-
-/// Lets everybody talk until so many turns are done, and says how long it took.
-async fn talk(people: Vec<Person>, turns: usize) -> Result<(Vec<Person>, Duration)> {
-    let begun = Instant::now();
-    let left = Arc::new(AtomicUsize::new(turns));
-    let mut tasks = tokio::task::JoinSet::new();
-    for mut person in people {
-        let left = left.clone();
-        tasks.spawn(async move {
-            let mut said = 0;
-            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-            {
-                if said == TURNS_KEPT {
-                    person.forget().await?;
-                    said = 0;
-                }
-                person.say("hello", |_| {}).await?;
-                said += 1;
-            }
-            anyhow::Ok(person)
-        });
-    }
-    let mut people = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        people.push(done.context("a person panicked")??);
-    }
-    Ok((people, begun.elapsed()))
 }
 
 /// Commits per second of one row at a time on the same kind of disk.

@@ -1,0 +1,124 @@
+//! What became of a call that a process had sent to a device before the gateway stopped. The device remembers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::limits;
+use process::Recalled;
+use protocol::error::Error;
+use protocol::ids::{Pid, Uid};
+use store::Store;
+use store::routes::RouteRow;
+use tokio::time::{sleep, timeout};
+
+use crate::Kernel;
+use crate::caller::{Origin, Ticket};
+use crate::connections::{Connection, DriverLogin};
+use crate::routes::{self, Departure, Leg, Letter};
+use crate::sessions::ShellLeg;
+
+/// What a driver says that has too many requests at once; it has not looked at this one.
+const BUSY: &str = "the device works on as many as it can";
+
+/// Finds out, by the row that was written before the call was sent. Waits a while for the device to come back.
+pub(crate) async fn recall(kernel: &Arc<Kernel>, uid: Uid, pid: &Pid, request_id: &str) -> Recalled {
+    recall_within(limits::PROCESS_RECALL_WAIT, kernel, uid, pid, request_id).await
+}
+
+pub(crate) async fn recall_within(
+    wait: Duration,
+    kernel: &Arc<Kernel>,
+    uid: Uid,
+    pid: &Pid,
+    request_id: &str,
+) -> Recalled {
+    let row = match kernel.store.route_of(pid, request_id).await {
+        Ok(Some(row)) => row,
+        Ok(None) => return Recalled::NeverSent,
+        Err(error) => {
+            tracing::error!(%pid, request_id, %error, "a call could not be looked up");
+            return Recalled::Unknown;
+        }
+    };
+    match timeout(wait, ask(kernel, uid, &row)).await.unwrap_or(None) {
+        Some(Err(error)) if error == Error::call_never_seen() => never_sent(kernel, &row).await,
+        None => Recalled::Unknown,
+        Some(Err(error)) if error == Error::call_forgotten() => Recalled::Unknown,
+        Some(answer) => Recalled::Answered(answer),
+    }
+}
+
+/// Removes the rows of processes that are no more; nobody will ask for them.
+pub(crate) async fn sweep(store: &Store) -> Result<(), store::Error> {
+    for row in store.routes().await? {
+        let process = store.process(&row.pid).await?;
+        if process.is_none_or(|process| process.exited_at.is_some()) {
+            store.route_close(&row.route_id).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The call may be made now, and will then have a row of its own.
+async fn never_sent(kernel: &Kernel, row: &RouteRow) -> Recalled {
+    match kernel.store.route_close(&row.route_id).await {
+        Ok(_) => Recalled::NeverSent,
+        Err(error) => {
+            tracing::error!(route_id = row.route_id, %error, "a call that was never sent could not be forgotten");
+            Recalled::Unknown
+        }
+    }
+}
+
+/// Asks the program that the call was sent to, however often its socket is lost. `None` when it is gone.
+async fn ask(kernel: &Arc<Kernel>, uid: Uid, row: &RouteRow) -> Option<Result<String, Error>> {
+    let (id, instance, args) = (row.letter.as_deref()?, row.instance.as_deref()?, row.args.as_deref()?);
+    let spec = protocol::spec(&row.call)?;
+    loop {
+        let driver = driver(kernel, row, instance).await?;
+        let (ticket, answer) = Ticket::inside(&kernel.metrics, &row.request_id, spec.name);
+        let leg = match spec.name {
+            "shell.exec" => Leg::Shell(ShellLeg { uid, session_id: None, is_stale: false }),
+            _ => Leg::Plain,
+        };
+        let letter = Letter::again(id, spec.name, args)?;
+        let device_id = row.device_id.clone();
+        let departure = Departure { ticket, origin: Origin::Inside, uid, device_id, letter, leg };
+        routes::ask_again(kernel, &driver, departure);
+        match answer.await {
+            Ok(Err(error)) if is_passing(&error, row) => sleep(TICK).await,
+            Ok(answer) => return Some(answer),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Whether only the question has failed: the socket was lost, has too much to do, or did not answer in time. Errors of
+/// the call itself may have the same codes, but other words.
+fn is_passing(error: &Error, row: &RouteRow) -> bool {
+    let device = row.device_id.0.as_str();
+    let is_busy = [routes::CROWDED, BUSY].iter().any(|what| *error == Error::too_busy(what));
+    is_busy || [Error::device_disconnected(device), Error::route_timeout(&row.call, device)].contains(error)
+}
+
+/// How often it is looked whether the device is back.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The socket of the very program the call was sent to. `None` when another program speaks for the device: whatever
+/// it knows, it does not know of this call.
+async fn driver(kernel: &Kernel, row: &RouteRow, instance: &str) -> Option<Arc<Connection>> {
+    loop {
+        let of_device = |driver: &Arc<Connection>| {
+            driver.login().and_then(|login| login.device_id()).is_some_and(|id| *id == row.device_id)
+        };
+        match kernel.devices.drivers().into_iter().find(of_device) {
+            Some(driver) => {
+                let is_it =
+                    |login: &DriverLogin| login.remembers && login.instance.as_deref() == Some(instance);
+                let login = driver.login().and_then(|login| login.driver.as_ref());
+                return login.is_some_and(is_it).then_some(driver);
+            }
+            None => sleep(TICK).await,
+        }
+    }
+}

@@ -166,6 +166,11 @@ export interface Syscalls {
     args: ProcApprovalsListArgs;
     result: ({ ok: true } & ProcApprovalsListResult) | OperationError;
   };
+  /** Lists the tool calls that wait for a person, oldest first: of one process, or of all of the caller's. */
+  "proc.approvals.pending": {
+    args: ProcApprovalsPendingArgs;
+    result: ProcApprovalsPendingResult;
+  };
   /** Makes a process forget an approval. */
   "proc.approvals.revoke": {
     args: ProcApprovalsRevokeArgs;
@@ -241,6 +246,14 @@ export interface Syscalls {
   "proc.conversation.segments": {
     args: ProcConversationSegmentsArgs;
     result: ({ ok: true } & ProcConversationSegmentsResult) | OperationError;
+  };
+  /**
+   * Adds up tokens and money: of a user, by process and conversation, with the newest runs.
+   * Only root sees those of others.
+   */
+  "proc.cost": {
+    args: ProcCostArgs;
+    result: ProcCostResult;
   };
   /** Lists the packages the caller sees: its own scope first, then the global one. */
   "pkg.list": {
@@ -2391,6 +2404,18 @@ export interface ProcApprovalsListResult {
   approvals: ProcApproval[];
 }
 
+/** Arguments of `proc.approvals.pending`. */
+export interface ProcApprovalsPendingArgs {
+  /** The process; all of the caller's when absent. */
+  pid?: string;
+}
+
+/** Result of `proc.approvals.pending`. */
+export interface ProcApprovalsPendingResult {
+  /** Oldest first. */
+  pending: ProcPendingApproval[];
+}
+
 /** Arguments of `proc.approvals.revoke`. */
 export interface ProcApprovalsRevokeArgs {
   /** What to forget. */
@@ -2515,6 +2540,8 @@ export interface ProcContextState {
   runId?: string;
   /** Both together. */
   totalTokens?: number;
+  /** What all runs of the conversation have used and cost so far. */
+  usage?: ModelUsage;
 }
 
 /** A conversation's record. */
@@ -2597,6 +2624,18 @@ export interface ProcConversationContextPolicy {
   keepLast: number;
   /** When it was set, in milliseconds; 0 when never. */
   updatedAt: number;
+}
+
+/** What one conversation has used. */
+export interface ProcConversationCost {
+  /** The process. */
+  pid: string;
+  /** The conversation. */
+  conversationId: string;
+  /** How many runs. */
+  runs: number;
+  /** What they used. */
+  usage: ModelUsage;
 }
 
 /** Arguments of `proc.conversation.fork`. */
@@ -2814,6 +2853,32 @@ export interface ProcConversationSegmentsResult {
 /** Whether a conversation takes messages. */
 export type ProcConversationStatus = "open" | "closed";
 
+/** Arguments of `proc.cost`. */
+export interface ProcCostArgs {
+  /** How many of the newest runs to list; 20 when absent, at most 500. */
+  limit?: number;
+  /** Of this process only. */
+  pid?: string;
+  /** Of runs that started at or after this time, in milliseconds. */
+  since?: number;
+  /** Whose; the caller's own when absent. */
+  uid?: number;
+}
+
+/** Result of `proc.cost`. */
+export interface ProcCostResult {
+  /** Whose. */
+  uid: number;
+  /** All together. */
+  total: ModelUsage;
+  /** How many runs that is. */
+  runs: number;
+  /** The same by conversation, the most expensive first. */
+  conversations: ProcConversationCost[];
+  /** The newest runs, newest first. */
+  newest: ProcRunCost[];
+}
+
 /** Arguments of `proc.hil`. */
 export interface ProcHilArgs {
   /** What is answered. */
@@ -2849,6 +2914,12 @@ export interface ProcHilRequest {
   createdAt: number;
   /** The conversation of that run. */
   conversationId?: string;
+  /** What `rememberScope: "shape"` would cover. */
+  shape?: string;
+  /** Why it waits, such as `destructive`. */
+  tags?: string[];
+  /** Where it would run. */
+  target?: string;
 }
 
 /** Result of `proc.hil`. */
@@ -2869,6 +2940,10 @@ export interface ProcHilResult {
 
 /** Arguments of `proc.history`. */
 export interface ProcHistoryArgs {
+  /** Returns the page that begins after this message. */
+  afterMessageId?: number;
+  /** Returns the page that ends before this message. */
+  beforeMessageId?: number;
   /** The conversation; `default` when absent. */
   conversationId?: string;
   /** Messages to return; 200 when absent. */
@@ -2877,6 +2952,8 @@ export interface ProcHistoryArgs {
   offset?: number;
   /** The process; the caller's init process when absent. */
   pid?: string;
+  /** Returns the newest page instead of the oldest. */
+  tail?: boolean;
 }
 
 /** One message. */
@@ -2903,8 +2980,14 @@ export interface ProcHistoryResult {
   context?: ProcContextState | null;
   /** The conversation. */
   conversationId?: string;
-  /** The tool call that waits for a person, if any. */
+  /** True when there are newer ones. */
+  hasMoreAfter?: boolean;
+  /** True when there are older ones. */
+  hasMoreBefore?: boolean;
+  /** The tool call that waits for a person, if any; the oldest of several. */
   pendingHil?: ProcHilRequest | null;
+  /** All tool calls that wait for a person, when there are several. */
+  pendingHils?: ProcHilRequest[];
   /** True when there are more. */
   truncated?: boolean;
 }
@@ -3047,6 +3130,34 @@ export type ProcMessageRole = "user" | "assistant" | "system" | "toolResult";
 /** What happens when a conversation outgrows the context. */
 export type ProcOverflow = "manual" | "auto-compact" | "fail";
 
+/** A tool call that waits, and whose it is. */
+export interface ProcPendingApproval {
+  /** The process that asks. */
+  pid: string;
+  /** Names it in `proc.hil`. */
+  requestId: string;
+  /** The run that waits. */
+  runId: string;
+  /** The tool call. */
+  callId: string;
+  /** The tool, as agents see it. */
+  toolName: string;
+  /** The call behind it. */
+  syscall: string;
+  /** Its arguments. */
+  args: Record<string, unknown>;
+  /** Since when it waits, in milliseconds. */
+  createdAt: number;
+  /** The conversation of that run. */
+  conversationId?: string;
+  /** What `rememberScope: "shape"` would cover. */
+  shape?: string;
+  /** Why it waits, such as `destructive`. */
+  tags?: string[];
+  /** Where it would run. */
+  target?: string;
+}
+
 /** A profile. */
 export interface ProcProfile {
   /** Its id. */
@@ -3092,6 +3203,32 @@ export type ProcRememberScope = "class" | "target" | "shape";
 export interface ProcResetArgs {
   /** The process; the caller's init process when absent. */
   pid?: string;
+}
+
+/** What one run has used. */
+export interface ProcRunCost {
+  /** The run. */
+  runId: string;
+  /** The process. */
+  pid: string;
+  /** The conversation. */
+  conversationId: string;
+  /** How it ended, or `active`. */
+  status: string;
+  /** How often the model was asked. */
+  turns: number;
+  /** How many tools it called. */
+  toolCalls: number;
+  /** When it started, in milliseconds. */
+  startedAt: number;
+  /** When it ended. */
+  finishedAt: number | null;
+  /** What it used. */
+  usage: ModelUsage;
+  /** The model. */
+  model?: string;
+  /** The model's provider. */
+  provider?: string;
 }
 
 /** Payload of `proc.run.finished`. */
@@ -3140,6 +3277,12 @@ export interface ProcRunHilRequested {
   createdAt: number;
   /** The conversation of that run. */
   conversationId?: string;
+  /** What `rememberScope: "shape"` would cover. */
+  shape?: string;
+  /** Why it waits, such as `destructive`. */
+  tags?: string[];
+  /** Where it would run. */
+  target?: string;
 }
 
 /** Payload of `proc.run.output`. */
@@ -3448,6 +3591,14 @@ export interface ProcSummary {
   workspaceId: string | null;
   /** Where its relative paths start. */
   cwd: string;
+  /** The conversation of that run. */
+  activeConversationId?: string;
+  /** The run it is busy with. */
+  activeRunId?: string;
+  /** When it last did something, in milliseconds. */
+  lastActiveAt?: number;
+  /** Messages that wait for that run to end. */
+  queuedCount?: number;
 }
 
 /** Which workspace a new process works in. */
@@ -4315,6 +4466,10 @@ export interface SysConnectArgs {
   auth?: SysConnectAuth;
   /** For drivers. */
   driver?: SysConnectDriver;
+  /** Asks for the signals that were missed since an earlier connection of the same user. */
+  resume?: SysConnectResume;
+  /** How the events of `proc.run.stream` come; `full` when absent. */
+  streams?: SysConnectStreams;
 }
 
 /** Credentials: a name, and a password or a token. */
@@ -4347,6 +4502,8 @@ export interface SysConnectDriver {
   implements: string[];
   /** Names the running program: calls under way survive a reconnect of the same one. */
   instance?: string;
+  /** Whether it remembers the results of calls marked `durable`, and tells them when asked again. */
+  remembers?: boolean;
 }
 
 /** Result of `sys.connect`. */
@@ -4361,6 +4518,27 @@ export interface SysConnectResult {
   syscalls: string[];
   /** Names of the signals it will get. */
   signals: string[];
+  /** What became of `resume`, when it was asked for. */
+  resume?: SysConnectResumed;
+}
+
+/** Where a client's signals ended. */
+export interface SysConnectResume {
+  /** The `seq` of the last signal it got. */
+  seq: number;
+}
+
+/** Whether missed signals follow. */
+export type SysConnectResumeStatus = "replayed" | "refresh";
+
+/** What became of `resume`. */
+export interface SysConnectResumed {
+  /** Whether everything that was missed follows. */
+  status: SysConnectResumeStatus;
+  /** The `seq` after which signals follow. */
+  from: number;
+  /** The user's newest `seq`. */
+  to: number;
 }
 
 /** The gateway, to a client. */
@@ -4370,6 +4548,9 @@ export interface SysConnectServer {
   /** This connection. */
   connectionId: string;
 }
+
+/** How the events of a model's answer are sent. */
+export type SysConnectStreams = "full" | "compact";
 
 /** Everything about a device. */
 export interface SysDevice {

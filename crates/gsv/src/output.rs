@@ -62,7 +62,12 @@ impl Output {
 
     /// A line on stderr that is no error: progress, a warning.
     pub fn note(&self, line: &str) {
-        eprintln!("{}", clean(line));
+        // While a prompt is open the terminal does not return to the left by itself, and the prompt's line is begun.
+        if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+            eprint!("\r\n{}\r\n", clean(line));
+        } else {
+            eprintln!("{}", clean(line));
+        }
     }
 
     /// Text that matters less, where colours are possible.

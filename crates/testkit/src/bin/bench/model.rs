@@ -1,5 +1,5 @@
 //! A model that costs next to nothing: an HTTP server in this program that speaks Chat Completions. What it says is in
-//! the last message: `stream COUNT PACE_US` gives so many deltas at that pace, each with the time it was sent; anything
+//! a message: `stream COUNT PACE_US` gives so many deltas at that pace, each with the time it was sent; anything
 //! else gives one short answer at once.
 
 use std::net::SocketAddr;
@@ -91,13 +91,11 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// The last `stream COUNT PACE_US` of the last message, if it has one.
+/// The last `stream COUNT PACE_US` that a message begins with, if one does.
 fn streamed(body: &[u8]) -> Option<(usize, Duration)> {
-    const MARK: &[u8] = b"stream ";
-    let last = body.windows(8).rposition(|eight| eight == br#""content"#.get(..8).unwrap_or_default())?;
-    let tail = &body[last..];
-    let at = tail.windows(MARK.len()).position(|some| some == MARK)? + MARK.len();
-    let words = std::str::from_utf8(&tail[at..]).ok()?;
+    const MARK: &[u8] = br#""stream "#;
+    let at = body.windows(MARK.len()).rposition(|some| some == MARK)? + MARK.len();
+    let words = std::str::from_utf8(&body[at..]).ok()?;
     let mut numbers = words.split(|sign: char| !sign.is_ascii_digit()).filter_map(|word| word.parse().ok());
     let (count, pace_us): (u64, u64) = (numbers.next()?, numbers.next()?);
     Some((count as usize, Duration::from_micros(pace_us)))
@@ -133,12 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_message_says_what_is_wanted() {
-        let body =
-            br#"{"messages":[{"role":"user","content":"stream 5 10"},{"role":"user","content":"hello"}]}"#;
+    fn a_message_says_what_is_wanted() {
+        let body = br#"{"messages":[{"role":"user","content":"hello"}],"stream":true}"#;
         assert_eq!(streamed(body), None);
-        let body =
-            br#"{"messages":[{"role":"user","content":"hi"},{"role":"user","content":"stream 5 10"}],"x":1}"#;
+        let body = br#"{"messages":[{"role":"user","content":"stream 5 10"}],"tools":[{"content":1}],"stream":true}"#;
         assert_eq!(streamed(body), Some((5, Duration::from_micros(10))));
     }
 }

@@ -136,8 +136,9 @@ impl Actor {
             queued_count: draft.facts.queued(),
             timestamp: draft.now_ms,
         };
-        draft.tell(Some(&run_id), &finished);
+        // The end itself may go to one connection only; the others learn that there is something to read.
         draft.tell_lifecycle(&run_id, conversation, "run.finished", None);
+        draft.tell(Some(&run_id), &finished);
         draft.finished.push(finished);
     }
 

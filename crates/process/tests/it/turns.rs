@@ -26,9 +26,17 @@ async fn a_message_gets_an_answer_that_streams() {
     assert_eq!(scene.ground.said().await, [pair(User, "hi"), pair(Assistant, "Hello Ann!")]);
     assert_eq!(
         scene.recorder.names(),
-        ["proc.run.started", "proc.changed", "proc.run.output", "proc.changed", "proc.run.finished"]
+        [
+            "proc.run.started",
+            "proc.changed",
+            "proc.run.output",
+            "proc.changed",
+            "proc.changed",
+            "proc.run.finished"
+        ]
     );
     let context = scene.recorder.all("proc.changed");
+    assert_eq!(context[2]["event"], "run.finished");
     assert_eq!(context[0]["context"]["source"], "estimate");
     assert_eq!(context[1]["context"]["source"], "provider");
     assert_eq!(

@@ -18,7 +18,7 @@ trap 'echo outer' EXIT; (trap 'echo inner' EXIT; echo sub); echo main
 #### trap-reset
 trap 'echo never' EXIT; trap - EXIT; echo done
 #### trap-list
-trap 'echo x' INT; trap -p INT; trap 'echo y' EXIT; trap -p EXIT; trap - EXIT
+trap 'echo x' USR1; trap -p USR1; trap 'echo y' EXIT; trap -p EXIT; trap - EXIT
 #### signal-self
 trap 'echo got usr1' USR1; kill -USR1 $$; echo after
 #### term-self

@@ -1,5 +1,5 @@
 //! Skills: texts that tell an agent how to do something, for the command `skills` and for prompts.
-//! To add a layer where they come from, such as the one of packages, add it to [`layers`].
+//! To add a layer where they come from, such as the one of packages, add it to `layers`.
 
 mod text;
 

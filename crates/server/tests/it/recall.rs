@@ -21,7 +21,7 @@ async fn until(is_so: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(LIMIT, waiting).await.expect("it comes to that");
+    tokio::time::timeout(LIMIT, waiting).await.unwrap();
 }
 
 /// The driver of the gateway's device; `report` is told what happens to it.

@@ -48,6 +48,7 @@ pub use calls::{Cx, not_implemented};
 pub use connections::{Connection, Login};
 pub use grants::Capabilities;
 pub use outbox::{Close, Outbox, Outgoing};
+pub(crate) use process::store_error;
 
 /// The gateway's heart.
 pub struct Kernel {
@@ -283,17 +284,5 @@ impl Kernel {
         self.metrics.render(&mut out);
         out.push_str(&self.store.metrics());
         out
-    }
-}
-
-/// What a client is told when the store fails; the details are for the log.
-pub(crate) fn store_error(error: store::Error) -> Error {
-    match error {
-        store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
-        store::Error::Failed(why) => {
-            tracing::error!(why, "the store failed");
-            let full = why.contains("full");
-            Error::store_failed(if full { "the disk is full" } else { "see the gateway's log" })
-        }
     }
 }

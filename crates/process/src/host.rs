@@ -196,7 +196,7 @@ impl Rooms {
 }
 
 /// What a caller is told when the store fails; the details are for the log.
-pub(crate) fn store_error(error: store::Error) -> Error {
+pub fn store_error(error: store::Error) -> Error {
     match error {
         store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
         store::Error::Failed(why) => {

@@ -38,6 +38,6 @@ mod tools;
 mod turn;
 mod world;
 
-pub use host::{Condition, Event, Host};
+pub use host::{Condition, Event, Host, store_error};
 pub use outside::{Later, Note, NoteBody, Outside, Recalled, StreamNote};
 pub use profile::{SYSTEM_PROFILES, SystemProfile, is_interactive};

@@ -115,8 +115,12 @@ pub const STORE_BUSY: Duration = Duration::from_secs(5);
 pub const STORE_RETRIES_MAX: usize = 8;
 /// How long a store whose last holder has just gone is waited for before it counts as held.
 pub const STORE_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// Page cache of SQLite's writer, and of each reader.
-pub const STORE_CACHE_KIB: i64 = 512;
+/// Page cache of each of SQLite's readers.
+pub const STORE_CACHE_KIB: i64 = 1_024;
+/// Page cache of SQLite's writer.
+pub const STORE_WRITER_CACHE_KIB: i64 = 4_096;
+/// Pages of SQLite's log that are moved into the database together: pages that change often are moved once.
+pub const STORE_LOG_PAGES: i64 = 4_000;
 
 /// How long a starting gateway waits for one that was just killed to let go of its address and its store.
 pub const TAKEOVER_WAIT: Duration = Duration::from_secs(2);
@@ -258,6 +262,10 @@ pub const SHOWN_FILE_BYTES_MAX: u64 = 16 * 1024;
 /// Native files: how long a file must have stood still before it is; longer than the coarsest clock of a host's
 /// file system counts at once.
 pub const SHOWN_SETTLED: Duration = Duration::from_millis(2_500);
+/// Native files: the same where that clock is a fine one, which ticks at least every ten milliseconds.
+pub const SHOWN_SETTLED_FINE: Duration = Duration::from_millis(200);
+/// Native files: names that one glance at directories takes in; what has more is read each time.
+pub const FILE_GLANCE_NAMES_MAX: usize = 128;
 /// Native files: largest image `fs.read` returns.
 pub const NATIVE_IMAGE_BYTES_MAX: u64 = 25 * 1024 * 1024;
 /// Native files: largest file that is read without a thread of its own, if it is in memory already.
@@ -464,7 +472,7 @@ pub const MODEL_ERROR_CHARS_MAX: usize = 1_000;
 /// Models: how deep the JSON of a tool's arguments may be nested.
 pub const MODEL_JSON_DEPTH_MAX: usize = 128;
 /// Models: unused connections kept per provider, and for how long.
-pub const MODEL_IDLE_CONNECTIONS_MAX: usize = 16;
+pub const MODEL_IDLE_CONNECTIONS_MAX: usize = 64;
 /// Models: see `MODEL_IDLE_CONNECTIONS_MAX`.
 pub const MODEL_IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(60);
 /// Models: how long a provider may take to end an answer after its last event.
@@ -579,6 +587,10 @@ pub const PROCESS_RECALL_WAIT: Duration = Duration::from_secs(60);
 pub const PROCESS_PICTURES_KEPT: usize = 32;
 /// Processes: without a configured model, what was found on this machine is believed for so long.
 pub const PROCESS_DISCOVERY_KEPT: Duration = Duration::from_secs(60);
+/// Processes: what runs work with is kept so long at most, and only while nothing it was made of changes.
+pub const PROCESS_SETUP_KEPT: Duration = Duration::from_secs(10);
+/// Processes: so many of these are kept.
+pub const PROCESS_SETUPS_MAX: usize = 256;
 /// Processes: messages of a conversation that are read from the store at once.
 pub const PROCESS_MESSAGES_PER_READ: u64 = 1_000;
 /// Processes: skills that a prompt names; the shell lists the rest.

@@ -11,6 +11,7 @@ mod failure;
 mod flow;
 mod follow;
 mod hangup;
+mod heap;
 mod log;
 mod markdown;
 mod open_files;

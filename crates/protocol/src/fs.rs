@@ -1,5 +1,7 @@
 //! Files, on the native target or on a device.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -82,15 +84,15 @@ pub enum Content {
     Blocks(Vec<Block>),
 }
 
-/// A JSON string as it stands on the wire. It is read back as [`Content::Text`].
+/// A JSON string as it stands on the wire, cheap to clone. It is read back as [`Content::Text`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct JsonText(String);
+pub struct JsonText(Arc<String>);
 
 impl JsonText {
     /// Takes a text that is a JSON string, quotes and all; that it is one is the writer's duty.
     pub fn new(json: String) -> JsonText {
         debug_assert!(text_of(&json).is_some(), "not a JSON string: {json:.99}");
-        JsonText(json)
+        JsonText(Arc::new(json))
     }
 }
 
@@ -100,7 +102,7 @@ impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const AS_IT_IS: &str = "$serde_json::private::RawValue";
         let mut raw = serializer.serialize_struct(AS_IT_IS, 1)?;
-        raw.serialize_field(AS_IT_IS, &self.0)?;
+        raw.serialize_field(AS_IT_IS, self.0.as_str())?;
         raw.end()
     }
 }

@@ -10,7 +10,7 @@ use super::version::VERSION;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::log::{self, Format};
-use crate::open_files;
+use crate::{heap, open_files};
 
 /// Arguments of `gsv serve`.
 #[derive(Args)]
@@ -41,6 +41,7 @@ impl std::fmt::Debug for Serve {
 /// Runs the gateway; ends with 0 after SIGINT or SIGTERM.
 pub async fn run(context: &Context, args: Serve) -> Result<u8> {
     log::start(args.log_format, "info")?;
+    heap::keep_a_little();
     match open_files::raise_limit() {
         Some(limit) => tracing::debug!(limit, "open files"),
         None => tracing::debug!("the limit of open files is unknown"),

@@ -24,8 +24,15 @@ use crate::path::VPath;
 /// The files that were shown.
 pub(crate) struct Shown {
     files: RwLock<HashMap<String, Arc<Kept>>>,
-    /// How long a file must have stood still.
+    /// How long a file must have stood still, whatever clock its file system has.
     pub settled: Duration,
+}
+
+impl Shown {
+    /// How long this file must have stood still.
+    fn settled(&self, sight: &Sight) -> Duration {
+        if sight.is_fine() { self.settled.min(limits::SHOWN_SETTLED_FINE) } else { self.settled }
+    }
 }
 
 impl Default for Shown {
@@ -35,7 +42,7 @@ impl Default for Shown {
 }
 
 /// What tells a file from every other one, and from itself before a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sight {
     id: HostId,
     size: i64,
@@ -48,6 +55,11 @@ impl Sight {
     pub fn of(host: &rustix::fs::Stat) -> Sight {
         let changed = (host.st_ctime as i64, host.st_ctime_nsec as i64);
         Sight { id: host_id(host), size: host.st_size as i64, changed }
+    }
+
+    /// True when the file system's clock shows more than whole milliseconds: then it ticks with the machine's.
+    pub fn is_fine(&self) -> bool {
+        self.changed.1 % 1_000_000 != 0
     }
 }
 
@@ -96,7 +108,8 @@ impl Disk {
         let mut files = self.shown.files.write().unwrap_or_else(PoisonError::into_inner);
         let before = files.get(path.as_str()).filter(|kept| kept.sight == plain.sight);
         let since = before.map_or_else(Instant::now, |kept| kept.since);
-        let is_settled = began.saturating_duration_since(since) >= self.shown.settled && began >= since;
+        let stood_still = began.saturating_duration_since(since);
+        let is_settled = began >= since && stood_still >= self.shown.settled(&plain.sight);
         if before.is_some() && !is_settled {
             return;
         }

@@ -1,6 +1,7 @@
 //! The devices: the store's table in memory, and which socket speaks for each.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use protocol::capability;
@@ -15,6 +16,8 @@ use crate::connections::Connection;
 #[derive(Default)]
 pub(crate) struct Devices {
     map: RwLock<BTreeMap<DeviceId, Entry>>,
+    /// Counts the changes.
+    generation: AtomicU64,
 }
 
 struct Entry {
@@ -37,7 +40,12 @@ impl Devices {
     pub(crate) fn new(rows: Vec<Device>) -> Devices {
         let entry =
             |device: Device| (device.device_id.clone(), Entry { device: Arc::new(device), driver: None });
-        Devices { map: RwLock::new(rows.into_iter().map(entry).collect()) }
+        Devices { map: RwLock::new(rows.into_iter().map(entry).collect()), generation: AtomicU64::new(0) }
+    }
+
+    /// Another number after every change. What was read after it was asked for is as new as it says.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     /// The devices somebody may use.
@@ -158,6 +166,9 @@ impl Devices {
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<DeviceId, Entry>> {
-        self.map.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+        let map = self.map.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Whoever sees the new number waits for the lock, and so reads what it stands for.
+        self.generation.fetch_add(1, Ordering::Release);
+        map
     }
 }

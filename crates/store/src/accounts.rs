@@ -162,6 +162,7 @@ impl Store {
     /// Removes a user, its private group, its memberships, tokens, shell sessions, grants and device access of
     /// the private group, and `users/<uid>/` config. Its number is not given to anybody else.
     pub async fn account_remove(&self, uid: Uid) -> Result<bool> {
+        let _changing = self.changing_config();
         let (from, to) = (format!("users/{uid}/"), format!("users/{uid}0"));
         let of = |sql| Statement::new(sql).bind(uid);
         let batch = Batch::new()

@@ -33,6 +33,7 @@ mod sqlite;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use directory::Directory;
 use metrics::Metrics;
@@ -114,6 +115,8 @@ struct Inner {
     engine: Engine,
     secrets: Secrets,
     metrics: Arc<Metrics>,
+    /// Counts the changes of config since the store was opened.
+    config_generation: AtomicU64,
     _directory: Directory,
 }
 
@@ -132,7 +135,9 @@ impl Store {
             Some(url) => Engine::Postgres(Box::new(Postgres::open(url, metrics.clone()).await?)),
         };
         let secrets = open_secrets(&engine, &directory).await?;
-        Ok(Store { inner: Arc::new(Inner { engine, secrets, metrics, _directory: directory }) })
+        let config_generation = AtomicU64::new(0);
+        let inner = Inner { engine, secrets, metrics, config_generation, _directory: directory };
+        Ok(Store { inner: Arc::new(inner) })
     }
 
     /// Finishes what is queued and leaves the database tidy. The store must not be used afterwards.

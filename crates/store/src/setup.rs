@@ -36,6 +36,7 @@ impl Store {
     /// Writes the first user, root's password, config and token in one transaction, only while in setup mode;
     /// `None` when the system had been set up already. Also returns the token's row.
     pub async fn setup(&self, setup: Setup) -> Result<Option<(Account, Option<Token>)>> {
+        let _changing = self.changing_config();
         let new = &setup.account;
         let mut batch = provision(Batch::new(), new.now_ms);
         let gate = batch.steps.len();

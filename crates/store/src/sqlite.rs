@@ -43,6 +43,8 @@ impl Sqlite {
         }
         migrate(&mut connection, &place)?;
         connection.execute_batch("PRAGMA synchronous = FULL").map_err(failed)?;
+        connection.pragma_update(None, "cache_size", -limits::STORE_WRITER_CACHE_KIB).map_err(failed)?;
+        connection.pragma_update(None, "wal_autocheckpoint", limits::STORE_LOG_PAGES).map_err(failed)?;
         let writer = Writer::start(connection, metrics).map_err(|error| {
             OpenError::Failed(format!("no thread can be started for the store's writer: {error}"))
         })?;

@@ -11,6 +11,7 @@
 pub(crate) mod dir;
 pub(crate) mod fail;
 pub mod fast;
+pub mod glance;
 pub(crate) mod lock;
 pub(crate) mod meta;
 pub(crate) mod mounts;

@@ -19,6 +19,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::Pid;
 
 use crate::disk::fail::Fail;
+use crate::disk::glance::Glance;
 use crate::disk::walk::Found;
 use crate::disk::{Disk, mounts};
 use crate::fault::{Code, Fault};
@@ -109,6 +110,12 @@ impl View {
     /// The same view for a thread that may wait.
     pub fn here(&self) -> View {
         View { work: Work::Here, ..self.clone() }
+    }
+
+    /// Glances at directories to tell whether anything below them has changed since; nothing when that can not be told.
+    /// Done on the thread that asks: no file is opened.
+    pub fn glance(&self, roots: &[VPath]) -> Option<Glance> {
+        self.tree.disk.glance(roots)
     }
 
     /// What a path given by a person means: `~`, relative to the cwd, `.` and `..`.

@@ -8,6 +8,7 @@ crate::home::with_a_store_on_both_engines! {
     odd_texts_come_back_as_they_were,
     texts_with_a_nul_are_refused,
     a_write_is_seen_as_soon_as_it_is_acknowledged,
+    every_change_has_a_number_of_its_own,
 }
 
 async fn values_are_set_replaced_and_removed(store: &Store) {
@@ -92,4 +93,24 @@ async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
     for task in tasks {
         task.await.unwrap();
     }
+}
+
+async fn every_change_has_a_number_of_its_own(store: &Store) {
+    let mut before = store.config_generation();
+    let mut next = || std::mem::replace(&mut before, store.config_generation()) != store.config_generation();
+    store.config_value("a/b").await.unwrap();
+    assert!(!next(), "reading changes nothing");
+    store.config_set("a/b", "1").await.unwrap();
+    assert!(next());
+    store.config_remove("a/b").await.unwrap();
+    assert!(next());
+    assert!(store.config_set("a", "\0").await.is_err());
+    assert!(next(), "what failed may have been written nevertheless");
+    store.provision(1).await.unwrap();
+    let groups = Vec::new();
+    let new = store::accounts::NewAccount { username: "ann".into(), hash: "!".into(), groups, now_ms: 1 };
+    let account = store.account_create(new).await.unwrap();
+    next();
+    store.account_remove(account.uid).await.unwrap();
+    assert!(next(), "an account takes its config with it");
 }

@@ -7,6 +7,7 @@ mod concurrent;
 mod crash;
 mod escapes;
 mod fast;
+mod glance;
 mod matrix;
 mod model;
 mod outside;

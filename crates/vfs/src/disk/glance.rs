@@ -1,0 +1,116 @@
+//! A glance at directories: enough to tell whether anything in them has changed since the last one, without opening
+//! a file.
+//!
+//! As with files that were shown, a change can hide within one tick of the file system's clock: whoever keeps what was
+//! read must have seen the same glance for a while before the reading began ([`Glance::settles_in`]).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use base::limits;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, openat, statat};
+use rustix::io::Errno;
+
+use super::shown::Sight;
+use super::{DIRECTORY, Disk};
+use crate::path::VPath;
+
+/// What a glance saw. Two that are equal mean that nothing has changed in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    seen: u64,
+    fine: bool,
+}
+
+impl Glance {
+    /// How long it must have stayed the same before what is read then may be kept.
+    pub fn settles_in(&self) -> Duration {
+        if self.fine { limits::SHOWN_SETTLED_FINE } else { limits::SHOWN_SETTLED }
+    }
+}
+
+/// What is seen so far.
+struct Looking {
+    hasher: DefaultHasher,
+    /// Names that may still be looked at.
+    left: usize,
+    fine: bool,
+}
+
+impl Looking {
+    fn see(&mut self, host: &rustix::fs::Stat) {
+        let sight = Sight::of(host);
+        sight.hash(&mut self.hasher);
+        self.fine &= sight.is_fine();
+    }
+}
+
+impl Disk {
+    /// Glances at directories or files, the ways to them and everything below them. Nothing when that is not enough to know
+    /// them: where links lead elsewhere, there is too much, or owners are not kept with files.
+    pub(crate) fn glance(&self, roots: &[VPath]) -> Option<Glance> {
+        if !self.attributes {
+            return None;
+        }
+        let (hasher, left) = (DefaultHasher::new(), limits::FILE_GLANCE_NAMES_MAX);
+        let mut looking = Looking { hasher, left, fine: true };
+        for root in roots {
+            root.as_str().hash(&mut looking.hasher);
+            if self.glance_at_way(root, &mut looking)? {
+                let host = root.as_str().trim_start_matches('/');
+                let fd = openat(&*self.files, host, DIRECTORY, Mode::empty()).ok()?;
+                glance_into(fd, 0, &mut looking)?;
+            }
+        }
+        Some(Glance { seen: looking.hasher.finish(), fine: looking.fine })
+    }
+
+    /// Everything on the way. True when there is a directory at its end.
+    fn glance_at_way(&self, root: &VPath, looking: &mut Looking) -> Option<bool> {
+        let host = root.as_str().trim_start_matches('/');
+        let ends = host.match_indices('/').map(|(at, _)| at).chain([host.len()]);
+        for end in ends {
+            match statat(&*self.files, &host[..end], AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => {
+                    looking.see(&stat);
+                    match FileType::from_raw_mode(stat.st_mode) {
+                        FileType::Directory => {}
+                        FileType::RegularFile if end == host.len() => return Some(false),
+                        _ => return None,
+                    }
+                }
+                Err(Errno::NOENT) => {
+                    end.hash(&mut looking.hasher);
+                    return Some(false);
+                }
+                Err(_) => return None,
+            }
+        }
+        Some(true)
+    }
+}
+
+fn glance_into(fd: std::os::fd::OwnedFd, depth: usize, looking: &mut Looking) -> Option<()> {
+    let mut names = Dir::new(fd).ok()?;
+    while let Some(entry) = names.read() {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        looking.left = looking.left.checked_sub(1)?;
+        let stat = statat(names.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        name.to_bytes().hash(&mut looking.hasher);
+        looking.see(&stat);
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory if depth < limits::SKILL_DEPTH_MAX => {
+                let inner = openat(names.fd().ok()?, name, DIRECTORY, Mode::empty()).ok()?;
+                glance_into(inner, depth + 1, looking)?;
+            }
+            FileType::Directory => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}

@@ -1,13 +1,14 @@
 //! What a model is asked: the request and the messages in it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::limits;
-use protocol::ai::Tool;
 use protocol::signal::stream::{AssistantContent, AssistantMessage};
 
 use crate::models::Model;
 use crate::reasoning::Reasoning;
+use crate::tools::Tools;
 
 /// What a model is asked.
 #[derive(Clone, Debug)]
@@ -15,11 +16,11 @@ pub struct Request {
     /// The model, and what is known about it.
     pub model: Model,
     /// The system prompt; empty for none.
-    pub system: String,
+    pub system: Arc<str>,
     /// The conversation, oldest first. It is repaired before it is sent.
     pub messages: Vec<Message>,
     /// What the model may call.
-    pub tools: Vec<Tool>,
+    pub tools: Arc<Tools>,
     /// The longest answer, in tokens.
     pub max_tokens: u64,
     /// How much to think; moved to a level the model has.
@@ -35,9 +36,9 @@ impl Request {
     pub fn new(model: Model, messages: Vec<Message>) -> Request {
         Request {
             model,
-            system: String::new(),
+            system: Arc::from(""),
             messages,
-            tools: Vec::new(),
+            tools: Arc::default(),
             max_tokens: 8_192,
             reasoning: Reasoning::Off,
             affinity: None,

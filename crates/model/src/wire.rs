@@ -6,6 +6,7 @@ pub(crate) mod gemini;
 pub(crate) mod ollama;
 pub(crate) mod responses;
 
+use protocol::ai::Tool;
 use serde_json::Value;
 
 use crate::draft::Output;
@@ -62,8 +63,15 @@ fn number(value: &Value, place: &str) -> u64 {
     found.and_then(|n| n.as_u64().or_else(|| n.as_f64().map(|n| n.max(0.0) as u64))).unwrap_or_default()
 }
 
-fn body(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
+/// The body of a request: a JSON object, and the tools of the request as `write` has them.
+fn body(value: &Value, request: &Request, api: &'static str, write: fn(&[Tool]) -> Value) -> String {
+    let mut body = value.to_string();
+    if !request.tools.is_empty() && body.pop() == Some('}') {
+        body.push_str(r#","tools":"#);
+        body.push_str(&request.tools.written(api, write));
+        body.push('}');
+    }
+    body
 }
 
 #[cfg(test)]

@@ -16,11 +16,14 @@ use crate::provider::Endpoint;
 /// What a reader sees of thoughts that the provider hides.
 const REDACTED: &str = "[Reasoning redacted]";
 
+/// Its name in messages.
+const API: &str = "anthropic-messages";
+
 pub(crate) struct Messages;
 
 impl Wire for Messages {
     fn api(&self) -> &'static str {
-        "anthropic-messages"
+        API
     }
 
     fn call(&self, request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {

@@ -1,6 +1,6 @@
 //! OpenAI's Chat Completions, as many servers speak it: reading answers. Writing requests is in `encode.rs`.
 
-mod encode;
+pub(super) mod encode;
 mod reader;
 
 use super::{Decoder, Wire};
@@ -8,6 +8,9 @@ use crate::failure::Failure;
 use crate::http::Call;
 use crate::message::Request;
 use crate::provider::Endpoint;
+
+/// Its name in messages.
+const API: &str = "openai-completions";
 
 pub(crate) struct Chat {
     /// With OpenRouter's additions.
@@ -21,7 +24,7 @@ impl Chat {
 
 impl Wire for Chat {
     fn api(&self) -> &'static str {
-        "openai-completions"
+        API
     }
 
     fn call(&self, request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {

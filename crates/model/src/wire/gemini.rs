@@ -13,11 +13,14 @@ use crate::message::Request;
 use crate::models::Tokens;
 use crate::provider::Endpoint;
 
+/// Its name in messages.
+const API: &str = "google-generative-ai";
+
 pub(crate) struct Gemini;
 
 impl Wire for Gemini {
     fn api(&self) -> &'static str {
-        "google-generative-ai"
+        API
     }
 
     fn call(&self, request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {

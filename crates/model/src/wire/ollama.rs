@@ -15,11 +15,14 @@ use crate::models::Tokens;
 use crate::provider::Endpoint;
 use crate::sse::Framing;
 
+/// Its name in messages.
+const API: &str = "ollama-chat";
+
 pub(crate) struct Ollama;
 
 impl Wire for Ollama {
     fn api(&self) -> &'static str {
-        "ollama-chat"
+        API
     }
 
     fn framing(&self) -> Framing {

@@ -13,11 +13,14 @@ use crate::message::Request;
 use crate::models::Tokens;
 use crate::provider::Endpoint;
 
+/// Its name in messages.
+const API: &str = "openai-responses";
+
 pub(crate) struct Responses;
 
 impl Wire for Responses {
     fn api(&self) -> &'static str {
-        "openai-responses"
+        API
     }
 
     fn call(&self, request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {

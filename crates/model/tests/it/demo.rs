@@ -14,7 +14,10 @@ fn demo() -> Demo {
 
 fn ask(messages: Vec<Message>) -> Request {
     let tools = ["Read", "Shell", "Delete"].map(tool).to_vec();
-    Request { tools, ..Request::new(Model::find(Kind::Demo, "demo"), messages) }
+    Request {
+        tools: std::sync::Arc::new(tools.into()),
+        ..Request::new(Model::find(Kind::Demo, "demo"), messages)
+    }
 }
 
 #[tokio::test]

@@ -66,8 +66,8 @@ pub fn tool(name: &str) -> Tool {
 
 pub fn request(kind: Kind, id: &str) -> Request {
     Request {
-        system: "Be brief.".to_owned(),
-        tools: vec![tool("Read"), tool("Write")],
+        system: "Be brief.".into(),
+        tools: std::sync::Arc::new(vec![tool("Read"), tool("Write")].into()),
         max_tokens: 4_000,
         affinity: Some("pid-1".to_owned()),
         ..Request::new(Model::find(kind, id), vec![Message::user("Hello")])

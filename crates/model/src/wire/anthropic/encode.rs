@@ -1,6 +1,7 @@
 //! Anthropic's Messages API: writing requests.
 
 use http::header::HeaderName;
+use protocol::ai::Tool;
 use protocol::signal::stream::{AssistantContent, AssistantMessage};
 use serde_json::{Value, json};
 
@@ -27,23 +28,22 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failu
         "messages": messages(&request.messages),
     });
     if !request.system.trim().is_empty() {
-        body["system"] = json!([{ "type": "text", "text": request.system, "cache_control": ephemeral() }]);
-    }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({ "name": tool.name, "description": tool.description, "input_schema": tool.input_schema })
-        });
-        body["tools"] = tools.collect();
+        body["system"] = json!([{ "type": "text", "text": &*request.system, "cache_control": ephemeral() }]);
     }
     let budgeted = think(request, &mut body);
-    let call =
-        Call::post(format!("{}/messages", endpoint.base()), "application/json", super::super::body(&body))
-            .header(HeaderName::from_static("anthropic-version"), VERSION);
+    let body = super::super::body(&body, request, super::API, tools);
+    let call = Call::post(format!("{}/messages", endpoint.base()), "application/json", body)
+        .header(HeaderName::from_static("anthropic-version"), VERSION);
     let call = match budgeted && !request.tools.is_empty() {
         true => call.header(HeaderName::from_static("anthropic-beta"), INTERLEAVED),
         false => call,
     };
     call.key(HeaderName::from_static("x-api-key"), "", key)
+}
+
+fn tools(tools: &[Tool]) -> Value {
+    let one = |tool: &Tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.input_schema });
+    tools.iter().map(one).collect()
 }
 
 fn ephemeral() -> Value {

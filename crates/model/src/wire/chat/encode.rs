@@ -1,6 +1,7 @@
 //! Writes Chat Completions requests.
 
 use http::header::{AUTHORIZATION, HeaderName};
+use protocol::ai::Tool;
 use protocol::signal::stream::{AssistantContent, AssistantMessage, ThinkingContent};
 use serde_json::{Map, Value, json};
 
@@ -28,12 +29,6 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint, openrouter: bool) -> 
         if endpoint.base().contains("api.openai.com") { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(request.output_tokens());
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({ "type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.input_schema,
-            }})
-        });
-        body["tools"] = tools.collect();
         body["parallel_tool_calls"] = json!(true);
     }
     if openrouter {
@@ -43,7 +38,7 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint, openrouter: bool) -> 
     let mut call = Call::post(
         format!("{}/chat/completions", endpoint.base()),
         "application/json",
-        super::super::body(&body),
+        super::super::body(&body, request, super::API, tools),
     );
     if let Some(affinity) = &request.affinity {
         call = call.header(HeaderName::from_static("x-session-affinity"), affinity);
@@ -55,6 +50,16 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint, openrouter: bool) -> 
         Some(key) => call.key(AUTHORIZATION, "Bearer ", key),
         None => Ok(call),
     }
+}
+
+/// Tools as functions; Ollama has the same words for them.
+pub(in crate::wire) fn tools(tools: &[Tool]) -> Value {
+    let function = |tool: &Tool| {
+        json!({ "type": "function", "function": {
+            "name": tool.name, "description": tool.description, "parameters": tool.input_schema,
+        }})
+    };
+    tools.iter().map(function).collect()
 }
 
 fn think(request: &Request, body: &mut Value, openrouter: bool) {
@@ -83,9 +88,9 @@ fn messages(request: &Request, openrouter: bool) -> Value {
     if !request.system.trim().is_empty() {
         out.push(match marked {
             true => json!({ "role": "system", "content": [
-                { "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } },
+                { "type": "text", "text": &*request.system, "cache_control": { "type": "ephemeral" } },
             ]}),
-            false => json!({ "role": "system", "content": request.system }),
+            false => json!({ "role": "system", "content": &*request.system }),
         });
     }
     let mut seen = Vec::new();

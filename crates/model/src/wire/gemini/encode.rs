@@ -1,6 +1,7 @@
 //! Google's Gemini: writing requests.
 
 use http::header::HeaderName;
+use protocol::ai::Tool;
 use protocol::signal::stream::{AssistantContent, AssistantMessage};
 use serde_json::{Value, json};
 
@@ -21,28 +22,29 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failu
         "generationConfig": { "maxOutputTokens": request.output_tokens() },
     });
     if !request.system.trim().is_empty() {
-        body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
-    }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "parametersJsonSchema": tool.input_schema,
-            })
-        });
-        body["tools"] = json!([{ "functionDeclarations": tools.collect::<Value>() }]);
+        body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
     }
     if let Some(thinking) = thinking(request) {
         body["generationConfig"]["thinkingConfig"] = thinking;
     }
     let url =
         format!("{}/models/{}:streamGenerateContent?alt=sse", endpoint.base(), path_name(&request.model.id)?);
-    Call::post(url, "application/json", super::super::body(&body)).key(
+    Call::post(url, "application/json", super::super::body(&body, request, super::API, tools)).key(
         HeaderName::from_static("x-goog-api-key"),
         "",
         key,
     )
+}
+
+fn tools(tools: &[Tool]) -> Value {
+    let declaration = |tool: &Tool| {
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "parametersJsonSchema": tool.input_schema,
+        })
+    };
+    json!([{ "functionDeclarations": tools.iter().map(declaration).collect::<Value>() }])
 }
 
 /// The model's name goes into the path, so it may hold nothing that ends a path.

@@ -11,6 +11,7 @@ use crate::message::{Block, Message, Request, images, words};
 use crate::models::Thinking;
 use crate::provider::Endpoint;
 use crate::reasoning::Reasoning;
+use crate::wire::chat::encode::tools;
 
 pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {
     let mut options = json!({ "num_predict": request.output_tokens() });
@@ -23,21 +24,13 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failu
         "messages": messages(request),
         "options": options,
     });
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({ "type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.input_schema,
-            }})
-        });
-        body["tools"] = tools.collect();
-    }
     if request.model.thinking != Thinking::Absent {
         body["think"] = think(request);
     }
     let call = Call::post(
         format!("{}/api/chat", root(endpoint.base())),
         "application/json",
-        super::super::body(&body),
+        super::super::body(&body, request, super::API, tools),
     );
     match endpoint.secret() {
         Some(key) => call.key(AUTHORIZATION, "Bearer ", key),
@@ -57,7 +50,7 @@ fn think(request: &Request) -> Value {
 
 fn messages(request: &Request) -> Value {
     let system =
-        (!request.system.trim().is_empty()).then(|| json!({ "role": "system", "content": request.system }));
+        (!request.system.trim().is_empty()).then(|| json!({ "role": "system", "content": &*request.system }));
     let others = request.messages.iter().map(|message| match message {
         Message::User { content } => said("user", content),
         Message::ToolResult(result) => {

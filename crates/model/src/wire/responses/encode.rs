@@ -1,6 +1,7 @@
 //! OpenAI's Responses API: writing requests. Nothing is stored at the provider.
 
 use http::header::AUTHORIZATION;
+use protocol::ai::Tool;
 use protocol::signal::stream::{AssistantContent, AssistantMessage};
 use serde_json::{Value, json};
 
@@ -26,30 +27,34 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failu
         "input": request.messages.iter().flat_map(items).collect::<Value>(),
     });
     if !request.system.trim().is_empty() {
-        body["instructions"] = json!(request.system);
+        body["instructions"] = json!(&*request.system);
     }
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.input_schema,
-                "strict": false,
-            })
-        });
-        body["tools"] = tools.collect();
         body["parallel_tool_calls"] = json!(true);
     }
     if let Some(affinity) = &request.affinity {
         body["prompt_cache_key"] = affinity.chars().take(CACHE_KEY_CHARS_MAX).collect::<String>().into();
     }
     think(request, &mut body);
-    Call::post(format!("{}/responses", endpoint.base()), "application/json", super::super::body(&body)).key(
-        AUTHORIZATION,
-        "Bearer ",
-        key,
+    Call::post(
+        format!("{}/responses", endpoint.base()),
+        "application/json",
+        super::super::body(&body, request, super::API, tools),
     )
+    .key(AUTHORIZATION, "Bearer ", key)
+}
+
+fn tools(tools: &[Tool]) -> Value {
+    let function = |tool: &Tool| {
+        json!({
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.input_schema,
+            "strict": false,
+        })
+    };
+    tools.iter().map(function).collect()
 }
 
 fn think(request: &Request, body: &mut Value) {

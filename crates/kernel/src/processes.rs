@@ -75,6 +75,13 @@ impl Outside for Surroundings {
         })
     }
 
+    fn generation(&self) -> [u64; 2] {
+        // Without a kernel nothing changes any more.
+        self.kernel()
+            .map(|kernel| [kernel.grants.generation(), kernel.devices.generation()])
+            .unwrap_or_default()
+    }
+
     fn view(&self, process: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
         let (outside, pid) = (self.clone(), process.pid.clone());
         let process = process.clone();

@@ -55,7 +55,7 @@ impl Host {
             _ => None,
         };
         let Prepared { change, compacted } =
-            match prepare(&self.world, &process, &id, args, setup.as_ref()).await {
+            match prepare(&self.world, &process, &id, args, setup.as_deref()).await {
                 Ok(prepared) => prepared,
                 Err(why) => return Ok(Outcome::Failed(why)),
             };

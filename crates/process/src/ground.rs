@@ -217,6 +217,10 @@ impl Outside for Around {
         Box::pin(async move { Ok(identity(uid)) })
     }
 
+    fn generation(&self) -> [u64; 2] {
+        [0, 0]
+    }
+
     fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
         view(&self.tree, identity)
     }

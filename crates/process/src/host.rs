@@ -80,6 +80,11 @@ impl Host {
         self.rooms.lock().len()
     }
 
+    /// Whether a process is awake.
+    fn is_awake(&self, pid: &Pid) -> bool {
+        self.rooms.lock().contains_key(pid)
+    }
+
     /// The row of a process that somebody names.
     pub(crate) async fn known(&self, pid: &Pid) -> Result<ProcessRow, Error> {
         let row = self.world.store.process(pid).await.map_err(store_error)?;

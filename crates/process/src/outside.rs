@@ -28,6 +28,10 @@ pub trait Outside: Send + Sync + 'static {
     /// Who the process acts as, with the groups the account has now; 403 when it was locked or removed.
     fn identity(&self, process: &ProcessRow) -> Later<Result<ProcessIdentity, Error>>;
 
+    /// Another value after every change of what decides who processes act as and what they may call: accounts,
+    /// grants and devices. What was asked for afterwards is as new as it says.
+    fn generation(&self) -> [u64; 2];
+
     /// The file tree as that identity sees it.
     fn view(&self, process: &ProcessRow, identity: Arc<ProcessIdentity>) -> vfs::View;
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use model::{Block, Message, Usage};
+use model::{AssistantMessage, Block, Message, Usage};
 use protocol::ids::{ConversationId, RunId};
 use protocol::literal::Nullable;
 use protocol::proc::history::{ContextState, PressureLevel, PressureSource};
@@ -27,8 +27,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) message_count: u64,
     /// The newest of them.
     pub(crate) last_message_id: Option<i64>,
-    /// What the model gets.
-    pub(crate) messages: &'a [Message],
+    /// How long what the model gets is, besides its prompt; see [`chars`].
+    pub(crate) chars: u64,
     /// What the provider counted, after a turn.
     pub(crate) usage: Option<&'a Usage>,
     /// In milliseconds.
@@ -38,7 +38,7 @@ pub(crate) struct Measured<'a> {
 /// The state of a context before a turn (without `usage`) or after it. `ContextState::usage` is filled in by the caller.
 pub(crate) fn measure(setup: &Setup, what: &Measured<'_>) -> ContextState {
     let window = setup.model.context_window_tokens.filter(|tokens| *tokens > 0);
-    let estimate = estimate(&setup.system, what.messages, &setup.tools);
+    let estimate = estimate(setup.prompt_chars + what.chars);
     let counted = what.usage.map(counted).filter(|tokens| *tokens > 0);
     let input_tokens = counted.unwrap_or(estimate);
     let available = window.map(|window| window.saturating_sub(setup.max_tokens).max(1));
@@ -83,12 +83,25 @@ fn level(pressure: Option<f64>) -> PressureLevel {
 }
 
 /// Tokens, from the length that all of it would have as JSON. Nothing is written: it is only counted.
-fn estimate(system: &str, messages: &[Message], tools: &[model::Tool]) -> u64 {
-    let frame = r#"{"systemPrompt":,"messages":[],"tools":}"#.len() as u64;
-    let commas = messages.len().saturating_sub(1) as u64;
-    let messages: u64 = messages.iter().map(message).sum();
-    let chars = frame + commas + json_string(system) + messages + json(&tools);
+fn estimate(chars: u64) -> u64 {
     (chars as f64 / CHARS_PER_TOKEN * MARGIN).ceil() as u64
+}
+
+/// The length of what every request of a run has, as JSON.
+pub(crate) fn prompt_chars(system: &str, tools: &[model::Tool]) -> u64 {
+    let frame = r#"{"systemPrompt":,"messages":[],"tools":}"#.len() as u64;
+    frame + json_string(system) + json(&tools)
+}
+
+/// The length of messages as JSON, with what stands between them.
+pub(crate) fn chars(messages: &[Message]) -> u64 {
+    let commas = messages.len().saturating_sub(1) as u64;
+    commas + messages.iter().map(message).sum::<u64>()
+}
+
+/// The length of one message more.
+pub(crate) fn more_chars(answer: &AssistantMessage) -> u64 {
+    1 + json(answer)
 }
 
 fn message(message: &Message) -> u64 {
@@ -195,14 +208,15 @@ mod tests {
             Message::tool_result("1", "Read", "x", false),
         ];
         let chars = whole.to_string().encode_utf16().count() as f64;
-        assert_eq!(estimate("be good", &messages, &[]), (chars / 4.0 * 1.15).ceil() as u64);
+        let counted = prompt_chars("be good", &[]) + super::chars(&messages);
+        assert_eq!(estimate(counted), (chars / 4.0 * 1.15).ceil() as u64);
     }
 
     #[test]
     fn a_picture_counts_the_same_however_many_bytes_it_has() {
         let with =
             |bytes: usize| [Message::User { content: vec![Block::image("image/png", "A".repeat(bytes))] }];
-        let (small, large) = (estimate("", &with(10), &[]), estimate("", &with(10_000_000), &[]));
+        let (small, large) = (estimate(chars(&with(10))), estimate(chars(&with(10_000_000))));
         assert_eq!(small, large);
         assert!((1_400..1_700).contains(&small), "{small}");
     }

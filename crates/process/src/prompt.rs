@@ -53,6 +53,19 @@ pub(crate) async fn assemble(parts: &Parts<'_>, view: &View) -> String {
     render(sections)
 }
 
+/// The directories and files that a prompt is made of, skills included.
+pub(crate) fn places(view: &View) -> Vec<String> {
+    let who = view.who();
+    let mut roots = vec![who.home.clone()];
+    roots.extend(who.workspace_id.as_ref().map(|id| files::workspace(id)));
+    let mut places: Vec<String> = roots
+        .iter()
+        .flat_map(|root| ["context.d", "skills.d"].map(|name| format!("{root}/{name}")))
+        .collect();
+    places.extend(roots.get(1).map(|workspace| format!("{workspace}/summary.md")));
+    places
+}
+
 fn named(provider: &str, files: Vec<ContextFile>) -> Vec<Section> {
     let section =
         |file: ContextFile| Section { name: format!("{provider}.context:{}", file.name), text: file.text };

@@ -6,6 +6,7 @@ mod endpoint;
 pub(crate) mod finder;
 #[cfg(test)]
 pub(crate) mod ground;
+mod kept;
 mod shown;
 #[cfg(test)]
 mod tests;
@@ -13,20 +14,23 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Client, Model, Prices, PrivateHosts, Provider, Reasoning, Tool};
+use model::{Client, Model, Prices, PrivateHosts, Provider, Reasoning, Tools};
 use protocol::ai::{ToolDevice, ToolsResult, WindowSource};
 use protocol::identity::ProcessIdentity;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::processes::ProcessRow;
+use vfs::View;
 
 use crate::policy::Policy;
 use crate::world::World;
-use crate::{profile, prompt};
+use crate::{pressure, profile, prompt};
 
 pub(crate) use config::Config;
 use endpoint::Chosen;
 pub(crate) use endpoint::{chat_endpoint, check_address, is_usual, place, trimmed};
+use kept::Made;
+pub(crate) use kept::Setups;
 
 /// What a run works with. It has no `Debug`: it leads to the provider's key.
 #[derive(Clone)]
@@ -46,9 +50,11 @@ pub(crate) struct Setup {
     /// Whether events of an answer are sent while it comes.
     pub(crate) streaming: bool,
     /// The system prompt.
-    pub(crate) system: String,
+    pub(crate) system: Arc<str>,
     /// What the model may call.
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) tools: Arc<Tools>,
+    /// How much of a context these two take, in characters.
+    pub(crate) prompt_chars: u64,
     /// The devices these can run on.
     pub(crate) devices: Vec<ToolDevice>,
     /// When to ask a person.
@@ -72,11 +78,30 @@ pub(crate) struct RunLimits {
     pub(crate) tool_calls: u64,
 }
 
-/// Resolves all of it. The error is for the person who waits for the run: it becomes the run's end.
-pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Setup, String> {
-    let profile = known_profile(&process.profile)?;
+/// Resolves all of it, or finds it as it was resolved before if nothing has changed since. The error is for the person
+/// who waits for the run: it becomes the run's end.
+pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<Setup>, String> {
     let identity = world.outside.identity(process).await.map_err(|error| error.message)?;
     let identity = Arc::new(identity);
+    let view = world.outside.view(process, identity.clone());
+    let made = Made::now(world, process, &view);
+    if let Some(setup) = made.as_ref().and_then(|made| world.setups.find(made)) {
+        return Ok(setup);
+    }
+    let setup = Arc::new(resolve(world, process, identity, &view).await?);
+    if let Some(made) = made {
+        world.setups.keep(made, &setup);
+    }
+    Ok(setup)
+}
+
+async fn resolve(
+    world: &World,
+    process: &ProcessRow,
+    identity: Arc<ProcessIdentity>,
+    view: &View,
+) -> Result<Setup, String> {
+    let profile = known_profile(&process.profile)?;
     let config = Config::read(&world.store, process.uid).await?;
     let chosen = endpoint::choose(&config, &world.finder).await?;
     let offered = offered(world, process).await?;
@@ -88,8 +113,7 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Setup
         mcp_servers: &offered.mcp_servers,
         process_files: &process.context_files,
     };
-    let view = world.outside.view(process, identity.clone());
-    let system = prompt::assemble(&parts, &view).await;
+    let system = prompt::assemble(&parts, view).await;
     let known = known_model(&config, &chosen);
     let setup = Setup {
         provider: client(world, &config).provider(chosen.endpoint),
@@ -99,8 +123,9 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Setup
         reasoning: reasoning(&config),
         timeout: Duration::from_millis(config.number("ai/generation/timeout_ms")),
         streaming: config.streams(),
-        system,
-        tools: offered.tools.tools,
+        prompt_chars: pressure::prompt_chars(&system, &offered.tools.tools),
+        system: system.into(),
+        tools: Arc::new(offered.tools.tools.into()),
         devices: offered.tools.devices,
         policy: Policy::parse(policy_text(&config, profile).unwrap_or_default()),
         interactive: profile::is_interactive(&process.profile),

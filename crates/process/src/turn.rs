@@ -86,7 +86,8 @@ impl Turn {
                 "[Process Event]:\nThe process was started. Begin with your assignment.",
             ));
         }
-        let state = self.measure(&context, &messages, None);
+        let chars = pressure::chars(&messages);
+        let state = self.measure(&context, chars, None);
         self.tell(&state);
         if !self.compacted {
             match self.fit(&state, context.message_count()).await {
@@ -95,12 +96,12 @@ impl Turn {
                 Fit::Halt(halt) => return TurnEnd::Halt(halt),
             }
         }
-        let message = self.generate(messages.clone()).await;
+        let message = self.generate(messages).await;
         if let Some(halt) = fault(&message) {
             return TurnEnd::Halt(halt);
         }
-        messages.push(Message::Assistant(message.clone()));
-        let state = self.measure(&context, &messages, Some(&message));
+        let chars = chars + pressure::more_chars(&message);
+        let state = self.measure(&context, chars, Some(&message));
         TurnEnd::Answer(Box::new(Answered { message, context, state }))
     }
 
@@ -115,18 +116,13 @@ impl Turn {
         }
     }
 
-    fn measure(
-        &self,
-        context: &Context,
-        messages: &[Message],
-        answer: Option<&AssistantMessage>,
-    ) -> ContextState {
+    fn measure(&self, context: &Context, chars: u64, answer: Option<&AssistantMessage>) -> ContextState {
         let measured = Measured {
             conversation_id: &self.conversation_id,
             run_id: Some(&self.run_id),
             message_count: context.message_count(),
             last_message_id: context.last_message_id(),
-            messages,
+            chars,
             usage: answer.map(|answer| &answer.usage),
             now_ms: self.world.now_ms(),
         };

@@ -10,6 +10,7 @@ use store::processes::ProcessRow;
 
 use crate::media::Pictures;
 use crate::outside::Outside;
+use crate::setup::Setups;
 use crate::setup::finder::Finder;
 use crate::signals;
 
@@ -21,6 +22,8 @@ pub(crate) struct World {
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) client: model::Client,
     pub(crate) finder: Arc<Finder>,
+    /// What runs worked with not long ago.
+    pub(crate) setups: Arc<Setups>,
     /// Pictures that models saw not long ago.
     pub(crate) pictures: Arc<Pictures>,
 }
@@ -29,7 +32,7 @@ impl World {
     /// The world around processes; `client` may reach private addresses, unless config denies it.
     pub(crate) fn new(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> World {
         let finder = Arc::new(Finder::new(clock.clone(), client.clone()));
-        World { store, clock, outside, client, finder, pictures: Arc::default() }
+        World { store, clock, outside, client, finder, setups: Arc::default(), pictures: Arc::default() }
     }
 
     /// Now, in milliseconds.

@@ -125,7 +125,7 @@ impl Actor {
             let prepared =
                 tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepare(&world, process)).await;
             let late = || Err("the run could not be prepared in time".to_string());
-            Done::Prepared(Box::new(prepared.unwrap_or_else(|_| late())))
+            Done::Prepared(prepared.unwrap_or_else(|_| late()))
         });
     }
 
@@ -244,7 +244,7 @@ impl Actor {
 }
 
 /// What a run works with, and the process as its row is now.
-async fn prepare(world: &World, process: Arc<ProcessRow>) -> Result<(Setup, Arc<ProcessRow>), String> {
+async fn prepare(world: &World, process: Arc<ProcessRow>) -> Result<(Arc<Setup>, Arc<ProcessRow>), String> {
     let row = world.store.process(&process.pid).await;
     let row = row.map_err(|error| format!("the process could not be read: {error}"))?;
     let process = row.map_or(process, Arc::new);

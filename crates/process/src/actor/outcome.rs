@@ -30,9 +30,9 @@ impl Actor {
                     calls.push((place, Finished { shown: Shown::error(&why), media: None }));
                 }
                 Some((_, Ok(Done::Called(_)))) => {}
-                Some((_, Ok(Done::Prepared(prepared)))) => match *prepared {
+                Some((_, Ok(Done::Prepared(prepared)))) => match prepared {
                     Ok((setup, process)) => {
-                        self.live.setup = Some(setup.into());
+                        self.live.setup = Some(setup);
                         self.process = process;
                     }
                     Err(why) => self.halt(generation_failed(&why)).await?,

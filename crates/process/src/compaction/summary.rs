@@ -46,7 +46,7 @@ pub(super) async fn generate(
          {transcript}\n\nWrite the summary that stands in their place."
     );
     let request = Request {
-        system: SYSTEM.to_string(),
+        system: SYSTEM.into(),
         max_tokens: setup.max_tokens.min(TOKENS_MAX),
         reasoning: Reasoning::Off,
         affinity: Some(format!("{}:compaction", process.pid)),

@@ -1,5 +1,7 @@
 //! Conversations as models see them.
 
+use std::sync::Arc;
+
 use protocol::media::{MediaInput, MediaType};
 use protocol::signal::stream::{ThinkingContent, ThinkingType, ToolCall, ToolCallType};
 use serde_json::json;
@@ -166,7 +168,7 @@ fn a_message_from_elsewhere_says_so() {
     assert_eq!(short(&converted(rows)), ["u:[From: Telegram dm from 7]\nhi", "u:again"]);
 }
 
-async fn ground() -> (Ground, Setup) {
+async fn ground() -> (Ground, Arc<Setup>) {
     let ground = Ground::new("task", json!({ "tools": [], "devices": [] })).await;
     ground.set("config/ai/provider", "demo").await;
     let setup = setup::prepare(&ground.world, &ground.process).await.unwrap();
@@ -229,7 +231,7 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
         MessageRow { media, ..result(3, "a", "seen") },
     ];
     for (sees, expected) in [(true, "picture"), (false, "Attached image \"a.png\" [image/png] 8 B")] {
-        setup.model.images = sees;
+        Arc::make_mut(&mut setup).model.images = sees;
         let mut context = Context::default();
         context.append(&ground.world, &ground.process, &setup, rows.clone()).await;
         let messages = short(&context.messages());

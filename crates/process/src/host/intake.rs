@@ -35,15 +35,20 @@ impl Host {
             return Err(Error::bad_argument(CALL, "message", "say something, or attach a medium"));
         }
         check_length(CALL, &args.message)?;
-        let process = self.living(pid).await?;
-        // The actor looks again; media are not kept for nothing.
-        if !media.is_empty()
-            && let Some(why) = self.shut(pid, &conversation).await?
-        {
-            return Ok(Outcome::Failed(why));
-        }
-        let media = keep_media(&self.world, &process, media).await;
-        let media = media.map_err(|why| Error::bad_argument(CALL, "media", &why))?;
+        let media = match media.is_empty() {
+            // One that is awake knows better than its row whether it lives.
+            true if self.is_awake(pid) => None,
+            true => self.living(pid).await.map(|_| None)?,
+            false => {
+                let process = self.living(pid).await?;
+                // The actor looks again; media are not kept for nothing.
+                if let Some(why) = self.shut(pid, &conversation).await? {
+                    return Ok(Outcome::Failed(why));
+                }
+                let media = keep_media(&self.world, &process, media).await;
+                media.map_err(|why| Error::bad_argument(CALL, "media", &why))?
+            }
+        };
         let content = args.message;
         let incoming = Incoming { run_id, conversation, reason: CALL, content, media, origin, call: None };
         let taken = self.ask(pid, |reply| Mail::Message(Box::new(incoming), reply)).await?;

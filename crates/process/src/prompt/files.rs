@@ -14,7 +14,7 @@ pub(super) async fn of_home(view: &View, budget_bytes: u64) -> Vec<ContextFile> 
 /// The texts of the workspace's `context.d`; where it has none, its summary.
 pub(super) async fn of_workspace(view: &View, budget_bytes: u64) -> Vec<ContextFile> {
     let Some(id) = view.who().workspace_id.clone() else { return Vec::new() };
-    let root = format!("/workspaces/{id}/.gsv");
+    let root = workspace(&id);
     let mut budget = Budget(budget_bytes);
     let files = of_directory(view, &format!("{root}/context.d"), &mut budget).await;
     if !files.is_empty() {
@@ -23,6 +23,11 @@ pub(super) async fn of_workspace(view: &View, budget_bytes: u64) -> Vec<ContextF
     let Ok(path) = VPath::absolute(&format!("{root}/summary.md")) else { return Vec::new() };
     let text = read(view, &path).await.filter(|text| budget.takes(text));
     text.map(|text| ContextFile { name: "summary.md".to_string(), text }).into_iter().collect()
+}
+
+/// Where a workspace keeps what is for agents.
+pub(super) fn workspace(id: &str) -> String {
+    format!("/workspaces/{id}/.gsv")
 }
 
 async fn of_directory(view: &View, directory: &str, budget: &mut Budget) -> Vec<ContextFile> {

@@ -166,6 +166,10 @@ impl Outside for Surroundings {
         Box::pin(async move { Ok(identity) })
     }
 
+    fn generation(&self) -> [u64; 2] {
+        [0, 0]
+    }
+
     fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
         let answers = self.clone();
         let calls = Calls::new(move |name, args| answers.answer(name, args));

@@ -217,7 +217,7 @@ async fn a_prompt_has_its_parts_in_order() {
     ground.write("context.d/20-mine.md", " I like {{ tea }}. ");
     ground.write("skills.d/brew.md", "# Brew\n\nHow to brew tea.\n");
     ground.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
-    let system = prepare(&ground.world, &ground.process).await.unwrap().system;
+    let system = prepare(&ground.world, &ground.process).await.unwrap().system.clone();
     let uid = ground.process.uid;
     let devices = "- gsv\n- mac: My Mac (darwin)";
     let order = [
@@ -292,7 +292,7 @@ async fn texts_of_the_home_stay_within_their_budget() {
     ground.write("context.d/b.md", "01234567890");
     ground.write("context.d/c.md", "0");
     ground.write("context.d/x.txt", "not a text");
-    let system = prepare(&ground.world, &ground.process).await.unwrap().system;
+    let system = prepare(&ground.world, &ground.process).await.unwrap().system.clone();
     assert!(system.contains("[home.context:a.md]\n0123456789\n"));
     assert!(!system.contains("home.context:b.md") && !system.contains("home.context:c.md"));
     assert!(!system.contains("x.txt"));
@@ -325,4 +325,69 @@ async fn what_can_not_be_prepared_says_why() {
     assert_eq!(host.ai_config(&ground.process, Some("pkg#gone")).await.unwrap_err().code, 404);
     let unknown = host.ai_config(&ground.process, Some("whatever")).await.unwrap();
     assert_eq!(unknown.profile.unwrap().0, "task");
+}
+
+/// Resolves until it is found as it was resolved before.
+async fn kept(ground: &Ground) -> Arc<Setup> {
+    let until = tokio::time::Instant::now() + Duration::from_secs(30);
+    let mut before = prepare(&ground.world, &ground.process).await.unwrap();
+    loop {
+        let next = prepare(&ground.world, &ground.process).await.unwrap();
+        if Arc::ptr_eq(&before, &next) {
+            return next;
+        }
+        assert!(tokio::time::Instant::now() < until, "it is never kept");
+        before = next;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_resolved_serves_again_until_something_changes() {
+    let mut ground = Ground::new("task", tools()).await;
+    ground.set("config/ai/provider", "demo").await;
+    let system =
+        async |ground: &Ground| prepare(&ground.world, &ground.process).await.unwrap().system.clone();
+    kept(&ground).await;
+    ground.set("config/ai/context.d/50-house.md", "No shoes.").await;
+    assert!(system(&ground).await.contains("No shoes."));
+    kept(&ground).await;
+    ground.write("context.d/20-mine.md", "I like tea.");
+    assert!(system(&ground).await.contains("I like tea."));
+    kept(&ground).await;
+    ground.write("skills.d/tea/SKILL.md", "# Brew\n\nHow to brew tea.\n");
+    assert!(system(&ground).await.contains("How to brew tea."));
+    kept(&ground).await;
+    std::fs::remove_file(ground.home("context.d/20-mine.md")).unwrap();
+    assert!(!system(&ground).await.contains("I like tea."));
+    ground.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
+    assert!(system(&ground).await.contains("The brief."));
+}
+
+#[tokio::test]
+async fn a_text_that_changes_all_the_time_is_never_an_old_one() {
+    let ground = Ground::new("task", tools()).await;
+    ground.set("config/ai/provider", "demo").await;
+    for number in 100..400 {
+        let text = format!("number {number}");
+        ground.write("context.d/20-mine.md", &text);
+        for _ in 0..2 {
+            let setup = prepare(&ground.world, &ground.process).await.unwrap();
+            assert!(setup.system.contains(&text), "{text} is not in:\n{}", setup.system);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_among_the_texts_is_read_each_time() {
+    let ground = Ground::new("task", tools()).await;
+    ground.set("config/ai/provider", "demo").await;
+    ground.write("elsewhere.md", "Old.");
+    std::os::unix::fs::symlink("../elsewhere.md", ground.home("context.d/30-link.md")).unwrap();
+    let before = prepare(&ground.world, &ground.process).await.unwrap();
+    assert!(before.system.contains("Old."));
+    tokio::time::sleep(base::limits::SHOWN_SETTLED_FINE * 2).await;
+    ground.write("elsewhere.md", "New.");
+    let after = prepare(&ground.world, &ground.process).await.unwrap();
+    assert!(after.system.contains("New."));
 }

@@ -190,6 +190,10 @@ impl Outside for Recorder {
         Box::pin(async move { Ok(identity) })
     }
 
+    fn generation(&self) -> [u64; 2] {
+        [0, 0]
+    }
+
     fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
         let calls = Calls::new(|name, _| {
             let answer = match name {

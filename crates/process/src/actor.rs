@@ -89,7 +89,7 @@ enum Work {
 
 /// What a task came to.
 enum Done {
-    Prepared(Result<(Arc<Setup>, Arc<ProcessRow>), String>),
+    Prepared(Result<Arc<Setup>, String>),
     Turned(TurnEnd),
     Called(CallEnd),
 }

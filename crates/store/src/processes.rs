@@ -199,14 +199,6 @@ impl Change {
         .bind(now_ms);
         self.step(statement)
     }
-
-    /// What the process was told when it started.
-    pub fn context_files(self, json: &str) -> Change {
-        let statement = Statement::new("UPDATE processes SET context_files = $2 WHERE pid = $1")
-            .bind(&self.pid)
-            .bind(json);
-        self.step(statement)
-    }
 }
 
 /// The number a counting statement returned.

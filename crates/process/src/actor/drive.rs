@@ -1,22 +1,20 @@
 //! Drives the active run: does what its rows say comes next, and starts the tasks for it.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use base::limits;
+use futures_util::FutureExt;
 use protocol::signal::run::Change as What;
-use store::processes::ProcessRow;
 use store::runs::RunRow;
 
 use super::draft::Words;
 use super::{Actor, Done, Known, Life, Work};
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
-use crate::setup::{self, Setup};
+use crate::setup;
 use crate::tools::Errand;
 use crate::turn::Turn;
-use crate::world::World;
 
 /// What a task that ended leaves.
 pub(super) type Joined = Result<(tokio::task::Id, Done), tokio::task::JoinError>;
@@ -41,8 +39,7 @@ impl Actor {
                     if self.drain().await? {
                         continue;
                     }
-                    if self.live.setup.is_none() {
-                        self.prepare();
+                    if !self.prepare() {
                         return Ok(());
                     }
                     if self.is_over_limit().await? {
@@ -70,10 +67,7 @@ impl Actor {
         if acts.iter().all(|(_, act)| *act == Act::Await) {
             return Ok(false);
         }
-        if self.live.setup.is_none() {
-            if !self.is_busy(Work::Prepare) {
-                self.prepare();
-            }
+        if !self.prepare() {
             return Ok(false);
         }
         let mut draft = self.draft();
@@ -119,14 +113,26 @@ impl Actor {
         self.work.insert(handle.id(), work);
     }
 
-    fn prepare(&mut self) {
+    /// Sees to what the run works with. True when it is there, which is at once if it was needed a moment ago.
+    fn prepare(&mut self) -> bool {
+        if self.live.setup.is_some() || self.is_busy(Work::Prepare) {
+            return self.live.setup.is_some();
+        }
         let (world, process) = (self.host.world.clone(), self.process.clone());
-        self.start(Work::Prepare, async move {
-            let prepared =
-                tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepare(&world, process)).await;
-            let late = || Err("the run could not be prepared in time".to_string());
-            Done::Prepared(prepared.unwrap_or_else(|_| late()))
+        let mut preparing = Box::pin(async move {
+            let prepared = setup::prepare(&world, &process);
+            let prepared = tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepared).await;
+            prepared.unwrap_or_else(|_| Err("the run could not be prepared in time".to_string()))
         });
+        match preparing.as_mut().now_or_never() {
+            Some(Ok(setup)) => {
+                self.live.setup = Some(setup);
+                return true;
+            }
+            Some(Err(why)) => self.start(Work::Prepare, async move { Done::Prepared(Err(why)) }),
+            None => self.start(Work::Prepare, async move { Done::Prepared(preparing.await) }),
+        }
+        false
     }
 
     /// Takes in what waits for this conversation, at the boundary between results and the next turn.
@@ -243,11 +249,3 @@ impl Actor {
     }
 }
 
-/// What a run works with, and the process as its row is now.
-async fn prepare(world: &World, process: Arc<ProcessRow>) -> Result<(Arc<Setup>, Arc<ProcessRow>), String> {
-    let row = world.store.process(&process.pid).await;
-    let row = row.map_err(|error| format!("the process could not be read: {error}"))?;
-    let process = row.map_or(process, Arc::new);
-    let setup = setup::prepare(world, &process).await?;
-    Ok((setup, process))
-}

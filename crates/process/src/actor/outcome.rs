@@ -31,10 +31,7 @@ impl Actor {
                 }
                 Some((_, Ok(Done::Called(_)))) => {}
                 Some((_, Ok(Done::Prepared(prepared)))) => match prepared {
-                    Ok((setup, process)) => {
-                        self.live.setup = Some(setup);
-                        self.process = process;
-                    }
+                    Ok(setup) => self.live.setup = Some(setup),
                     Err(why) => self.halt(generation_failed(&why)).await?,
                 },
                 Some((_, Ok(Done::Turned(end)))) => self.turned(end).await?,

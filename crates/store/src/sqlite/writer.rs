@@ -1,5 +1,6 @@
-//! The one thread that writes. It takes all batches that wait, runs each in a savepoint of one transaction,
-//! commits once, and only then tells the callers.
+//! The one thread that writes. It takes all batches that wait, runs them in one transaction, commits once, and only
+//! then tells the callers. Batches rarely fail, and undoing one of them alone costs all of them dearly: only when one
+//! did fail are they run again, each in a savepoint.
 
 mod fault;
 
@@ -120,10 +121,14 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Me
 /// Runs the jobs in one transaction. Whatever ends the transaction as a whole fails all of them.
 fn write_group(connection: &Connection, jobs: Vec<Job>, metrics: &Metrics, fault: &mut Fault) {
     let results = begin(connection).and_then(|()| {
-        let mut results = Vec::with_capacity(jobs.len());
-        for job in &jobs {
-            results.push(write_one(connection, &job.batch)?);
-        }
+        let results = match write_all(connection, &jobs) {
+            Some(results) => results,
+            None => {
+                roll_back(connection);
+                begin(connection)?;
+                jobs.iter().map(|job| write_one(connection, &job.batch)).collect::<Result<_>>()?
+            }
+        };
         fault.before(jobs.iter().map(|job| &job.batch));
         let started = Instant::now();
         connection.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute()).map_err(error)?;
@@ -160,6 +165,15 @@ fn roll_back(connection: &Connection) {
     {
         tracing::error!(%error, "the store's writer can not roll back");
     }
+}
+
+/// Runs all batches; nothing when one of them did not go through.
+fn write_all(connection: &Connection, jobs: &[Job]) -> Option<Vec<Result<Written>>> {
+    let write = |job: &Job| match run_steps(connection, &job.batch) {
+        Ok(written @ Written::Done(_)) => Some(Ok(written)),
+        Ok(Written::Stopped(_)) | Err(_) => None,
+    };
+    jobs.iter().map(write).collect()
 }
 
 /// Runs one batch in a savepoint. The outer error means that the whole transaction is lost.

@@ -116,14 +116,13 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
         ..process("p", 1000, NOW_MS)
     };
     assert_eq!(row, expected);
-    store.keep(Change::new(&pid).exit(NOW_MS + 2).context_files("[1]")).await.unwrap();
+    store.keep(Change::new(&pid).exit(NOW_MS + 2)).await.unwrap();
     store.keep(Change::new(&pid).activity(Activity { now_ms: NOW_MS + 3, ..busy })).await.unwrap();
     let row = store.process(&pid).await.unwrap().unwrap();
     let expected = ProcessRow {
         state: State::Exited,
         active_run_id: None,
         active_conversation_id: None,
-        context_files: "[1]".to_string(),
         last_active_at: NOW_MS + 2,
         exited_at: Some(NOW_MS + 2),
         ..expected

@@ -5,10 +5,12 @@
 //! read must have seen the same glance for a while before the reading began ([`Glance::settles_in`]).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use base::limits;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, RawDir, openat, statat};
 use rustix::io::Errno;
 
 use super::shown::Sight;
@@ -28,6 +30,9 @@ impl Glance {
         if self.fine { limits::SHOWN_SETTLED_FINE } else { limits::SHOWN_SETTLED }
     }
 }
+
+/// Room for the names that the machine tells at once.
+const NAMES_BYTES: usize = 2_048;
 
 /// What is seen so far.
 struct Looking {
@@ -54,9 +59,11 @@ impl Disk {
         }
         let (hasher, left) = (DefaultHasher::new(), limits::FILE_GLANCE_NAMES_MAX);
         let mut looking = Looking { hasher, left, fine: true };
+        let mut before = "";
         for root in roots {
             root.as_str().hash(&mut looking.hasher);
-            if self.glance_at_way(root, &mut looking)? {
+            let known = std::mem::replace(&mut before, root.as_str());
+            if self.glance_at_way(root, known, &mut looking)? {
                 let host = root.as_str().trim_start_matches('/');
                 let fd = openat(&*self.files, host, DIRECTORY, Mode::empty()).ok()?;
                 glance_into(fd, 0, &mut looking)?;
@@ -65,10 +72,14 @@ impl Disk {
         Some(Glance { seen: looking.hasher.finish(), fine: looking.fine })
     }
 
-    /// Everything on the way. True when there is a directory at its end.
-    fn glance_at_way(&self, root: &VPath, looking: &mut Looking) -> Option<bool> {
+    /// Everything on the way, but for what it shares with a way that was just seen. True when there is a directory at
+    /// its end.
+    fn glance_at_way(&self, root: &VPath, known: &str, looking: &mut Looking) -> Option<bool> {
         let host = root.as_str().trim_start_matches('/');
+        let known = known.trim_start_matches('/');
+        let is_known = |end: &usize| host.get(..=*end).is_some_and(|way| known.starts_with(way));
         let ends = host.match_indices('/').map(|(at, _)| at).chain([host.len()]);
+        let ends = ends.filter(|end| !is_known(end));
         for end in ends {
             match statat(&*self.files, &host[..end], AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => {
@@ -90,22 +101,23 @@ impl Disk {
     }
 }
 
-fn glance_into(fd: std::os::fd::OwnedFd, depth: usize, looking: &mut Looking) -> Option<()> {
-    let mut names = Dir::new(fd).ok()?;
-    while let Some(entry) = names.read() {
+fn glance_into(fd: OwnedFd, depth: usize, looking: &mut Looking) -> Option<()> {
+    let mut room = [MaybeUninit::uninit(); NAMES_BYTES];
+    let mut names = RawDir::new(&fd, &mut room);
+    while let Some(entry) = names.next() {
         let entry = entry.ok()?;
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
         looking.left = looking.left.checked_sub(1)?;
-        let stat = statat(names.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         name.to_bytes().hash(&mut looking.hasher);
         looking.see(&stat);
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory if depth < limits::SKILL_DEPTH_MAX => {
-                let inner = openat(names.fd().ok()?, name, DIRECTORY, Mode::empty()).ok()?;
+                let inner = openat(&fd, name, DIRECTORY, Mode::empty()).ok()?;
                 glance_into(inner, depth + 1, looking)?;
             }
             FileType::Directory => {}

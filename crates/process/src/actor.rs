@@ -212,7 +212,9 @@ impl Actor {
             Mail::ResetConversation(args, reply) => drop(reply.send(self.reset_conversation(&args).await)),
             Mail::Hil(args, by, reply) => drop(reply.send(self.hil(&args, &by).await)),
             Mail::ReserveIds(count, reply) => drop(reply.send(Ok(self.reserve_ids(count)))),
-            Mail::Apply(condition, change, reply) => drop(reply.send(self.apply(condition, change).await)),
+            Mail::Apply(condition, change, archive, reply) => {
+                drop(reply.send(self.apply(condition, change, archive).await))
+            }
         }
         self.advance().await
     }
@@ -240,25 +242,33 @@ impl Actor {
     }
 
     /// The same for a step that must not get lost: a store that fails for a moment is asked again.
-    async fn keep_surely(&mut self, mut draft: Draft) -> Life<()> {
+    async fn keep_surely(&mut self, draft: Draft) -> Life<()> {
+        match self.keep_patiently(draft).await? {
+            true => Ok(()),
+            false => Err(store::Error::Failed("a step without a condition was not kept".to_string())),
+        }
+    }
+
+    /// The same for a step with a condition: false when that no longer holds.
+    async fn keep_patiently(&mut self, mut draft: Draft) -> Life<bool> {
         let change = draft.close();
         let mut pause = limits::PROCESS_STORE_RETRY_PAUSE;
-        for _ in 1..limits::PROCESS_STORE_ATTEMPTS {
-            match self.host.world.store.keep(change.clone()).await {
-                Ok(()) => {
-                    self.believe(draft);
-                    return Ok(());
+        let mut attempts = 1;
+        let kept = loop {
+            match self.host.world.store.apply(change.clone()).await {
+                Err(error) if attempts < limits::PROCESS_STORE_ATTEMPTS => {
+                    tracing::warn!(pid = %self.pid(), %error, "a step could not be kept; once more");
                 }
-                Err(error) => {
-                    tracing::warn!(pid = %self.pid(), %error, "a step could not be kept; once more")
-                }
+                kept => break kept?,
             }
             tokio::time::sleep(pause).await;
             pause *= 2;
+            attempts += 1;
+        };
+        if kept {
+            self.believe(draft);
         }
-        self.host.world.store.keep(change).await?;
-        self.believe(draft);
-        Ok(())
+        Ok(kept)
     }
 
     fn believe(&mut self, draft: Draft) {

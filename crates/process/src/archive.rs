@@ -4,6 +4,7 @@
 
 mod gzip;
 mod line;
+mod loose;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use gzip::Pen;
 
 pub(crate) use gzip::{ArchivePage, Cut};
 pub(crate) use line::text as line_text;
+pub(crate) use loose::Loose;
 
 /// What was archived of a whole process.
 #[derive(Clone, Debug, Default)]

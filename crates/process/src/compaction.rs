@@ -17,7 +17,7 @@ use store::messages::MessageRow;
 use store::processes::ProcessRow;
 use store::runs::{RunEnd, RunRow, RunStatus, Used};
 
-use crate::archive;
+use crate::archive::Loose;
 use crate::conversation::{changed, condition, named, to_value};
 use crate::host::{Host, new_run_id};
 use crate::setup::{self, Setup};
@@ -30,6 +30,8 @@ pub(crate) struct Prepared {
     pub(crate) change: Change,
     /// What to answer and to tell.
     pub(crate) compacted: Compacted,
+    /// Removed again unless the change is kept and this claimed.
+    pub(crate) archive: Loose,
 }
 
 impl Host {
@@ -54,16 +56,13 @@ impl Host {
             },
             _ => None,
         };
-        let Prepared { change, compacted } =
+        let Prepared { change, compacted, archive } =
             match prepare(&self.world, &process, &id, args, setup.as_deref()).await {
                 Ok(prepared) => prepared,
                 Err(why) => return Ok(Outcome::Failed(why)),
             };
-        let applied = self.apply(pid, condition(&id, row.as_ref(), true), change).await;
-        if !matches!(applied, Ok(Ok(()))) {
-            archive::discard(&self.world, &process, &compacted.archived_to).await;
-        }
-        if let Err(why) = applied? {
+        let condition = condition(&id, row.as_ref(), true);
+        if let Err(why) = self.apply_with(pid, condition, change, Some(archive)).await? {
             return Ok(Outcome::Failed(why));
         }
         let queued = self.world.store.queue_length(pid).await.unwrap_or_default();
@@ -73,8 +72,7 @@ impl Host {
 }
 
 /// Checks the arguments, writes the archive, and generates the summary when asked to (`setup` is then needed).
-/// The error is the text of `{ok: false}`. If the change is not kept after all, `archive::discard` takes the archive
-/// back.
+/// The error is the text of `{ok: false}`.
 pub(crate) async fn prepare(
     world: &World,
     process: &ProcessRow,
@@ -90,10 +88,11 @@ pub(crate) async fn prepare(
         None => summary::generate(world, process, conversation, selected.span, setup).await?,
     };
     let id = base::random::uuid();
-    let kept = archive::keep_span(world, process, conversation, &id, selected.span).await;
-    let (path, messages) = kept.map_err(|why| format!("Failed to archive the messages: {why}"))?;
+    let archive = Loose::keep(world, process, conversation, id.clone(), selected.span).await;
+    let archive = archive.map_err(|why| format!("Failed to archive the messages: {why}"))?;
+    let (path, messages) = (archive.path.clone(), archive.messages);
     if messages != selected.count {
-        archive::discard(world, process, &path).await;
+        archive.discard().await;
         return Err("The conversation changed while it was being compacted: try again".to_string());
     }
     let now_ms = world.now_ms();
@@ -140,7 +139,7 @@ pub(crate) async fn prepare(
         archived_to: path,
         summary_message_id: from_id,
     };
-    Ok(Prepared { change, compacted })
+    Ok(Prepared { change, compacted, archive })
 }
 
 /// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.

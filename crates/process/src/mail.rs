@@ -11,6 +11,7 @@ use store::change::Change;
 use store::ipc::IpcCall;
 use tokio::sync::oneshot;
 
+use crate::archive::Loose;
 use crate::ipc;
 
 /// A runtime event: a message that no person wrote.
@@ -81,8 +82,8 @@ pub(crate) enum Mail {
     Hil(Hil, String, Reply<Outcome<Resolved>>),
     /// Sets message ids aside: the first of so many.
     ReserveIds(u64, Reply<i64>),
-    /// Applies a change that was prepared elsewhere.
-    Apply(Condition, Change, Reply<Result<(), String>>),
+    /// Applies a change that was prepared elsewhere, and the archive it refers to.
+    Apply(Condition, Change, Option<Loose>, Reply<Result<(), String>>),
 }
 
 /// A message between processes as the one that gets it reads it.

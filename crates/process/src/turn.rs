@@ -225,10 +225,7 @@ impl Turn {
             Err(why) if why == "No conversation messages selected for compaction" => {
                 nothing_to_compact(policy, pressure, message_count)
             }
-            Err(why) => Fit::Halt(Halt {
-                reason: "context.auto_compact.failed",
-                text: format!("Auto-compaction failed before model call: {why}"),
-            }),
+            Err(why) => Fit::Halt(compaction_failed(&why)),
         }
     }
 }
@@ -257,6 +254,12 @@ fn nothing_to_compact(policy: &PolicyRow, pressure: f64, message_count: u64) -> 
 /// A run that ends because there is no answer.
 pub(crate) fn generation_failed(why: &str) -> Halt {
     Halt { reason: "generation.error", text: format!("Generation failed: {why}") }
+}
+
+/// A run that ends because its conversation could not be compacted.
+pub(crate) fn compaction_failed(why: &str) -> Halt {
+    let text = format!("Auto-compaction failed before model call: {why}");
+    Halt { reason: "context.auto_compact.failed", text }
 }
 
 /// What is wrong with an answer, if anything.

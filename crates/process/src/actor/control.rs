@@ -11,7 +11,7 @@ use store::change::Change;
 use super::Actor;
 use super::draft::Draft;
 use super::finish::Ending;
-use crate::archive::{self, Kept};
+use crate::archive::{self, Kept, Loose};
 use crate::host::{not_found, store_error};
 use crate::mail::Condition;
 use crate::media;
@@ -163,12 +163,23 @@ impl Actor {
         first
     }
 
-    /// Applies a change that was prepared elsewhere, if `condition` still holds.
+    /// Applies a change that was prepared elsewhere, if `condition` still holds; its archive goes if it does not.
     pub(super) async fn apply(
         &mut self,
         condition: Condition,
         change: Change,
+        archive: Option<Loose>,
     ) -> Result<Result<(), String>, Error> {
+        let applied = self.apply_if(condition, change).await;
+        match (&applied, archive) {
+            (Ok(Ok(())), Some(archive)) => archive.claim(),
+            (_, Some(archive)) => archive.discard().await,
+            (_, None) => {}
+        }
+        applied
+    }
+
+    async fn apply_if(&mut self, condition: Condition, change: Change) -> Result<Result<(), String>, Error> {
         let Condition { conversation, generation, idle } = condition;
         let row = self.host.world.store.conversation(self.pid(), &conversation).await.map_err(store_error)?;
         if row.is_some_and(|row| row.generation != generation) {

@@ -10,11 +10,12 @@ use super::drive::Joined;
 use super::finish::Ending;
 use super::{Actor, Done, Life, Work};
 use crate::answer;
+use crate::compaction::Prepared;
 use crate::results::Shown;
 use crate::run::Phase;
 use crate::run::step::{Named, Outcome, Step, Turn};
 use crate::tools::{self, Finished};
-use crate::turn::{Answered, Halt, TurnEnd, generation_failed};
+use crate::turn::{Answered, Halt, TurnEnd, compaction_failed, generation_failed};
 use crate::{compaction, cost};
 
 impl Actor {
@@ -119,24 +120,31 @@ impl Actor {
                 self.context = None;
                 self.halt(halt).await
             }
-            TurnEnd::Compact(prepared) => {
-                self.context = None;
-                let mut draft = self.draft();
-                let change = prepared.change;
-                draft.write(|all| all.and(change));
-                self.keep_surely(draft).await?;
-                self.live.compacted = true;
-                compaction::announce(
-                    &self.host.world,
-                    &self.process,
-                    self.run_id(),
-                    "conversation.auto_compacted",
-                    &prepared.compacted,
-                    self.facts.queued(),
-                );
-                Ok(())
-            }
+            TurnEnd::Compact(prepared) => self.compacted(*prepared).await,
         }
+    }
+
+    /// The conversation was compacted for the next turn, unless it changed meanwhile.
+    async fn compacted(&mut self, prepared: Prepared) -> Life<()> {
+        let Prepared { change, compacted, archive } = prepared;
+        self.context = None;
+        let mut draft = self.draft();
+        draft.write(|all| all.and(change));
+        if !self.keep_patiently(draft).await? {
+            archive.discard().await;
+            return self.halt(compaction_failed("the conversation changed meanwhile")).await;
+        }
+        archive.claim();
+        self.live.compacted = true;
+        compaction::announce(
+            &self.host.world,
+            &self.process,
+            self.run_id(),
+            "conversation.auto_compacted",
+            &compacted,
+            self.facts.queued(),
+        );
+        Ok(())
     }
 
     async fn answered(&mut self, answered: Answered) -> Life<()> {

@@ -12,6 +12,7 @@ use serde_json::json;
 use store::processes::{Activity, State};
 
 use super::*;
+use crate::archive;
 use crate::ground::{Ground, answer, result, user};
 use crate::policy::Policy;
 use crate::setup::RunLimits;
@@ -215,9 +216,10 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     let setup = setup(&ground, &script).await;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
     let world = &ground.host.world;
-    let Prepared { change, compacted } =
+    let Prepared { change, compacted, archive } =
         prepare(world, &ground.process, &"default".into(), &args, Some(&setup)).await.unwrap();
     assert!(ground.store.apply(change.clone()).await.unwrap());
+    archive.claim();
     let marker = &ground.messages("default").await[0];
     assert!(marker.content.ends_with("\n\nSummary:\nAda said hello."), "{}", marker.content);
     assert_eq!(compacted.archived_messages, 2);
@@ -272,6 +274,81 @@ async fn what_changed_meanwhile_is_left_alone() {
     assert!(ground.store.apply(first.change).await.unwrap());
     assert!(!ground.store.apply(second.change).await.unwrap());
     assert_eq!(ground.messages("default").await.len(), 2);
+}
+
+/// The archives of the conversation `default`, by name.
+async fn archives(ground: &Ground) -> Vec<String> {
+    let directory = crate::ground::at("/var/sessions/ada/init:1000/conversations/default");
+    let entries = ground.view(ground.process.uid).list(&directory).await.unwrap();
+    entries.into_iter().map(|entry| entry.name).collect()
+}
+
+/// Waits until nothing is archived.
+async fn no_archives(ground: &Ground) {
+    let gone = async {
+        while !archives(ground).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), gone).await.expect("an archive that nobody needs stays");
+}
+
+#[tokio::test]
+async fn a_compaction_that_is_not_kept_leaves_no_archive() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let (world, id) = (&ground.host.world, ConversationId::from("default"));
+    let row = ground.store.conversation(ground.pid(), &id).await.unwrap();
+
+    let dropped = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
+    assert_eq!(archives(&ground).await.len(), 1);
+    drop(dropped);
+    no_archives(&ground).await;
+
+    let outdated = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
+    let done = compacted(&ground, keep_last(2)).await.unwrap();
+    let same_life = condition(&id, row.as_ref(), true);
+    let applied =
+        ground.host.apply_with(ground.pid(), same_life, outdated.change, Some(outdated.archive)).await;
+    assert_eq!(applied.unwrap().unwrap_err(), "Conversation changed meanwhile: default");
+    assert_eq!(
+        archives(&ground).await,
+        [format!("{}.jsonl.gz", done.segment.id)],
+        "the one that was kept stays"
+    );
+
+    let late = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
+    let reset = protocol::proc::conversation::Reset { archive: Some(false), ..Default::default() };
+    ground.host.reset_conversation(ground.pid(), reset).await.unwrap().into_result().unwrap();
+    let old_life = condition(&id, row.as_ref(), true);
+    let applied = ground.host.apply_with(ground.pid(), old_life, late.change, Some(late.archive)).await;
+    assert_eq!(applied.unwrap().unwrap_err(), "Conversation was reset: default");
+    assert_eq!(archives(&ground).await, [format!("{}.jsonl.gz", done.segment.id)]);
+}
+
+#[tokio::test]
+async fn an_archive_is_removed_even_if_its_writer_is_stopped_in_the_middle() {
+    let ground = Ground::new().await;
+    ground
+        .say("default", (0..200).map(|number| user(&format!("{number} {}", "x".repeat(2_000)))).collect())
+        .await;
+    // Every stop comes after a different number of looks at what is being done.
+    for looks in 0..40 {
+        let (world, process) = (ground.host.world.clone(), ground.process.clone());
+        let mut work = Box::pin(async move {
+            prepare(&world, &process, &"default".into(), &keep_last(1), None).await.map(drop)
+        });
+        for _ in 0..looks {
+            if futures_util::poll!(work.as_mut()).is_ready() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+    }
+    let prepared =
+        prepare(&ground.host.world, &ground.process, &"default".into(), &keep_last(1), None).await.unwrap();
+    drop(prepared);
+    no_archives(&ground).await;
 }
 
 #[tokio::test]

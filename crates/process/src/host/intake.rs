@@ -14,6 +14,7 @@ use store::ipc::IpcCall;
 use store::processes::ProcessRow;
 
 use super::{Host, store_error};
+use crate::archive::Loose;
 use crate::mail::{Condition, Event, Incoming, Mail, envelope};
 use crate::media;
 use crate::world::World;
@@ -141,8 +142,19 @@ impl Host {
         condition: Condition,
         change: Change,
     ) -> Result<Result<(), String>, Error> {
+        self.apply_with(pid, condition, change, None).await
+    }
+
+    /// The same for a change that refers to an archive, which is removed if the change is not kept.
+    pub(crate) async fn apply_with(
+        &self,
+        pid: &Pid,
+        condition: Condition,
+        change: Change,
+        archive: Option<Loose>,
+    ) -> Result<Result<(), String>, Error> {
         self.living(pid).await?;
-        self.ask(pid, |reply| Mail::Apply(condition, change, reply)).await
+        self.ask(pid, |reply| Mail::Apply(condition, change, archive, reply)).await
     }
 
     /// Why a conversation takes no messages, if it does not.

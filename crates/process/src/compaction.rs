@@ -5,9 +5,11 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use model::Model;
 use protocol::error::Error;
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::outcome::Outcome;
+use protocol::proc::conversation::ContextPolicy;
 use protocol::proc::history::MessageRole;
 use protocol::proc::segment::{Compact, Compacted, Segment, SegmentKind};
 use protocol::signal::run::{Change as What, Changed};
@@ -32,6 +34,19 @@ pub(crate) struct Prepared {
     pub(crate) compacted: Compacted,
     /// Removed again unless the change is kept and this claimed.
     pub(crate) archive: Loose,
+    /// What led to it, told with it; empty when a person asked for it.
+    pub(crate) why: Map<String, Value>,
+}
+
+impl Prepared {
+    /// Says that a context too full for a model led to it.
+    pub(crate) fn because(mut self, model: &Model, pressure: f64, policy: &ContextPolicy) -> Prepared {
+        let provider = ("provider", model.provider.as_str().into());
+        let model = ("model", model.id.as_str().into());
+        let more = [provider, model, ("pressure", pressure.into()), ("policy", to_value(policy))];
+        self.why.extend(more.map(|(name, value)| (name.to_string(), value)));
+        self
+    }
 }
 
 impl Host {
@@ -56,7 +71,7 @@ impl Host {
             },
             _ => None,
         };
-        let Prepared { change, compacted, archive } =
+        let Prepared { change, compacted, archive, .. } =
             match prepare(&self.world, &process, &id, args, setup.as_deref()).await {
                 Ok(prepared) => prepared,
                 Err(why) => return Ok(Outcome::Failed(why)),
@@ -66,7 +81,7 @@ impl Host {
             return Ok(Outcome::Failed(why));
         }
         let queued = self.world.store.queue_length(pid).await.unwrap_or_default();
-        announce(&self.world, &process, None, "conversation.compacted", &compacted, queued);
+        announce(&self.world, &process, None, "conversation.compacted", &compacted, queued, Map::new());
         Ok(Outcome::Done(compacted))
     }
 }
@@ -139,7 +154,7 @@ pub(crate) async fn prepare(
         archived_to: path,
         summary_message_id: from_id,
     };
-    Ok(Prepared { change, compacted, archive })
+    Ok(Prepared { change, compacted, archive, why: Map::new() })
 }
 
 /// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
@@ -193,20 +208,9 @@ fn check(args: &Compact) -> Result<(), String> {
     Err(format!("{CALL} {why}"))
 }
 
-/// Tells that a conversation was compacted: `event` is `conversation.compacted` or `conversation.auto_compacted`.
+/// Tells that a conversation was compacted: `event` is `conversation.compacted` or `conversation.auto_compacted`,
+/// `more` what led to it.
 pub(crate) fn announce(
-    world: &World,
-    process: &ProcessRow,
-    run_id: Option<&RunId>,
-    event: &str,
-    compacted: &Compacted,
-    queued_count: u64,
-) {
-    announce_with(world, process, run_id, event, compacted, queued_count, Map::new());
-}
-
-/// The same with more to tell, such as the model and the pressure that led to it.
-pub(crate) fn announce_with(
     world: &World,
     process: &ProcessRow,
     run_id: Option<&RunId>,

@@ -23,7 +23,7 @@ use crate::outside::{Note, NoteBody, StreamNote};
 use crate::pressure::{self, Measured};
 use crate::setup::Setup;
 use crate::world::World;
-use crate::{cost, signals};
+use crate::{conversation, cost, signals};
 
 /// What a turn works with.
 pub(crate) struct Turn {
@@ -221,7 +221,10 @@ impl Turn {
             compaction::prepare(&self.world, &self.process, &self.conversation_id, &args, Some(&self.setup))
                 .await;
         match prepared {
-            Ok(prepared) => Fit::Compact(Box::new(prepared)),
+            Ok(prepared) => {
+                let policy = conversation::shown_policy(&self.conversation_id, Some(*policy));
+                Fit::Compact(Box::new(prepared.because(&self.setup.model, pressure, &policy)))
+            }
             Err(why) if why == "No conversation messages selected for compaction" => {
                 nothing_to_compact(policy, pressure, message_count)
             }

@@ -126,7 +126,7 @@ impl Actor {
 
     /// The conversation was compacted for the next turn, unless it changed meanwhile.
     async fn compacted(&mut self, prepared: Prepared) -> Life<()> {
-        let Prepared { change, compacted, archive } = prepared;
+        let Prepared { change, compacted, archive, why } = prepared;
         self.context = None;
         let mut draft = self.draft();
         draft.write(|all| all.and(change));
@@ -143,6 +143,7 @@ impl Actor {
             "conversation.auto_compacted",
             &compacted,
             self.facts.queued(),
+            why,
         );
         Ok(())
     }

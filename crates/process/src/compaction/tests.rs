@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::fake::{Script, Turn};
-use model::{Block, Kind, Message, Model, Reasoning};
+use model::{Block, Kind, Message, Reasoning};
 use proptest::prelude::*;
 use protocol::ai::WindowSource;
 use protocol::proc::segment::SegmentRead;
@@ -216,7 +216,7 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     let setup = setup(&ground, &script).await;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
     let world = &ground.host.world;
-    let Prepared { change, compacted, archive } =
+    let Prepared { change, compacted, archive, .. } =
         prepare(world, &ground.process, &"default".into(), &args, Some(&setup)).await.unwrap();
     assert!(ground.store.apply(change.clone()).await.unwrap());
     archive.claim();

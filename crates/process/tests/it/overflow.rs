@@ -48,9 +48,21 @@ async fn compacting_keeps_the_run_going() {
     let said = scene.ground.said().await;
     assert_eq!(said.iter().map(|(role, _)| *role).collect::<Vec<_>>(), [System, User, Assistant], "{said:?}");
     assert!(said[0].1.contains("They said hello."), "{said:?}");
-    scene.recorder.until("proc.changed", |body| body["event"] == "conversation.auto_compacted").await;
+    let told =
+        scene.recorder.until("proc.changed", |body| body["event"] == "conversation.auto_compacted").await;
     let segments = scene.ground.store.segments(scene.pid(), &"default".into()).await.unwrap();
-    assert_eq!(segments.len(), 1);
+    let [segment] = segments.as_slice() else { panic!("{segments:?}") };
+    let expected = json!({
+        "pid": scene.pid(), "conversationId": "default", "runId": run, "queuedCount": 0,
+        "changes": ["lifecycle", "conversations", "messages"], "event": "conversation.auto_compacted",
+        "provider": "openai-chat", "model": "test-model", "generation": 1, "segment": segment, "archivedMessages": 2,
+        "archivedTo": segment.archive_path, "summaryMessageId": segment.summary_message_id,
+        "policy": { "conversationId": "default", "overflow": "auto-compact", "compactAtPressure": 0.9, "keepLast": 1,
+            "updatedAt": 1 },
+        "pressure": told["pressure"], "timestamp": told["timestamp"],
+    });
+    assert_eq!(told, expected);
+    assert!(told["pressure"].as_f64().unwrap() >= 0.9, "{told}");
 }
 
 #[tokio::test]

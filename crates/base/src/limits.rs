@@ -613,6 +613,12 @@ pub const PROCESS_ROUTES_MAX: usize = 65_536;
 pub const PROCESS_IPC_TIMEOUT_MS: u64 = 60_000;
 /// Processes: shortest and longest such deadline, in milliseconds.
 pub const PROCESS_IPC_TIMEOUT_MS_RANGE: (u64, u64) = (1_000, 600_000);
+/// Processes: open calls between processes that are looked at together.
+pub const PROCESS_IPC_PAGE: u64 = 100;
+/// Processes: how long a device whose socket was lost in the middle of a call is waited for.
+pub const PROCESS_DEVICE_RETURN_WAIT: Duration = Duration::from_secs(30);
+/// Providers: a key shorter than this, in bytes, is taken out of texts only where it stands by itself.
+pub const SECRET_BYTES_PLAIN: usize = 8;
 
 // Signals.
 
@@ -620,6 +626,8 @@ pub const PROCESS_IPC_TIMEOUT_MS_RANGE: (u64, u64) = (1_000, 600_000);
 pub const SIGNALS_KEPT: usize = 4_096;
 /// Signals: bytes of one user's signals that are kept.
 pub const SIGNALS_KEPT_BYTES: usize = 4 * 1024 * 1024;
+/// Signals: bytes of all users' signals that are kept together; those of whoever was quiet longest go first.
+pub const SIGNALS_KEPT_BYTES_ALL: usize = 256 * 1024 * 1024;
 /// Signals: users whose signals are kept; the one that was quiet longest goes first.
 pub const SIGNALS_USERS_MAX: usize = 4_096;
 /// Signals: bytes of a model's answer that are kept in one piece.

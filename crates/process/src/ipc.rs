@@ -1,6 +1,7 @@
 //! Replies to calls between processes: a call is over when the run it started ends, or when its time is up, whichever
 //! comes first. The process that waits is told by a runtime event in its conversation `default`.
 
+use base::limits;
 use protocol::error::Error;
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::proc::history::MessageRole;
@@ -60,10 +61,18 @@ impl Host {
 
     /// After a restart: replies of runs that ended just before the gateway did.
     pub async fn recover_ipc(&self) -> Result<(), Error> {
-        for call in self.world.store.ipc_overdue(i64::MAX).await.map_err(store_error)? {
-            self.settle(&call, false).await?;
+        let mut last = None;
+        loop {
+            let page = self.world.store.ipc_open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
+            let page = page.map_err(store_error)?;
+            for call in &page {
+                self.settle(call, false).await?;
+            }
+            match page.into_iter().next_back() {
+                Some(call) => last = Some(call),
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     /// Replies if the run ended in time; tells that the time is up if it is.

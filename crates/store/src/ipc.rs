@@ -43,6 +43,19 @@ impl Store {
         self.read(statement.bind(now_ms)).await?.into_iter().map(call_from).collect()
     }
 
+    /// Calls that nobody has replied to, in the order of their deadlines, behind one of them.
+    pub async fn ipc_open_calls(&self, after: Option<&IpcCall>, limit: u64) -> Result<Vec<IpcCall>> {
+        let statement = Statement::new(select!(
+            "WHERE status = 'pending' AND deadline_at >= $1 AND (deadline_at > $1 OR call_id > $2) \
+             ORDER BY deadline_at, call_id LIMIT $3"
+        ));
+        let (deadline_at, call_id) =
+            after.map_or((i64::MIN, ""), |call| (call.deadline_at, call.call_id.as_str()));
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.read(statement.bind(deadline_at).bind(call_id).bind(limit)).await?;
+        rows.into_iter().map(call_from).collect()
+    }
+
     /// When the next call's time is up.
     pub async fn ipc_next_deadline(&self) -> Result<Option<i64>> {
         let statement = Statement::new(

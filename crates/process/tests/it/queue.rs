@@ -145,3 +145,31 @@ async fn a_message_of_another_process_comes_with_its_envelope_and_its_call() {
     );
     assert!(said[0].1.starts_with(&expected), "{}", said[0].1);
 }
+
+#[tokio::test]
+async fn after_a_restart_the_reply_of_any_open_call_is_found() {
+    let scene = Scene::new(vec![Turn::text("42"), Turn::text("noted")]).await;
+    let worker = "worker".into();
+    scene.ground.spawn(&worker, "task").await;
+    let run = scene.send_to(&worker, "How much?").await;
+    scene.finished(&run).await;
+    // The one that has its reply is behind more than two pages of others.
+    let many = 2 * base::limits::PROCESS_IPC_PAGE as i64 + 10;
+    let call = |number: i64| IpcCall {
+        call_id: format!("c{number:03}"),
+        uid: scene.ground.identity.uid,
+        source_pid: scene.pid().clone(),
+        target_pid: worker.clone(),
+        target_run_id: if number == many { run.clone() } else { "still going".into() },
+        deadline_at: 4_000_000_000_000 + number / 2,
+        created_at: 1,
+    };
+    let open = (0..=many).fold(Change::new(&worker), |change, number| change.ipc_open(&call(number)));
+    scene.ground.store.keep(open).await.unwrap();
+    scene.host.recover_ipc().await.unwrap();
+    scene.recorder.until("proc.run.finished", |body| body["text"] == "noted").await;
+    let said = scene.ground.said().await;
+    let expected = format!("IPC call `c{many:03}` completed from process `worker`.");
+    assert!(said[0].1.starts_with(&expected), "{said:?}");
+    assert_eq!(scene.ground.store.ipc_open_calls(None, 1_000).await.unwrap().len() as i64, many);
+}

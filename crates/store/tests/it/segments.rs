@@ -14,6 +14,7 @@ crate::home::with_a_store_on_both_engines! {
     a_call_is_over_once,
     a_reply_and_a_timeout_never_both_count,
     overdue_calls_are_found_in_order,
+    open_calls_are_read_in_pages,
 }
 
 fn segment(id: &str, conversation: &str, created_at: i64) -> Segment {
@@ -103,4 +104,21 @@ async fn overdue_calls_are_found_in_order(store: &Store) {
     store.keep(Change::new(&source).ipc_close("b", "timed_out")).await.unwrap();
     assert_eq!(store.ipc_overdue(20).await.unwrap(), [call("c", 20)]);
     assert_eq!(store.ipc_next_deadline().await.unwrap(), Some(20));
+}
+
+async fn open_calls_are_read_in_pages(store: &Store) {
+    let (source, target) = (made(store, "p").await, made(store, "q").await);
+    let calls = [("d", 10), ("a", 20), ("b", 20), ("c", 20), ("e", 30)];
+    let change =
+        calls.iter().rev().fold(Change::new(&target), |change, (id, at)| change.ipc_open(&call(id, *at)));
+    store.keep(change.ipc_open(&call("f", 15))).await.unwrap();
+    store.keep(Change::new(&source).ipc_close("f", "completed")).await.unwrap();
+    let (mut read, mut last) = (Vec::new(), None);
+    for size in [2, 2, 1, 0] {
+        let page = store.ipc_open_calls(last.as_ref(), 2).await.unwrap();
+        assert_eq!(page.len(), size);
+        last = page.last().cloned();
+        read.extend(page);
+    }
+    assert_eq!(read, calls.map(|(id, at)| call(id, at)));
 }

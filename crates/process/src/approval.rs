@@ -87,3 +87,13 @@ pub(crate) fn rule(row: &ApprovalRow, scope: Scope, now_ms: i64) -> Result<RuleR
         created_at: now_ms,
     })
 }
+
+/// Whether two rules say the same.
+pub(crate) fn is_same(a: &RuleRow, b: &RuleRow) -> bool {
+    (&a.syscall, a.scope, &a.target, &a.shape) == (&b.syscall, b.scope, &b.target, &b.shape)
+}
+
+/// Whether a rule is about what a request asks for: remembering that request would make the same rule.
+pub(crate) fn covers(rule: &RuleRow, row: &ApprovalRow) -> bool {
+    self::rule(row, rule.scope, rule.created_at).is_ok_and(|own| is_same(rule, &own))
+}

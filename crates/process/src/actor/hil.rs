@@ -3,9 +3,10 @@
 use protocol::error::Error;
 use protocol::outcome::Outcome;
 use protocol::proc::approval::{Decision, Hil, HilRequest, Resolved, Scope};
-use store::approvals::ApprovalRow;
+use store::approvals::{ApprovalRow, RuleRow};
 
 use super::Actor;
+use super::draft::Draft;
 use crate::approval;
 use crate::host::store_error;
 use crate::run::step::{Answer, Step};
@@ -23,23 +24,15 @@ impl Actor {
             return Ok(Outcome::Failed(why));
         }
         let rule = match args.remember == Some(true) && args.decision == Decision::Approve {
-            true => {
-                let scope = args.remember_scope.unwrap_or(Scope::Class);
-                Some(approval::rule(&row, scope, self.host.world.now_ms())?)
-            }
+            true => Some(self.rule(&row, args.remember_scope.unwrap_or(Scope::Class)).await?),
             false => None,
         };
         let mut draft = self.draft();
-        let now_ms = draft.now_ms;
-        draft.step(Step::Answer(Answer {
-            request_id: id.clone(),
-            decision: args.decision,
-            by: by.to_string(),
-        }));
-        draft.write(|change| {
-            let change = change.answer(id, args.decision, by, now_ms);
-            rule.iter().fold(change, |change, rule| change.remember(rule))
-        });
+        answer(&mut draft, &row, args.decision, by);
+        if let Some(rule) = &rule {
+            draft.write(|change| change.remember(rule));
+            self.apply_rule(&mut draft, rule);
+        }
         if self.live.setup.is_some() {
             self.plan(&mut draft).await.map_err(store_error)?;
         }
@@ -54,6 +47,27 @@ impl Actor {
             remembered: rule.map(|_| true),
             pending_hil: self.next_asked().into(),
         }))
+    }
+
+    /// What is remembered with an answer: a new rule, or the same one from before.
+    async fn rule(&self, row: &ApprovalRow, scope: Scope) -> Result<RuleRow, Error> {
+        let rule = approval::rule(row, scope, self.host.world.now_ms())?;
+        let known = self.host.world.store.approval_rules(self.pid()).await.map_err(store_error)?;
+        Ok(known.into_iter().find(|known| approval::is_same(known, &rule)).unwrap_or(rule))
+    }
+
+    /// Answers what else waits and is covered by a rule. Whether each is still the very call that was shown, and
+    /// whether the policy now forbids it, is seen when it is made.
+    fn apply_rule(&self, draft: &mut Draft, rule: &RuleRow) {
+        let by = format!("the remembered approval {}", rule.approval_id);
+        let asked = draft.facts.run.iter().flat_map(|run| &run.calls).filter_map(|call| match &call.phase {
+            Phase::Asked { request_id } => self.live.approvals.get(request_id),
+            _ => None,
+        });
+        let covered: Vec<_> = asked.filter(|row| approval::covers(rule, row)).collect();
+        for row in covered {
+            answer(draft, row, Decision::Approve, &by);
+        }
     }
 
     /// Why an answer comes too late.
@@ -79,6 +93,14 @@ impl Actor {
         });
         asked.next().map(approval::request)
     }
+}
+
+/// Writes an answer down, and tells everybody that nobody is asked any more.
+fn answer(draft: &mut Draft, row: &ApprovalRow, decision: Decision, by: &str) {
+    let (id, now_ms) = (&row.request_id, draft.now_ms);
+    draft.step(Step::Answer(Answer { request_id: id.clone(), decision, by: by.to_string() }));
+    draft.write(|change| change.answer(id, decision, by, now_ms));
+    draft.tell_lifecycle(&row.run_id, &row.conversation_id, "hil.answered", Some(id));
 }
 
 fn already(id: &str, answer: Option<(Decision, &str)>) -> String {

@@ -96,6 +96,79 @@ async fn what_is_remembered_is_not_asked_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn what_is_remembered_answers_what_waits_already() {
+    let delete = |turn: Turn, id: &str, target: &str| {
+        turn.call(id, "Delete", json!({ "path": format!("/{id}"), "target": target }))
+    };
+    let turn = [("a", "mac"), ("b", "mac"), ("c", "gsv"), ("d", "mac")];
+    let turn = turn.into_iter().fold(Turn::new(), |turn, (id, target)| delete(turn, id, target));
+    let scene = Scene::new(vec![turn, Turn::text("done")]).await;
+    let run = scene.send("clean up").await;
+    let mut ids = Vec::new();
+    for call in ["a", "b", "c", "d"] {
+        ids.push(request(&scene, call).await);
+    }
+    hil(&scene, &answer(&ids[3], Decision::Deny)).await;
+    let mut yes = answer(&ids[0], Decision::Approve);
+    yes.remember = Some(true);
+    let resolved = hil(&scene, &yes).await;
+    assert!(
+        matches!(&resolved.pending_hil, Nullable::Value(next) if next.request_id == ids[2]),
+        "{resolved:?}"
+    );
+    scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "b").await;
+    let uid = Some(scene.ground.identity.uid);
+    let pending = scene.host.approvals_pending(uid, None).await.unwrap().pending;
+    assert_eq!(pending.iter().map(|one| &one.request.request_id).collect::<Vec<_>>(), [&ids[2]]);
+    let told = scene.recorder.all("proc.changed").into_iter().filter(|body| body["event"] == "hil.answered");
+    let told: Vec<_> = told.map(|body| body["requestId"].as_str().unwrap().to_string()).collect();
+    assert_eq!(told, [&ids[3], &ids[0], &ids[1]].map(String::as_str), "others see that they are gone");
+
+    let Outcome::Done(list) = scene.host.approvals_list(scene.pid()).await.unwrap() else { panic!() };
+    let by = format!("the remembered approval {}", list.approvals[0].approval_id);
+    let late = refused(&scene, &answer(&ids[1], Decision::Deny)).await;
+    assert!(late.contains(&format!("already answered (approved by {by})")), "{late}");
+    let row = scene.ground.store.approval(&ids[1]).await.unwrap().unwrap();
+    assert_eq!((row.decision, row.decided_by), (Some(Decision::Approve), Some(by)));
+    let late = refused(&scene, &answer(&ids[3], Decision::Approve)).await;
+    assert!(late.contains("denied by ann"), "what was answered before stays so: {late}");
+
+    // The same rule from another answer is the same rule.
+    hil(&scene, &Hil { remember: Some(true), ..answer(&ids[2], Decision::Approve) }).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    let rows = scene.ground.messages(scene.pid()).await;
+    let results: Vec<_> =
+        rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
+    let (ok, denied) = (r#"{"ok":true}"#, "Error: Tool execution denied by user");
+    assert_eq!(results, [ok, ok, ok, denied]);
+}
+
+#[tokio::test]
+async fn a_rule_does_not_let_a_call_through_that_is_forbidden_meanwhile() {
+    let turn = Turn::new().call("a", "Delete", json!({ "path": "/a", "target": "gsv" })).call(
+        "b",
+        "Delete",
+        json!({ "path": "/keep/b", "target": "gsv" }),
+    );
+    let scene = Scene::new(vec![turn, Turn::text("done")]).await;
+    let run = scene.send("clean up").await;
+    let (a, b) = (request(&scene, "a").await, request(&scene, "b").await);
+    let policy = json!({ "default": "auto", "rules": [
+        { "match": "fs.delete", "action": "deny", "when": { "argPrefix": { "path": "/keep/" } } },
+        { "match": "fs.delete", "action": "ask" },
+    ] });
+    let key = format!("users/{}/ai/tools/approval", scene.ground.identity.uid);
+    scene.ground.set(&key, &policy.to_string()).await;
+    hil(&scene, &Hil { remember: Some(true), ..answer(&a, Decision::Approve) }).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    let rows = scene.ground.messages(scene.pid()).await;
+    let results: Vec<_> =
+        rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
+    assert_eq!(results, [r#"{"ok":true}"#, "Error: Tool execution denied by policy"]);
+    assert!(refused(&scene, &answer(&b, Decision::Approve)).await.contains("already answered"));
+}
+
+#[tokio::test]
 async fn an_abort_withdraws_what_waits() {
     let scene = Scene::new(vec![delete("a", "/a")]).await;
     let run = scene.send("clean up").await;

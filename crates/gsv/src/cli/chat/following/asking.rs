@@ -35,7 +35,8 @@ impl Chat<'_> {
             match self.typed_answer(following, &request).await? {
                 Typed::Line(typed) => {
                     let Some(answer) = approval::parse(&request, &typed) else { continue };
-                    return self.answer(&request, answer).await;
+                    self.answer(&request, answer).await?;
+                    return self.drop_answered(following, answer).await;
                 }
                 Typed::Withdrawn => {
                     self.context.output.note("answered elsewhere");
@@ -102,6 +103,17 @@ impl Chat<'_> {
     async fn is_settled(&mut self, request: &HilRequest) -> Result<bool> {
         let pending = self.line.ask(&ApprovalsPending { pid: None }).await?.pending;
         Ok(pending.iter().all(|pending| pending.request.request_id != request.request_id))
+    }
+
+    /// What was remembered may have answered others that wait: those are not asked about.
+    async fn drop_answered(&mut self, following: &mut Following, answer: Answer) -> Result<()> {
+        if answer.scope().is_none() || following.waiting.is_empty() {
+            return Ok(());
+        }
+        let pending = self.line.ask(&ApprovalsPending { pid: None }).await?.pending;
+        let waits = |id: &str| pending.iter().any(|pending| pending.request.request_id == id);
+        following.waiting.retain(|request| waits(&request.request_id));
+        Ok(())
     }
 
     async fn answer(&mut self, request: &HilRequest, answer: Answer) -> Result<()> {

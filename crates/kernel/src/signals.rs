@@ -74,6 +74,7 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
             count(kernel, feed.tell_text(S::SPEC.name, &payload, None, None));
         }
     }
+    kernel.connections.feeds.make_room();
 }
 
 /// Sends a signal of a process. Never waits.
@@ -100,6 +101,8 @@ pub(crate) fn note(kernel: &Kernel, note: Note) {
         if let Some(run_id) = &ended {
             feed.end_run(run_id);
         }
+        drop(feed);
+        feeds.make_room();
     }
     if let Some(run_id) = &ended {
         feeds.runs.remove(run_id);

@@ -14,7 +14,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::RunId;
 use protocol::sys::{Resume, ResumeStatus, Resumed};
 
-use super::ring::{KeptBody, Ring};
+use super::ring::{KeptBody, Ring, Total};
 use super::stream::StreamSignal;
 use crate::connections::Connection;
 use crate::outbox::{Body, Letter, Put, Tangles};
@@ -47,11 +47,11 @@ pub(super) fn lock(feed: &Mutex<Feed>) -> MutexGuard<'_, Feed> {
 }
 
 impl Feed {
-    pub(super) fn new(identity: Arc<ProcessIdentity>, beginning: u64) -> Feed {
+    pub(super) fn new(identity: Arc<ProcessIdentity>, beginning: u64, total: Total) -> Feed {
         Feed {
             identity,
             newest: beginning,
-            ring: Ring::new(beginning),
+            ring: Ring::new(beginning, total),
             live: Vec::new(),
             answers: HashMap::new(),
             tangles: Arc::default(),
@@ -78,6 +78,22 @@ impl Feed {
     /// Since when nothing has happened, if nobody is connected.
     pub(super) fn quiet_since(&self) -> Option<Instant> {
         self.live.is_empty().then_some(self.active)
+    }
+
+    /// When something last happened here.
+    pub(super) fn active(&self) -> Instant {
+        self.active
+    }
+
+    /// Gives up what is kept: connections that missed something of it must read anew.
+    pub(super) fn clear(&mut self) {
+        self.ring.clear(self.newest);
+    }
+
+    /// Whether everything after a place is still there.
+    #[cfg(test)]
+    pub(super) fn keeps_after(&self, seq: u64) -> bool {
+        self.ring.after(seq).is_some()
     }
 
     /// Closes it for good; the place of its newest signal.

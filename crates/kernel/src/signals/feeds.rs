@@ -9,18 +9,33 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::Uid;
 
 use super::feed::{Feed, lock};
+use super::ring::Total;
 use super::run_routes::RunRoutes;
 use crate::connections::Connection;
 
 type Users = HashMap<Uid, Arc<Mutex<Feed>>>;
 
 /// All feeds.
-#[derive(Default)]
 pub(crate) struct Feeds {
     users: RwLock<Users>,
     pub(super) runs: RunRoutes,
+    /// What all of them keep together, and how much that may be.
+    total: Total,
+    bytes_max: usize,
     /// No feed begins below this: the highest place of those that were forgotten.
     beginning: AtomicU64,
+}
+
+impl Default for Feeds {
+    fn default() -> Feeds {
+        Feeds {
+            users: RwLock::default(),
+            runs: RunRoutes::default(),
+            total: Total::default(),
+            bytes_max: limits::SIGNALS_KEPT_BYTES_ALL,
+            beginning: AtomicU64::new(0),
+        }
+    }
 }
 
 impl Feeds {
@@ -61,7 +76,7 @@ impl Feeds {
         }
         let begin = || {
             let beginning = clock.max(self.beginning.load(Ordering::Relaxed));
-            Arc::new(Mutex::new(Feed::new(who.clone(), beginning)))
+            Arc::new(Mutex::new(Feed::new(who.clone(), beginning, self.total.clone())))
         };
         users.entry(who.uid).or_insert_with(begin).clone()
     }
@@ -72,6 +87,24 @@ impl Feeds {
         let Some((_, uid)) = quiet.min() else { return };
         if let Some(feed) = users.remove(&uid) {
             self.beginning.fetch_max(lock(&feed).forget(), Ordering::Relaxed);
+        }
+    }
+
+    /// Gives up what is kept for users nothing happened to for longest, if all together is too much. No feed may be
+    /// locked by the one who calls.
+    pub(super) fn make_room(&self) {
+        if self.total.bytes() <= self.bytes_max {
+            return;
+        }
+        let mut feeds = self.all();
+        feeds.sort_by_cached_key(|feed| lock(feed).active());
+        // A bit more than needed, so that this is not done again for each of the next signals.
+        let enough = self.bytes_max - self.bytes_max / 8;
+        for feed in feeds {
+            if self.total.bytes() <= enough {
+                return;
+            }
+            lock(&feed).clear();
         }
     }
 
@@ -127,5 +160,29 @@ mod tests {
         assert_eq!(feeds.all().len(), limits::SIGNALS_USERS_MAX);
         // The clock went back; the numbers do not.
         assert_eq!(feeds.with(&who(1), 4, newest), 5_002);
+    }
+
+    #[test]
+    fn all_together_keep_no_more_than_allowed_and_the_quietest_give_up_first() {
+        let feeds = Feeds { bytes_max: 64_000, ..Feeds::default() };
+        let text = "x".repeat(1_000);
+        let tell = |uid: u32| {
+            let told = feeds.with(&who(uid), 5, |feed| feed.tell_text("proc.changed", &text, None, None));
+            assert_eq!(told, Told::default());
+            feeds.make_room();
+            assert!(feeds.total.bytes() <= 64_000, "{}", feeds.total.bytes());
+        };
+        let keeps = |uid: u32| lock(&feeds.of(Uid(uid)).unwrap()).keeps_after(5_000);
+        (0..5).for_each(|_| (0..10).for_each(tell));
+        assert!((0..10).all(keeps));
+        (0..20).for_each(|_| tell(9));
+        assert!((0..4).all(|uid| !keeps(uid)), "room was made twice, two of them each time");
+        assert!((4..10).all(keeps));
+        let all = feeds.all();
+        all.iter().for_each(|feed| lock(feed).clear());
+        assert_eq!(feeds.total.bytes(), 0);
+        tell(1);
+        drop((all, feeds.users.write().unwrap().drain()));
+        assert_eq!(feeds.total.bytes(), 0, "what is dropped counts no longer");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::limits;
 use bytes::Bytes;
@@ -56,18 +57,35 @@ impl Kept {
     }
 }
 
+/// How many bytes all rings keep together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Total(Arc<AtomicUsize>);
+
+impl Total {
+    pub(super) fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The ring.
 pub(super) struct Ring {
     kept: VecDeque<Kept>,
     signals: usize,
     bytes: usize,
+    total: Total,
     /// Everything after this place is kept.
     floor: u64,
 }
 
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
+    }
+}
+
 impl Ring {
-    pub(super) fn new(floor: u64) -> Ring {
-        Ring { kept: VecDeque::new(), signals: 0, bytes: 0, floor }
+    pub(super) fn new(floor: u64, total: Total) -> Ring {
+        Ring { kept: VecDeque::new(), signals: 0, bytes: 0, total, floor }
     }
 
     /// Keeps a text.
@@ -87,7 +105,7 @@ impl Ring {
             ends.push((seq, before.delta().map_or(0, str::len)));
             last.seq = seq;
             self.signals += 1;
-            self.bytes += event.delta().map_or(0, str::len) + size_of::<(u64, usize)>();
+            self.grow(event.delta().map_or(0, str::len) + size_of::<(u64, usize)>());
             return self.forget_oldest();
         }
         let ends = vec![(seq, event.delta().map_or(0, str::len))];
@@ -97,7 +115,7 @@ impl Ring {
 
     fn push(&mut self, kept: Kept) {
         self.signals += kept.count();
-        self.bytes += kept.size();
+        self.grow(kept.size());
         self.kept.push_back(kept);
         self.forget_oldest();
     }
@@ -106,7 +124,7 @@ impl Ring {
         while self.signals > limits::SIGNALS_KEPT || self.bytes > limits::SIGNALS_KEPT_BYTES {
             let Some(oldest) = self.kept.pop_front() else { return };
             self.signals -= oldest.count();
-            self.bytes -= oldest.size();
+            self.shrink(oldest.size());
             self.floor = oldest.seq;
         }
     }
@@ -122,6 +140,16 @@ impl Ring {
 
     /// Forgets everything up to and with the newest.
     pub(super) fn clear(&mut self, newest: u64) {
-        *self = Ring::new(newest);
+        *self = Ring::new(newest, self.total.clone());
+    }
+
+    fn grow(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        self.total.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        self.total.0.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

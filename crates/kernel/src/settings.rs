@@ -86,12 +86,13 @@ impl Settings {
 
 /// Refuses a value that does not fit a known key.
 pub(crate) fn check(key: &str, value: &str) -> Result<(), Error> {
-    let Some(row) = config::key(key).or_else(|| of_every_user(key)) else { return Ok(()) };
+    let Some(row) = config::row(key) else { return Ok(()) };
     let fits = match row.kind {
         Kind::Text => true,
         Kind::Flag => matches!(value, "true" | "false"),
         Kind::Number { min, max } => value.parse().is_ok_and(|n: u64| (min..=max).contains(&n)),
         Kind::Timezone => is_timezone(value),
+        Kind::OneOf(names) => names.iter().any(|name| name.eq_ignore_ascii_case(value.trim())),
     };
     if fits {
         return Ok(());
@@ -101,14 +102,9 @@ pub(crate) fn check(key: &str, value: &str) -> Result<(), Error> {
         Kind::Flag => "true or false".to_string(),
         Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
         Kind::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
+        Kind::OneOf(names) => format!("one of: {}", names.join(", ")),
     };
     Err(Error::bad_argument("sys.config.set", "value", &format!("{key} must be {wanted}")))
-}
-
-/// What a user's own value must look like, where it stands in for everybody's.
-fn of_every_user(key: &str) -> Option<&'static config::Key> {
-    let (_, name) = key.strip_prefix("users/")?.split_once('/')?;
-    (name == "files/quota_bytes").then(|| config::key("config/files/quota_bytes")).flatten()
 }
 
 /// Whether a name is an IANA time zone.
@@ -136,6 +132,41 @@ mod tests {
             }
         }
         assert!(check("users/1000/ai/model", "10GB").is_ok());
+    }
+
+    #[test]
+    fn values_about_models_are_checked_for_everybody_and_for_one_user_alike() {
+        let cases = [
+            ("max_tokens", &["1", "8192"][..], &["0", "many", "-1", "1e3"][..]),
+            ("context_window_tokens", &["200000"], &["999", "200k"]),
+            ("generation/timeout_ms", &["1000"], &["5 s", "999"]),
+            ("speech/max_chars", &["10"], &["all"]),
+            ("reasoning", &["off", "xhigh", "Medium"], &["lots", "1"]),
+            ("generation/streaming", &["auto", "off"], &["maybe"]),
+            ("private_endpoints", &["deny", "allow"], &["no"]),
+            ("provider", &["anthropic", "OpenAI", "google"], &["skynet"]),
+            ("model", &["anything at all"], &[]),
+        ];
+        for (name, good, bad) in cases {
+            for key in [format!("config/ai/{name}"), format!("users/1000/ai/{name}")] {
+                for value in good {
+                    assert!(check(&key, value).is_ok(), "{key} {value}");
+                }
+                for value in bad {
+                    let refused = check(&key, value).unwrap_err();
+                    assert!(refused.code == 400 && refused.message.contains(&key), "{refused}");
+                }
+            }
+        }
+        let names = |key: &str| match config::key(key).unwrap().kind {
+            Kind::OneOf(names) => names,
+            other => panic!("{other:?}"),
+        };
+        let (providers, levels) = (names("config/ai/provider"), names("config/ai/reasoning"));
+        assert!(providers.iter().all(|name| name.parse::<model::Kind>().is_ok()));
+        assert!(model::Kind::ALL.iter().all(|kind| providers.contains(&kind.as_str())));
+        assert!(levels.iter().all(|name| name.parse::<model::Reasoning>().is_ok()));
+        assert!(model::Reasoning::ALL.iter().all(|level| levels.contains(&level.as_str())));
     }
 
     #[test]

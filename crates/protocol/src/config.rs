@@ -16,6 +16,8 @@ pub enum Kind {
     Flag,
     /// An IANA time zone.
     Timezone,
+    /// One of some words, however they are capitalised.
+    OneOf(&'static [&'static str]),
 }
 
 /// One known key.
@@ -37,6 +39,10 @@ macro_rules! keys {
             &[$( Key { key: $key, default: $default, kind: $kind, doc: concat!($($doc),+) } ),*];
     };
 }
+
+/// The providers of models; `google` is another name of `gemini`.
+const PROVIDERS: [&str; 8] =
+    ["anthropic", "openai", "openai-chat", "gemini", "google", "openrouter", "ollama", "demo"];
 
 keys! {
     /// What this gateway is called.
@@ -61,7 +67,7 @@ keys! {
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
     /// Each key below `config/ai/` of this kind may be set for one user as `users/<uid>/ai/…`.
-    "config/ai/provider" = "", Kind::Text;
+    "config/ai/provider" = "", Kind::OneOf(&PROVIDERS);
     /// The model's name, as its provider knows it.
     "config/ai/model" = "", Kind::Text;
     /// The provider's key.
@@ -69,7 +75,7 @@ keys! {
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
     "config/ai/base_url" = "", Kind::Text;
     /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
-    "config/ai/reasoning" = "off", Kind::Text;
+    "config/ai/reasoning" = "off", Kind::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]);
     /// The longest answer of a model, in tokens.
     "config/ai/max_tokens" = "8192", Kind::Number { min: 1, max: 10_000_000 };
     /// How much a model takes, in tokens, when neither the user's config nor the table of models says so.
@@ -79,9 +85,9 @@ keys! {
     /// How long one answer of a model may take, in milliseconds.
     "config/ai/generation/timeout_ms" = "180000", Kind::Number { min: 1_000, max: 3_600_000 };
     /// `off` sends no events of a model's answer while it comes.
-    "config/ai/generation/streaming" = "auto", Kind::Text;
+    "config/ai/generation/streaming" = "auto", Kind::OneOf(&["auto", "on", "off"]);
     /// `deny` refuses model providers at loopback and private addresses.
-    "config/ai/private_endpoints" = "allow", Kind::Text;
+    "config/ai/private_endpoints" = "allow", Kind::OneOf(&["allow", "deny"]);
     /// Prices that differ from the built-in table: JSON, `{"provider/model": {"input", "output", "cacheRead",
     /// "cacheWrite"}}`, in US dollars for a million tokens.
     "config/ai/prices" = "", Kind::Text;
@@ -125,6 +131,17 @@ pub fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.key == name)
 }
 
+/// The row that says what the value of a key must look like: its own, or, for a user's own value that stands in for
+/// everybody's (`users/<uid>/ai/…`, `users/<uid>/files/quota_bytes`), that of everybody's key.
+pub fn row(name: &str) -> Option<&'static Key> {
+    let own = || {
+        let (_, rest) = name.strip_prefix("users/")?.split_once('/')?;
+        let stands_in = rest.starts_with("ai/") || rest == "files/quota_bytes";
+        KEYS.iter().find(|row| stands_in && row.key.strip_prefix("config/") == Some(rest))
+    };
+    key(name).or_else(own)
+}
+
 /// Whether a key holds a secret, by the name of its last segment.
 pub fn is_sensitive(key: &str) -> bool {
     const NAMES: [&str; 7] =
@@ -137,6 +154,18 @@ pub fn is_sensitive(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_users_value_has_the_row_of_everybodys() {
+        for name in ["ai/max_tokens", "ai/generation/timeout_ms", "files/quota_bytes"] {
+            let row = row(&format!("users/1000/{name}")).unwrap();
+            assert_eq!(row.key, format!("config/{name}"));
+        }
+        for name in ["users/1000/shell/wait_ms", "users/ai/max_tokens", "users/1000/ai", "config/ai", ""] {
+            assert!(row(name).is_none(), "{name}");
+        }
+        assert_eq!(row("config/shell/wait_ms").unwrap().key, "config/shell/wait_ms");
+    }
 
     #[test]
     fn secrets_are_known_by_their_last_segment() {

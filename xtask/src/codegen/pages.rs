@@ -105,6 +105,7 @@ pub fn config() -> String {
             Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Flag => "`true` or `false`".to_string(),
             Kind::Timezone => "an IANA time zone".to_string(),
+            Kind::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         };
         let meaning = cell(&one_line(key.doc));
         out.push_str(&format!("| `{}` | `{}` | {kind} | {meaning} |\n", key.key, cell(key.default)));

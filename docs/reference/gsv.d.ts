@@ -1126,6 +1126,8 @@ export interface AiToolsResult {
   tools: AiTool[];
   /** The devices that are connected. */
   devices: AiToolDevice[];
+  /** The names of servers that offer further tools; absent when there are none. */
+  mcpServers?: string[];
 }
 
 /** Arguments of `ai.transcription.create`. */

@@ -17,7 +17,6 @@ use std::time::Duration;
 use model::{Client, Model, Prices, PrivateHosts, Provider, Reasoning, Tools};
 use protocol::ai::{ToolDevice, ToolsResult, WindowSource};
 use protocol::identity::ProcessIdentity;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::processes::ProcessRow;
 use vfs::View;
@@ -109,7 +108,7 @@ async fn resolve(
         profile,
         identity: &identity,
         config: &config,
-        devices: &offered.tools.devices,
+        devices: &offered.devices,
         mcp_servers: &offered.mcp_servers,
         process_files: &process.context_files,
     };
@@ -123,10 +122,10 @@ async fn resolve(
         reasoning: reasoning(&config),
         timeout: Duration::from_millis(config.number("ai/generation/timeout_ms")),
         streaming: config.streams(),
-        prompt_chars: pressure::prompt_chars(&system, &offered.tools.tools),
+        prompt_chars: pressure::prompt_chars(&system, &offered.tools),
         system: system.into(),
-        tools: Arc::new(offered.tools.tools.into()),
-        devices: offered.tools.devices,
+        tools: Arc::new(offered.tools.into()),
+        devices: offered.devices,
         policy: Policy::parse(policy_text(&config, profile).unwrap_or_default()),
         interactive: profile::is_interactive(&process.profile),
         limits: limits(&config),
@@ -162,16 +161,7 @@ fn known_profile(profile: &str) -> Result<&str, String> {
     Ok(if known { profile } else { "task" })
 }
 
-/// What `ai.tools` answers; the names of tool servers may be absent.
-#[derive(Deserialize)]
-struct Offered {
-    #[serde(flatten)]
-    tools: ToolsResult,
-    #[serde(default, rename = "mcpServers")]
-    mcp_servers: Vec<String>,
-}
-
-async fn offered(world: &World, process: &ProcessRow) -> Result<Offered, String> {
+async fn offered(world: &World, process: &ProcessRow) -> Result<ToolsResult, String> {
     let id = base::random::uuid();
     let answer = world.outside.call(process, &id, "ai.tools", "{}").await;
     let answer = answer.map_err(|error| format!("The tools could not be listed: {}", error.message))?;

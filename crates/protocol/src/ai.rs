@@ -28,12 +28,16 @@ pub struct Tools {}
 
 /// Result of `ai.tools`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "AiToolsResult")]
 pub struct ToolsResult {
     /// The tools.
     pub tools: Vec<Tool>,
     /// The devices that are connected.
     pub devices: Vec<ToolDevice>,
+    /// The names of servers that offer further tools; absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<String>,
 }
 
 /// A tool as a model sees it.

@@ -58,7 +58,7 @@ fn offered(capabilities: &Capabilities, devices: Vec<ToolDevice>) -> ToolsResult
         }
         tool
     });
-    ToolsResult { tools: tools.collect(), devices }
+    ToolsResult { tools: tools.collect(), devices, mcp_servers: Vec::new() }
 }
 
 fn shown(device: &Device) -> ToolDevice {

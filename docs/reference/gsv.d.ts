@@ -3227,6 +3227,8 @@ export interface ProcRunCost {
   finishedAt: number | null;
   /** What it used. */
   usage: ModelUsage;
+  /** What went wrong. */
+  error?: string;
   /** The model. */
   model?: string;
   /** The model's provider. */

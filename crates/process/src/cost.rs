@@ -120,6 +120,7 @@ fn run_cost(run: RunRow) -> RunCost {
         pid: run.pid,
         conversation_id: run.conversation_id,
         status: run.status.as_str().to_string(),
+        error: run.error,
         provider: run.provider,
         model: run.model,
         turns: run.turns,
@@ -147,7 +148,7 @@ fn whole(tokens: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use store::change::Change;
-    use store::runs::RunStatus;
+    use store::runs::{RunEnd, RunStatus};
 
     use super::*;
     use crate::setup::ground::Ground;
@@ -192,6 +193,14 @@ mod tests {
             let change = Change::new(&row.pid).run_begin(&row);
             store.keep(change.run_turn(&row.run_id, ("demo", "demo"), 2, &used)).await.unwrap();
         }
+        let why = Some("Generation failed: no such model".to_string());
+        let end = RunEnd {
+            status: RunStatus::Error,
+            reason: "generation.error",
+            error: why.as_deref(),
+            now_ms: 40,
+        };
+        store.keep(Change::new(&"p1".into()).run_end(&"r2".into(), &end)).await.unwrap();
         let host = ground.host();
         let all = host.costs(uid, &Args::default()).await.unwrap();
         assert_eq!((all.runs, all.total.cost.total, all.total.output), (3, 0.7, 60));
@@ -200,6 +209,8 @@ mod tests {
         assert_eq!(by, [("other", 1), ("default", 2)], "the most expensive first");
         let newest: Vec<&str> = all.newest.iter().map(|run| run.run_id.as_str()).collect();
         assert_eq!((newest, all.newest[0].tool_calls), (vec!["r3", "r2", "r1"], 2));
+        let ends: Vec<_> = all.newest.iter().map(|run| (run.status.as_str(), run.error.clone())).collect();
+        assert_eq!(ends, [("active", None), ("error", why), ("active", None)]);
         let since = Args { since: Some(20), limit: Some(1), ..Args::default() };
         let late = host.costs(uid, &since).await.unwrap();
         assert_eq!((late.runs, late.newest.len()), (2, 1));

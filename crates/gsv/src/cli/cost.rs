@@ -8,7 +8,7 @@ use protocol::signal::stream::Usage;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::{Table, or_dash};
-use crate::{session, times};
+use crate::{escape, session, times};
 
 /// Arguments of `gsv cost`.
 #[derive(Args, Debug)]
@@ -91,6 +91,11 @@ pub fn table(costs: &Costs, colour: bool) -> String {
         ]);
     }
     out.push_str(&format!("\n{}\n{}", by_conversation.render(colour), newest.render(colour)));
+    let failed = costs.newest.iter().filter_map(|run| Some((&run.run_id, run.error.as_deref()?)));
+    let errors: String = failed.map(|(id, why)| format!("{id}: {}\n", escape::line(why))).collect();
+    if !errors.is_empty() {
+        out.push_str(&format!("\n{errors}"));
+    }
     out
 }
 
@@ -135,6 +140,30 @@ mod tests {
         assert_eq!(parse_since("5000", 10_000_000), Ok(5_000));
         assert_eq!(parse_since("1970-01-01T00:00:01Z", 10_000_000), Ok(1_000));
         assert!(parse_since("yesterday", 0).is_err());
+    }
+
+    #[test]
+    fn failed_runs_say_why_below_the_tables() {
+        let mut costs = serde_json::json!({
+            "uid": 1000, "runs": 1, "conversations": [], "total": null,
+            "newest": [{
+                "runId": "r1", "pid": "p", "conversationId": "default", "status": "error",
+                "error": "Generation failed:\nno such model", "turns": 0, "toolCalls": 0, "startedAt": 0,
+                "finishedAt": 1, "usage": null,
+            }],
+        });
+        let money = serde_json::json!({ "input": 0.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.0 });
+        let usage = serde_json::json!({
+            "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": money,
+        });
+        costs["total"] = usage.clone();
+        costs["newest"][0]["usage"] = usage;
+        let mut costs: Costs = serde_json::from_value(costs).unwrap();
+        let text = table(&costs, false);
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("r1: Generation failed:") && last.ends_with("no such model"), "{text}");
+        costs.newest[0].error = None;
+        assert!(!table(&costs, false).contains("r1:"));
     }
 
     #[test]

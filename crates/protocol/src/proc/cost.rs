@@ -75,6 +75,9 @@ pub struct RunCost {
     pub conversation_id: ConversationId,
     /// How it ended, or `active`.
     pub status: String,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// The model's provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use process::{Later, Note, Outside, Recalled};
 use protocol::calls::{Calling, Calls};
@@ -56,11 +57,11 @@ impl Outside for Surroundings {
         })
     }
 
-    fn recall(&self, process: &ProcessRow, request_id: &str) -> Later<Recalled> {
+    fn recall(&self, process: &ProcessRow, request_id: &str, wait: Duration) -> Later<Recalled> {
         let (kernel, process, id) = (self.kernel(), process.clone(), request_id.to_string());
         Box::pin(async move {
             match kernel {
-                Ok(kernel) => recall::recall(&kernel, process.uid, &process.pid, &id).await,
+                Ok(kernel) => recall::recall(&kernel, process.uid, &process.pid, &id, wait).await,
                 Err(_) => Recalled::Unknown,
             }
         })

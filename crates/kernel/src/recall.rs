@@ -1,4 +1,5 @@
-//! What became of a call that a process had sent to a device before the gateway stopped. The device remembers.
+//! What became of a call that a process had sent to a device before the gateway stopped, or before the device was lost.
+//! The device remembers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +21,20 @@ use crate::sessions::ShellLeg;
 /// What a driver says that has too many requests at once; it has not looked at this one.
 const BUSY: &str = "the device works on as many as it can";
 
-/// Finds out, by the row that was written before the call was sent. Waits a while for the device to come back.
-pub(crate) async fn recall(kernel: &Arc<Kernel>, uid: Uid, pid: &Pid, request_id: &str) -> Recalled {
-    recall_within(limits::PROCESS_RECALL_WAIT, kernel, uid, pid, request_id).await
+/// Finds out, by the row that was written before the call was sent. Waits so long for the device to come back, and a
+/// while for the end of the call.
+pub(crate) async fn recall(
+    kernel: &Arc<Kernel>,
+    uid: Uid,
+    pid: &Pid,
+    request_id: &str,
+    wait: Duration,
+) -> Recalled {
+    recall_within(limits::PROCESS_RECALL_WAIT, wait, kernel, uid, pid, request_id).await
 }
 
 pub(crate) async fn recall_within(
+    all: Duration,
     wait: Duration,
     kernel: &Arc<Kernel>,
     uid: Uid,
@@ -40,7 +49,7 @@ pub(crate) async fn recall_within(
             return Recalled::Unknown;
         }
     };
-    match timeout(wait, ask(kernel, uid, &row)).await.unwrap_or(None) {
+    match timeout(all, ask(kernel, uid, &row, wait)).await.unwrap_or(None) {
         Some(Err(error)) if error == Error::call_never_seen() => never_sent(kernel, &row).await,
         None => Recalled::Unknown,
         Some(Err(error)) if error == Error::call_forgotten() => Recalled::Unknown,
@@ -71,11 +80,16 @@ async fn never_sent(kernel: &Kernel, row: &RouteRow) -> Recalled {
 }
 
 /// Asks the program that the call was sent to, however often its socket is lost. `None` when it is gone.
-async fn ask(kernel: &Arc<Kernel>, uid: Uid, row: &RouteRow) -> Option<Result<String, Error>> {
+async fn ask(
+    kernel: &Arc<Kernel>,
+    uid: Uid,
+    row: &RouteRow,
+    wait: Duration,
+) -> Option<Result<String, Error>> {
     let (id, instance, args) = (row.letter.as_deref()?, row.instance.as_deref()?, row.args.as_deref()?);
     let spec = protocol::spec(&row.call)?;
     loop {
-        let driver = driver(kernel, row, instance).await?;
+        let driver = timeout(wait, driver(kernel, row, instance)).await.ok()??;
         let (ticket, answer) = Ticket::inside(&kernel.metrics, &row.request_id, spec.name);
         let leg = match spec.name {
             "shell.exec" => Leg::Shell(ShellLeg { uid, session_id: None, is_stale: false }),

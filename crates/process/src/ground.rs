@@ -1,6 +1,7 @@
 //! Ground for tests of this crate: a real store, a real file tree, a user, and an outside that writes signals down.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use base::clock::Clock;
 use protocol::calls::{Calling, Calls};
@@ -208,7 +209,7 @@ impl Outside for Around {
         Box::pin(async { Err(Error::forbidden("no calls here")) })
     }
 
-    fn recall(&self, _: &ProcessRow, _: &str) -> Later<Recalled> {
+    fn recall(&self, _: &ProcessRow, _: &str, _: Duration) -> Later<Recalled> {
         Box::pin(async { Recalled::Unknown })
     }
 

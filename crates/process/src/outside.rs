@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::calls::Calling;
 use protocol::error::Error;
@@ -22,8 +23,9 @@ pub trait Outside: Send + Sync + 'static {
     /// [`Outside::recall`].
     fn call(&self, process: &ProcessRow, request_id: &str, name: &str, args: &str) -> Calling;
 
-    /// What became of a call that was sent to a device before the gateway stopped. Waits a while for the device.
-    fn recall(&self, process: &ProcessRow, request_id: &str) -> Later<Recalled>;
+    /// What became of a call that was sent to a device before the gateway stopped, or before the device was lost. Waits
+    /// for the device to come back, so long at most.
+    fn recall(&self, process: &ProcessRow, request_id: &str, wait: Duration) -> Later<Recalled>;
 
     /// Who the process acts as, with the groups the account has now; 403 when it was locked or removed.
     fn identity(&self, process: &ProcessRow) -> Later<Result<ProcessIdentity, Error>>;
@@ -36,7 +38,7 @@ pub trait Outside: Send + Sync + 'static {
     fn view(&self, process: &ProcessRow, identity: Arc<ProcessIdentity>) -> vfs::View;
 }
 
-/// What is known of a call after a restart.
+/// What is known of a call whose answer did not arrive.
 #[derive(Clone, Debug)]
 pub enum Recalled {
     /// The device told its result, or its error.

@@ -1,6 +1,7 @@
 //! From a model's tool call to a syscall: which one it is, whether it may run, and making it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
@@ -19,6 +20,10 @@ use crate::world::World;
 /// What a model is told of a call that was under way when the gateway stopped.
 const UNKNOWN: &str = "The gateway stopped while this call was under way. It is not known whether it took effect: \
                        check before you repeat it.";
+
+/// What a model is told of a call whose device was lost and did not come back in time.
+const LOST: &str = "The device was lost while this call was under way, and what became of it could not be found out. It \
+                    is not known whether it took effect: check before you repeat it.";
 
 /// What is allowed, as it stands at the moment.
 pub(crate) struct Law {
@@ -139,28 +144,49 @@ pub(crate) struct Errand {
 }
 
 impl Errand {
-    /// Makes the call.
+    /// Makes the call. If its device is lost on the way, the device is asked for the result once it is back.
     pub(crate) async fn run(self) -> Finished {
         let answer =
             self.world.outside.call(&self.process, &self.request_id, &self.syscall, &self.args).await;
+        let answer = match answer {
+            Err(lost) if lost.is_device_disconnected() => {
+                match self.ask_device(limits::PROCESS_DEVICE_RETURN_WAIT).await {
+                    Recalled::Answered(answer) => answer,
+                    // Nothing has happened.
+                    Recalled::NeverSent => Err(lost),
+                    Recalled::Unknown if self.only_reads() => Err(lost),
+                    Recalled::Unknown => return self.finish(Shown::error(LOST)).await,
+                }
+            }
+            answer => answer,
+        };
         self.finish(show(answer)).await
     }
 
     /// Finds out what became of a call that was under way when the gateway stopped. What only reads is made again.
     pub(crate) async fn recall(self) -> Finished {
-        if matches!(self.syscall.as_str(), "fs.read" | "fs.search") {
+        if self.only_reads() {
             return self.run().await;
         }
         if self.target == "gsv" {
             return self.finish(Shown::error(UNKNOWN)).await;
         }
-        let recalled = self.world.outside.recall(&self.process, &self.request_id);
-        // The outside has a limit of its own; this one is for the case that it forgets.
-        match tokio::time::timeout(limits::PROCESS_RECALL_WAIT * 2, recalled).await {
-            Ok(Recalled::Answered(answer)) => self.finish(show(answer)).await,
-            Ok(Recalled::NeverSent) => self.run().await,
-            Ok(Recalled::Unknown) | Err(_) => self.finish(Shown::error(UNKNOWN)).await,
+        match self.ask_device(limits::PROCESS_RECALL_WAIT).await {
+            Recalled::Answered(answer) => self.finish(show(answer)).await,
+            Recalled::NeverSent => self.run().await,
+            Recalled::Unknown => self.finish(Shown::error(UNKNOWN)).await,
         }
+    }
+
+    fn only_reads(&self) -> bool {
+        matches!(self.syscall.as_str(), "fs.read" | "fs.search")
+    }
+
+    async fn ask_device(&self, wait: Duration) -> Recalled {
+        let recalled = self.world.outside.recall(&self.process, &self.request_id, wait);
+        // The outside has a limit of its own; this one is for the case that it forgets.
+        let recalled = tokio::time::timeout(limits::PROCESS_RECALL_WAIT * 2, recalled).await;
+        recalled.unwrap_or(Recalled::Unknown)
     }
 
     async fn finish(&self, mut shown: Shown) -> Finished {

@@ -181,6 +181,12 @@ errors! {
 }
 
 impl Error {
+    /// Whether a device went away while the call was under way.
+    pub fn is_device_disconnected(&self) -> bool {
+        let device = self.message.strip_prefix("Device disconnected: ");
+        device.is_some_and(|device| *self == Error::device_disconnected(device))
+    }
+
     /// 425 with the details clients look at.
     pub fn setup_required() -> Error {
         Error::setup_required_text()

@@ -5,7 +5,7 @@ use protocol::ids::Uid;
 use store::change::Change;
 
 use super::*;
-use crate::recall::{recall, recall_within};
+use crate::recall::{self, recall_within};
 
 const PID: &str = "init:1000";
 const UID: Uid = Uid(1000);
@@ -45,6 +45,10 @@ async fn start_call(
     args["target"] = json!("desk");
     let (kernel, caller) = (kernel.clone(), process(kernel).await);
     tokio::spawn(async move { drop(kernel.call(caller, id, call, &args.to_string()).await) })
+}
+
+async fn recall(kernel: &Arc<Kernel>, uid: Uid, pid: &Pid, id: &str) -> Recalled {
+    recall::recall(kernel, uid, pid, id, base::limits::PROCESS_RECALL_WAIT).await
 }
 
 fn asked(kernel: &Arc<Kernel>, id: &'static str) -> tokio::task::JoinHandle<Recalled> {
@@ -193,11 +197,14 @@ async fn a_device_that_does_not_come_back_is_not_waited_for_forever() {
     let data = tempfile::tempdir().unwrap();
     let (kernel, token, _) = after_a_crash(&data, "fs.delete", json!({ "path": "/x" })).await;
     let pid = Pid::from(PID);
-    let nobody = recall_within(Duration::from_millis(20), &kernel, UID, &pid, "r/1/0").await;
-    assert!(matches!(nobody, Recalled::Unknown));
+    let (short, long) = (Duration::from_millis(20), Duration::from_secs(60));
+    for (all, wait) in [(short, long), (long, short)] {
+        let nobody = recall_within(all, wait, &kernel, UID, &pid, "r/1/0").await;
+        assert!(matches!(nobody, Recalled::Unknown));
+    }
     // Nor is one that says nothing.
     let _driver = connect(&kernel, &token, "i", true).await;
-    let silent = recall_within(Duration::from_millis(20), &kernel, UID, &pid, "r/1/0").await;
+    let silent = recall_within(short, long, &kernel, UID, &pid, "r/1/0").await;
     assert!(matches!(silent, Recalled::Unknown));
 }
 
@@ -208,7 +215,7 @@ async fn rows_go_with_their_process() {
     let mut row = kernel.store.routes().await.unwrap().pop().unwrap();
     (row.route_id, row.pid) = ("other".into(), Pid::from("gone"));
     kernel.store.route_open(row).await.unwrap();
-    crate::recall::sweep(&kernel.store).await.unwrap();
+    recall::sweep(&kernel.store).await.unwrap();
     let left: Vec<String> = kernel.store.routes().await.unwrap().into_iter().map(|row| row.pid.0).collect();
     assert_eq!(left, [PID]);
 }

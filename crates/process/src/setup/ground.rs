@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::clock::Clock;
 use model::{Client, PrivateHosts};
@@ -157,7 +158,7 @@ impl Outside for Surroundings {
         self.answer(name, args)
     }
 
-    fn recall(&self, _: &ProcessRow, _: &str) -> Later<Recalled> {
+    fn recall(&self, _: &ProcessRow, _: &str, _: Duration) -> Later<Recalled> {
         Box::pin(async { Recalled::Unknown })
     }
 

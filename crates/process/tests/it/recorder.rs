@@ -42,6 +42,8 @@ pub struct Recorder {
     moments: AtomicUsize,
     freeze_at: AtomicUsize,
     pub frozen: Notify,
+    /// What the next call that is asked about came to.
+    recalled: Mutex<Option<Recalled>>,
     /// The next signal of this name is a fault.
     panic_at: Mutex<Option<&'static str>>,
 }
@@ -57,6 +59,7 @@ impl Recorder {
             moments: AtomicUsize::new(0),
             freeze_at: AtomicUsize::new(usize::MAX),
             frozen: Notify::new(),
+            recalled: Mutex::default(),
             panic_at: Mutex::default(),
         }
     }
@@ -100,6 +103,11 @@ impl Recorder {
     /// The next signal of that name is a fault of the program.
     pub fn panic_at(&self, name: &'static str) {
         *self.panic_at.lock().unwrap() = Some(name);
+    }
+
+    /// The next call that is asked about came to this.
+    pub fn recall_as(&self, recalled: Recalled) {
+        *self.recalled.lock().unwrap() = Some(recalled);
     }
 
     fn moment(&self) {
@@ -180,7 +188,10 @@ impl Outside for Recorder {
         })
     }
 
-    fn recall(&self, _: &ProcessRow, request_id: &str) -> Later<Recalled> {
+    fn recall(&self, _: &ProcessRow, request_id: &str, _: Duration) -> Later<Recalled> {
+        if let Some(recalled) = self.recalled.lock().unwrap().take() {
+            return Box::pin(async move { recalled });
+        }
         let known = self.ground.effects.lock().unwrap().get(request_id).cloned();
         Box::pin(async move { known.map_or(Recalled::NeverSent, |(_, answer)| Recalled::Answered(answer)) })
     }

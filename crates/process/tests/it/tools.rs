@@ -1,6 +1,7 @@
 //! Tool calls: which run, in which order their results stand, and what the model is told of those that do not.
 
 use model::fake::Turn;
+use process::Recalled;
 use protocol::error::Error;
 use protocol::proc::history::MessageRole::{Assistant, ToolResult, User};
 use serde_json::{Value, json};
@@ -147,4 +148,36 @@ async fn a_picture_that_was_read_is_kept_as_one() {
     let media: Value = serde_json::from_str(result.media.as_deref().unwrap()).unwrap();
     assert_eq!((&media[0]["type"], &media[0]["mimeType"]), (&json!("image"), &json!("image/png")));
     assert!(media[0]["key"].is_string());
+}
+
+/// What a model is told of a call of this tool whose device is lost on the way, and how often the call was made.
+async fn told_of_a_loss(tool: &str, args: Value, recalled: Recalled) -> (String, usize) {
+    let lost = |name: &str, _: &Value| match name {
+        "fs.write" | "fs.read" => Err(Error::device_disconnected("mac")),
+        _ => Ok(json!({ "ok": true })),
+    };
+    let scene = Scene::with_tools(vec![Turn::tool("a", tool, args), Turn::text("noted")], lost).await;
+    scene.recorder.recall_as(recalled);
+    let run = scene.send("go on").await;
+    assert_eq!(scene.finished(&run).await["text"], "noted");
+    let made: usize = scene.ground.effects.lock().unwrap().values().map(|(count, _)| count).sum();
+    let rows = scene.ground.messages(scene.pid()).await;
+    let told = rows.iter().find(|row| row.role == ToolResult).unwrap().content.clone();
+    // The tools were listed, and the call was made.
+    (told, made - 1)
+}
+
+#[tokio::test]
+async fn a_call_whose_device_is_lost_is_asked_about_and_never_repeated() {
+    let write = || json!({ "path": "/a", "content": "x", "target": "mac" });
+    let found = Recalled::Answered(Ok(json!({ "ok": true, "path": "/a" }).to_string()));
+    let told = told_of_a_loss("Write", write(), found).await;
+    assert_eq!(told, (r#"{"ok":true,"path":"/a"}"#.to_string(), 1));
+    let (told, made) = told_of_a_loss("Write", write(), Recalled::Unknown).await;
+    assert!(told.contains("It is not known whether it took effect"), "{told}");
+    assert_eq!(made, 1);
+    let told = told_of_a_loss("Write", write(), Recalled::NeverSent).await;
+    assert_eq!(told, ("Error: Device disconnected: mac".to_string(), 1));
+    let told = told_of_a_loss("Read", json!({ "path": "/a", "target": "mac" }), Recalled::Unknown).await;
+    assert_eq!(told, ("Error: Device disconnected: mac".to_string(), 1));
 }

@@ -1,12 +1,15 @@
-//! A gateway that stops while a command of an agent runs on a device, with the real driver.
+//! A command of an agent runs on a device, with the real driver, while the gateway stops or the device is lost.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use device::Report;
 use serde_json::json;
-use testkit::Gateway;
-use testkit::fake_model::Turn;
+use testkit::fake_model::{Server, Turn};
+use testkit::{Gateway, Peer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use crate::agents::{Agents, saying};
 
@@ -24,14 +27,15 @@ async fn until(is_so: impl Fn() -> bool) {
     tokio::time::timeout(LIMIT, waiting).await.unwrap();
 }
 
-/// The driver of the gateway's device; `report` is told what happens to it.
+/// The driver of the gateway's device, which finds it at `url`; `report` is told what happens to it.
 fn drive(
     gateway: &Gateway,
+    url: String,
     workspace: &Path,
     report: impl Fn(Report) + Send + Sync + 'static,
 ) -> base::shutdown::Trigger {
     let options = device::Options {
-        url: gateway.url(),
+        url,
         username: testkit::gateway::USER.to_string(),
         token: Some(gateway.node_token.clone()),
         device_id: testkit::gateway::DEVICE.to_string(),
@@ -43,6 +47,32 @@ fn drive(
     let (trigger, stop) = base::shutdown::channel();
     tokio::spawn(async move { device::run(options, stop, report).await.unwrap() });
     trigger
+}
+
+/// Waits until the gateway counts the device as connected, or as lost.
+async fn until_online(peer: &mut Peer, online: bool) {
+    let waiting = async {
+        // One that is not connected is not in the list.
+        while (peer.call("sys.device.list", json!({})).await.unwrap()["devices"][0]["online"] == true)
+            != online
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, waiting).await.unwrap();
+}
+
+/// What the model was told of the command.
+async fn told(model: &Server) -> String {
+    until(|| model.received().len() >= 2).await;
+    let asked = model.received()[1].json();
+    let told = asked["messages"].as_array().unwrap().iter().find(|it| it["role"] == "tool").unwrap().clone();
+    told["content"].to_string()
+}
+
+/// How often the command was begun.
+fn count(workspace: &Path) -> usize {
+    std::fs::read_to_string(workspace.join("count")).unwrap().lines().count()
 }
 
 /// Has an agent run the command, stops the gateway in the middle of it, and returns what the model was told.
@@ -58,19 +88,14 @@ async fn through_a_restart(
     let finish = std::sync::Arc::new(finish);
     let trigger = {
         let (path, finish) = (path.clone(), finish.clone());
-        drive(&gateway, &path.clone(), move |report| {
+        drive(&gateway, gateway.url(), &path.clone(), move |report| {
             if matches!(report, Report::Lost { .. }) && !finish_late {
                 finish(&path);
             }
         })
     };
     let mut peer = gateway.user().await;
-    let online = async {
-        while peer.call("sys.device.list", json!({})).await.unwrap()["devices"][0]["online"] != json!(true) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LIMIT, online).await.unwrap();
+    until_online(&mut peer, true).await;
     let sent = peer.call("proc.send", json!({ "message": "go on" })).await.unwrap();
     assert_eq!(sent["ok"], true, "{sent}");
     until(|| path.join("count").exists()).await;
@@ -81,13 +106,10 @@ async fn through_a_restart(
         peer.call("sys.device.list", json!({})).await.unwrap();
         finish(&path);
     }
-    until(|| model.received().len() >= 2).await;
-    let asked = model.received()[1].json();
-    let told = asked["messages"].as_array().unwrap().iter().find(|it| it["role"] == "tool").unwrap().clone();
-    let count = std::fs::read_to_string(path.join("count")).unwrap().lines().count();
+    let told = told(&model).await;
     trigger.stop();
     gateway.stop().await;
-    (told["content"].to_string(), count)
+    (told, count(&path))
 }
 
 #[tokio::test]
@@ -102,4 +124,88 @@ async fn a_command_that_outlives_the_gateway_is_waited_for() {
     let (told, count) = through_a_restart(|path| std::fs::write(path.join("go"), "").unwrap(), true).await;
     assert!(told.contains("went"), "{told}");
     assert_eq!(count, 1);
+}
+
+/// What a device is connected by. It can be cut and mended.
+struct Cable {
+    url: String,
+    cut: watch::Sender<bool>,
+}
+
+impl Cable {
+    async fn to(gateway: SocketAddr) -> Cable {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}/ws", listener.local_addr().unwrap());
+        let (cut, is_cut) = watch::channel(false);
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                if !*is_cut.borrow() {
+                    tokio::spawn(carry(near, gateway, is_cut.clone()));
+                }
+            }
+        });
+        Cable { url, cut }
+    }
+}
+
+/// Carries bytes both ways until one end goes or the cable is cut.
+async fn carry(mut near: TcpStream, gateway: SocketAddr, mut is_cut: watch::Receiver<bool>) {
+    let Ok(mut far) = TcpStream::connect(gateway).await else { return };
+    let cut = async { while is_cut.changed().await.is_ok() && !*is_cut.borrow() {} };
+    tokio::select! {
+        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+        () = cut => {}
+    }
+}
+
+/// Has an agent run the command and cuts the device off in the middle of it. `after` is what happens then; the cable is
+/// mended after that. What the model was told, how often the command was begun, and how the run ended.
+async fn through_a_cut(
+    after: impl AsyncFnOnce(&Gateway, &Cable, &Path, &base::shutdown::Trigger),
+) -> (String, usize, String) {
+    let workspace = tempfile::tempdir().unwrap();
+    let path = workspace.path();
+    let args = json!({ "target": testkit::gateway::DEVICE, "input": COUNTED, "yieldMs": 30_000 });
+    let turns = vec![Turn::tool("c1", "Shell", args), Turn::text("done")];
+    let Agents { gateway, model } = saying(turns).await;
+    let cable = Cable::to(gateway.address).await;
+    let trigger = drive(&gateway, cable.url.clone(), path, |_| ());
+    let mut peer = gateway.user().await;
+    until_online(&mut peer, true).await;
+    peer.call("proc.send", json!({ "message": "go on" })).await.unwrap();
+    until(|| path.join("count").exists()).await;
+    cable.cut.send_replace(true);
+    until_online(&mut peer, false).await;
+    after(&gateway, &cable, path, &trigger).await;
+    cable.cut.send_replace(false);
+    let told = told(&model).await;
+    let ended = peer.signal("proc.run.finished").await["status"].to_string();
+    std::fs::write(path.join("go"), "").unwrap();
+    trigger.stop();
+    gateway.stop().await;
+    (told, count(path), ended)
+}
+
+#[tokio::test]
+async fn a_device_that_is_lost_in_the_middle_of_a_command_is_asked_for_its_result() {
+    let end = async |_: &Gateway, _: &Cable, path: &Path, _: &base::shutdown::Trigger| {
+        std::fs::write(path.join("go"), "").unwrap();
+    };
+    let (told, count, ended) = through_a_cut(end).await;
+    assert!(told.contains("went"), "{told}");
+    assert_eq!((count, ended.as_str()), (1, "\"ok\""));
+}
+
+#[tokio::test]
+async fn another_program_on_a_lost_device_knows_nothing_and_nothing_is_repeated() {
+    // A driver stops when its trigger goes.
+    let second = std::cell::RefCell::new(None);
+    let replace = async |gateway: &Gateway, _: &Cable, path: &Path, first: &base::shutdown::Trigger| {
+        first.stop();
+        second.replace(Some(drive(gateway, gateway.url(), path, |_| ())));
+        until_online(&mut gateway.user().await, true).await;
+    };
+    let (told, count, ended) = through_a_cut(replace).await;
+    assert!(told.contains("It is not known whether it took effect"), "{told}");
+    assert_eq!((count, ended.as_str()), (1, "\"ok\""));
 }

@@ -41,10 +41,14 @@ impl Refused {
 impl Peer {
     /// Opens a socket.
     pub async fn open(url: &str) -> Peer {
+        Peer::try_open(url).await.expect("the gateway accepts sockets")
+    }
+
+    /// The same for a gateway that may be gone.
+    pub async fn try_open(url: &str) -> Result<Peer, tokio_tungstenite::tungstenite::Error> {
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let opened = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await;
-        let (socket, _) = opened.expect("the gateway accepts sockets");
-        Peer { socket, aside: VecDeque::new(), next_id: 0 }
+        let (socket, _) = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await?;
+        Ok(Peer { socket, aside: VecDeque::new(), next_id: 0 })
     }
 
     /// Opens a socket with the limits of shipped clients: frames above 1 MiB, and messages above 64 MiB, end it.
@@ -134,9 +138,14 @@ impl Peer {
 
     /// The next frame.
     pub async fn next(&mut self) -> Value {
+        self.try_next().await.expect("a frame, not the end")
+    }
+
+    /// The same; `None` when no more will ever come.
+    pub async fn try_next(&mut self) -> Option<Value> {
         match self.aside.pop_front() {
-            Some(frame) => frame,
-            None => self.receive().await.expect("a frame, not the end"),
+            Some(frame) => Some(frame),
+            None => self.receive().await,
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod agents_crash;
+mod agents_recall;
 mod alone;
 mod approving;
 #[cfg(target_os = "linux")]

@@ -152,6 +152,12 @@ impl World {
     pub fn restart_gateway_with(&mut self, env: &[(&str, &str)]) {
         self.gateway = serve(self.home.path(), self.port, env).0;
     }
+
+    /// The same for a gateway that may end before it listens: false then.
+    pub fn try_restart_gateway_with(&mut self, env: &[(&str, &str)]) -> bool {
+        self.gateway = start_serving(self.home.path(), self.port, env);
+        self.gateway.look_for(LISTENING).is_ok()
+    }
 }
 
 /// The binary with nothing of the machine's own settings.
@@ -189,14 +195,21 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Said {
     }
 }
 
+/// How the line begins that tells where a gateway listens.
+const LISTENING: &str = "listening on http://";
+
 fn serve(home: &Path, port: u16, env: &[(&str, &str)]) -> (Running, u16) {
+    let gateway = start_serving(home, port, env);
+    let line = gateway.wait_for(LISTENING);
+    (gateway, line.rsplit(':').next().unwrap().trim().parse().unwrap())
+}
+
+fn start_serving(home: &Path, port: u16, env: &[(&str, &str)]) -> Running {
     let data = home.join("data");
     let listen = format!("127.0.0.1:{port}");
     let mut command = gsv(home);
     command.args(["serve", "--listen", &listen, "--data", data.to_str().unwrap()]);
-    let gateway = Running::start(command.envs(env.iter().copied()));
-    let line = gateway.wait_for("listening on http://");
-    (gateway, line.rsplit(':').next().unwrap().trim().parse().unwrap())
+    Running::start(command.envs(env.iter().copied()))
 }
 
 /// A process that runs beside the test; killed when dropped.
@@ -223,11 +236,17 @@ impl Running {
     /// The next line of stdout that begins so; lines before it are dropped.
     #[track_caller]
     pub fn wait_for(&self, beginning: &str) -> String {
+        match self.look_for(beginning) {
+            Ok(line) => line,
+            Err(error) => panic!("no line begins with `{beginning}`: {error}"),
+        }
+    }
+
+    fn look_for(&self, beginning: &str) -> Result<String, mpsc::RecvTimeoutError> {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) if line.starts_with(beginning) => return line,
-                Ok(_) => {}
-                Err(error) => panic!("no line begins with `{beginning}`: {error}"),
+            let line = self.lines.recv_timeout(PATIENCE)?;
+            if line.starts_with(beginning) {
+                return Ok(line);
             }
         }
     }

@@ -27,6 +27,7 @@ pub struct Gateway {
     /// The token of [`DEVICE`], once set up.
     pub node_token: String,
     directory: Arc<tempfile::TempDir>,
+    store_url: Option<String>,
     trigger: Trigger,
     running: Option<JoinHandle<Result<(), server::Error>>>,
 }
@@ -35,7 +36,15 @@ impl Gateway {
     /// A fresh one, in setup mode.
     pub async fn fresh() -> Gateway {
         let own = tempfile::tempdir().expect("a temporary directory");
-        Gateway::launch(Arc::new(own), "127.0.0.1:0").await
+        Gateway::launch(Arc::new(own), None, "127.0.0.1:0").await
+    }
+
+    /// The same with its store in PostgreSQL, set up.
+    pub async fn set_up_on(store_url: &str) -> Gateway {
+        let own = tempfile::tempdir().expect("a temporary directory");
+        let mut gateway = Gateway::launch(Arc::new(own), Some(store_url.to_string()), "127.0.0.1:0").await;
+        gateway.setup().await;
+        gateway
     }
 
     /// One with root, [`USER`] and a token for [`DEVICE`].
@@ -45,12 +54,12 @@ impl Gateway {
         gateway
     }
 
-    async fn launch(directory: Arc<tempfile::TempDir>, listen: &str) -> Gateway {
+    async fn launch(directory: Arc<tempfile::TempDir>, store_url: Option<String>, listen: &str) -> Gateway {
         let (trigger, shutdown) = base::shutdown::channel();
         let options = server::Options {
             listen: listen.to_string(),
             data: directory.path().to_path_buf(),
-            store_url: None,
+            store_url: store_url.clone(),
             version: "test".to_string(),
         };
         let (told, ready) = oneshot::channel();
@@ -61,7 +70,7 @@ impl Gateway {
             Ok(ready) => ready.address,
             Err(_) => panic!("the gateway did not start: {:?}", running.await),
         };
-        Gateway { address, node_token: String::new(), directory, trigger, running: Some(running) }
+        Gateway { address, node_token: String::new(), directory, store_url, trigger, running: Some(running) }
     }
 
     /// Sends `sys.setup`.
@@ -145,7 +154,8 @@ impl Gateway {
     /// Stops it and starts another on the same directory and address.
     pub async fn restart(mut self) -> Gateway {
         self.wait_stopped().await;
-        let mut next = Gateway::launch(self.directory.clone(), &self.address.to_string()).await;
+        let (directory, store_url) = (self.directory.clone(), self.store_url.clone());
+        let mut next = Gateway::launch(directory, store_url, &self.address.to_string()).await;
         next.node_token = self.node_token.clone();
         next
     }

@@ -5,11 +5,13 @@
 
 pub mod gateway;
 pub mod peer;
+pub mod postgres;
 
 pub use gateway::Gateway;
 /// A model provider for tests: scripted turns over the wire formats of the real ones.
 pub use model::fake as fake_model;
 pub use peer::Peer;
+pub use postgres::Postgres;
 
 /// What `GET path` answers, head and body.
 pub async fn http_get(address: std::net::SocketAddr, path: &str) -> String {

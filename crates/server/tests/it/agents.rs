@@ -26,7 +26,11 @@ pub async fn answering(answer: impl Fn(&[Value]) -> Turn + Send + Sync + 'static
 }
 
 async fn with_model(model: Server) -> Agents {
-    let gateway = Gateway::set_up().await;
+    configured(Gateway::set_up().await, model).await
+}
+
+/// The agents of this gateway talk to this model.
+pub async fn configured(gateway: Gateway, model: Server) -> Agents {
     let mut root = gateway.root().await;
     for (key, value) in [
         ("provider", "openai-chat"),

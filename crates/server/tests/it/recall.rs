@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use device::Report;
 use serde_json::json;
-use testkit::fake_model::{Server, Turn};
-use testkit::{Gateway, Peer};
+use testkit::fake_model::{Server, Turn, chat_reply};
+use testkit::{Gateway, Peer, Postgres};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::agents::{Agents, saying};
+use crate::agents::{Agents, configured, saying};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -75,16 +75,21 @@ fn count(workspace: &Path) -> usize {
     std::fs::read_to_string(workspace.join("count")).unwrap().lines().count()
 }
 
+/// Runs the command, then ends.
+fn script() -> Vec<Turn> {
+    let args = json!({ "target": testkit::gateway::DEVICE, "input": COUNTED, "yieldMs": 30_000 });
+    vec![Turn::tool("c1", "Shell", args), Turn::text("done")]
+}
+
 /// Has an agent run the command, stops the gateway in the middle of it, and returns what the model was told.
 async fn through_a_restart(
+    agents: Agents,
     finish: impl Fn(&Path) + Send + Sync + 'static,
     finish_late: bool,
 ) -> (String, usize) {
     let workspace = tempfile::tempdir().unwrap();
     let path = workspace.path().to_path_buf();
-    let args = json!({ "target": testkit::gateway::DEVICE, "input": COUNTED, "yieldMs": 30_000 });
-    let turns = vec![Turn::tool("c1", "Shell", args), Turn::text("done")];
-    let Agents { gateway, model } = saying(turns).await;
+    let Agents { gateway, model } = agents;
     let finish = std::sync::Arc::new(finish);
     let trigger = {
         let (path, finish) = (path.clone(), finish.clone());
@@ -112,16 +117,30 @@ async fn through_a_restart(
     (told, count(&path))
 }
 
+fn let_go(workspace: &Path) {
+    std::fs::write(workspace.join("go"), "").unwrap();
+}
+
+#[tokio::test]
+async fn with_postgresql_results_are_not_lost_either() {
+    let postgres = tokio::task::spawn_blocking(Postgres::start).await.unwrap();
+    let gateway = Gateway::set_up_on(&postgres.url).await;
+    let model = Server::replying(script().iter().map(chat_reply).collect()).await.unwrap();
+    let (told, count) = through_a_restart(configured(gateway, model).await, let_go, false).await;
+    assert!(told.contains("went"), "{told}");
+    assert_eq!(count, 1);
+}
+
 #[tokio::test]
 async fn a_result_that_came_while_the_gateway_was_gone_is_not_lost() {
-    let (told, count) = through_a_restart(|path| std::fs::write(path.join("go"), "").unwrap(), false).await;
+    let (told, count) = through_a_restart(saying(script()).await, let_go, false).await;
     assert!(told.contains("went"), "{told}");
     assert_eq!(count, 1);
 }
 
 #[tokio::test]
 async fn a_command_that_outlives_the_gateway_is_waited_for() {
-    let (told, count) = through_a_restart(|path| std::fs::write(path.join("go"), "").unwrap(), true).await;
+    let (told, count) = through_a_restart(saying(script()).await, let_go, true).await;
     assert!(told.contains("went"), "{told}");
     assert_eq!(count, 1);
 }
@@ -165,9 +184,7 @@ async fn through_a_cut(
 ) -> (String, usize, String) {
     let workspace = tempfile::tempdir().unwrap();
     let path = workspace.path();
-    let args = json!({ "target": testkit::gateway::DEVICE, "input": COUNTED, "yieldMs": 30_000 });
-    let turns = vec![Turn::tool("c1", "Shell", args), Turn::text("done")];
-    let Agents { gateway, model } = saying(turns).await;
+    let Agents { gateway, model } = saying(script()).await;
     let cable = Cable::to(gateway.address).await;
     let trigger = drive(&gateway, cable.url.clone(), path, |_| ());
     let mut peer = gateway.user().await;
@@ -180,7 +197,7 @@ async fn through_a_cut(
     cable.cut.send_replace(false);
     let told = told(&model).await;
     let ended = peer.signal("proc.run.finished").await["status"].to_string();
-    std::fs::write(path.join("go"), "").unwrap();
+    let_go(path);
     trigger.stop();
     gateway.stop().await;
     (told, count(path), ended)
@@ -189,7 +206,7 @@ async fn through_a_cut(
 #[tokio::test]
 async fn a_device_that_is_lost_in_the_middle_of_a_command_is_asked_for_its_result() {
     let end = async |_: &Gateway, _: &Cable, path: &Path, _: &base::shutdown::Trigger| {
-        std::fs::write(path.join("go"), "").unwrap();
+        let_go(path);
     };
     let (told, count, ended) = through_a_cut(end).await;
     assert!(told.contains("went"), "{told}");

@@ -14,10 +14,9 @@ pub(crate) struct Loose {
     /// How many messages it has.
     pub(crate) messages: u64,
     /// Whose it is; `None` once it is claimed or removed.
-    owner: Option<Owner>,
+    owner: Option<Box<Owner>>,
 }
 
-#[derive(Clone)]
 struct Owner {
     world: World,
     process: ProcessRow,
@@ -39,7 +38,7 @@ impl Loose {
         let kept = tokio::spawn(async move {
             let Owner { world, process, conversation } = &owner;
             let (path, messages) = keep_span(world, process, conversation, &name, span).await?;
-            Ok(Loose { path, messages, owner: Some(owner) })
+            Ok(Loose { path, messages, owner: Some(Box::new(owner)) })
         });
         kept.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an archive broke off");

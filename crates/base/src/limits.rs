@@ -668,3 +668,20 @@ pub const APPROVAL_NESTING_MAX: usize = 16;
 pub const APPROVAL_COMMANDS_MAX: usize = 1_000;
 /// Approvals: longest shape of a command that can be remembered, in bytes.
 pub const APPROVAL_SHAPE_BYTES_MAX: usize = 1_024;
+
+// TLS and OAuth.
+
+/// TLS: bytes of certificates that `SSL_CERT_FILE` and `SSL_CERT_DIR` may add, in all.
+pub const TLS_ROOTS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// TLS: files of such a directory that are looked at.
+pub const TLS_ROOT_FILES_MAX: usize = 10_000;
+/// OAuth: how long a person may take to agree at the service.
+pub const OAUTH_FLOW_KEPT: Duration = Duration::from_secs(10 * 60);
+/// OAuth: flows of one user that may wait for a person at the same time.
+pub const OAUTH_FLOWS_MAX: usize = 100;
+/// OAuth: how long a service may take to turn a code into a token.
+pub const OAUTH_TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
+/// OAuth: largest answer with a token, in bytes.
+pub const OAUTH_TOKEN_BYTES_MAX: usize = 1024 * 1024;
+/// Command line: how long a prompt may take to give its terminal back when the program is told to end.
+pub const CLI_PROMPT_END_TIMEOUT: Duration = Duration::from_millis(500);

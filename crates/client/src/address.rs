@@ -1,32 +1,43 @@
-//! The gateway's address as people write it, turned into the WebSocket URL that is opened.
+//! The gateway's address as people write it, turned into what is connected to.
 
 use tokio_tungstenite::tungstenite::http::Uri;
 
-/// The URL to open, or why there is none.
-pub(crate) fn websocket_url(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let (scheme, rest) = text.split_once("://").unwrap_or(("ws", text));
-    match scheme.to_ascii_lowercase().as_str() {
-        "ws" | "http" => {}
-        "wss" | "https" => {
-            return Err(
-                "TLS is not built in: use a ws:// URL, or run a TLS-terminating proxy on this machine \
-                        and give its ws:// URL"
-                    .to_string(),
-            );
-        }
-        other => return Err(format!("{other}:// is no address of a gateway: use a ws:// URL")),
+/// Where a socket is opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// For the handshake.
+    pub url: String,
+    pub host: String,
+    pub port: u16,
+    pub is_tls: bool,
+}
+
+impl Address {
+    /// What a person's text means, or why it means nothing.
+    pub(crate) fn parse(text: &str) -> Result<Address, String> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once("://").unwrap_or(("ws", text));
+        let is_tls = match scheme.to_ascii_lowercase().as_str() {
+            "ws" | "http" => false,
+            "wss" | "https" => true,
+            other => return Err(format!("{other}:// is no address of a gateway: use a ws:// or wss:// URL")),
+        };
+        let scheme = if is_tls { "wss" } else { "ws" };
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let uri: Uri = format!("{scheme}://{rest}").parse().map_err(|why| format!("not a URL: {why}"))?;
+        let Some(host) = uri.host().filter(|host| !host.is_empty()) else {
+            return Err("the URL names no host".to_string());
+        };
+        // The gateway shows a page at `/`; its socket is at `/ws`.
+        let url = if uri.path() == "/" && uri.query().is_none() {
+            format!("{scheme}://{}/ws", rest.trim_end_matches('/'))
+        } else {
+            format!("{scheme}://{rest}")
+        };
+        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let host = host.trim_matches(['[', ']']).to_string();
+        Ok(Address { url, host, port, is_tls })
     }
-    let rest = rest.split('#').next().unwrap_or(rest);
-    let uri: Uri = format!("ws://{rest}").parse().map_err(|why| format!("not a URL: {why}"))?;
-    if uri.host().is_none_or(str::is_empty) {
-        return Err("the URL names no host".to_string());
-    }
-    // The gateway shows a page at `/`; its socket is at `/ws`.
-    if uri.path() == "/" && uri.query().is_none() {
-        return Ok(format!("ws://{}/ws", rest.trim_end_matches('/')));
-    }
-    Ok(format!("ws://{rest}"))
 }
 
 #[cfg(test)]
@@ -41,18 +52,28 @@ mod tests {
             ("HTTP://[::1]:80/", "ws://[::1]:80/ws"),
             ("gateway.lan:8787", "ws://gateway.lan:8787/ws"),
             ("ws://gateway/other?x=1", "ws://gateway/other?x=1"),
+            ("https://gsv.example/", "wss://gsv.example/ws"),
+            ("wss://gsv.example:8443/ws", "wss://gsv.example:8443/ws"),
         ] {
-            assert_eq!(websocket_url(given).as_deref(), Ok(opened), "{given}");
+            assert_eq!(Address::parse(given).map(|address| address.url).as_deref(), Ok(opened), "{given}");
         }
     }
 
     #[test]
-    fn tls_and_nonsense_are_explained() {
-        for given in ["wss://gateway/ws", "https://gateway"] {
-            assert!(websocket_url(given).unwrap_err().contains("TLS"), "{given}");
-        }
-        for given in ["ftp://gateway", "ws://", "ws://a b/"] {
-            assert!(websocket_url(given).is_err(), "{given}");
+    fn hosts_and_ports_are_found() {
+        let at = |text: &str| {
+            let address = Address::parse(text).unwrap();
+            (address.host, address.port, address.is_tls)
+        };
+        assert_eq!(at("https://gsv.example"), ("gsv.example".to_string(), 443, true));
+        assert_eq!(at("ws://[::1]:8787/ws"), ("::1".to_string(), 8787, false));
+        assert_eq!(at("gateway.lan"), ("gateway.lan".to_string(), 80, false));
+    }
+
+    #[test]
+    fn nonsense_is_explained() {
+        for given in ["ftp://gateway", "ws://", "wss://", "ws://a b/", "ws://host:99999/"] {
+            assert!(Address::parse(given).is_err(), "{given}");
         }
     }
 }

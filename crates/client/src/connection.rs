@@ -13,11 +13,9 @@ use protocol::sys::{Connect, Connected};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::timeout;
-use tokio_tungstenite::connect_async_with_config;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::address::websocket_url;
+use crate::opening;
 use crate::socket::{self, Out, State};
 use crate::{Error, Event, Signal};
 
@@ -44,21 +42,14 @@ pub struct Events {
 }
 
 impl Connection {
-    /// Opens a socket; nobody is logged in yet. Takes `ws://` and `http://` URLs.
+    /// Opens a socket; nobody is logged in yet. Takes `ws://`, `wss://`, `http://` and `https://` URLs.
     pub async fn open(url: &str) -> Result<(Connection, Events), Error> {
-        let unreachable = |why: String| Error::Unreachable { url: url.to_string(), why };
-        let address = websocket_url(url).map_err(unreachable)?;
-        let config = WebSocketConfig::default()
-            .max_message_size(Some(limits::OUT_BYTES_MAX))
-            .max_frame_size(Some(limits::OUT_BYTES_MAX));
-        let opening = connect_async_with_config(address, Some(config), true);
-        let (socket, _) = match timeout(limits::CONNECT_TIMEOUT, opening).await {
-            Ok(opened) => opened.map_err(|error| unreachable(error.to_string()))?,
+        let opening = opening::open(url);
+        let socket = match timeout(limits::CONNECT_TIMEOUT, opening).await {
+            Ok(opened) => opened?,
             Err(_) => {
-                return Err(unreachable(format!(
-                    "no answer within {} seconds",
-                    limits::CONNECT_TIMEOUT.as_secs()
-                )));
+                let why = format!("no answer within {} seconds", limits::CONNECT_TIMEOUT.as_secs());
+                return Err(Error::Unreachable { url: url.to_string(), why });
             }
         };
         let state = Arc::new(State::default());

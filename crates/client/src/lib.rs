@@ -8,6 +8,7 @@
 mod address;
 mod connection;
 mod link;
+mod opening;
 mod pending;
 mod signals;
 mod socket;
@@ -29,6 +30,16 @@ pub enum Error {
         url: String,
         /// Why it failed.
         why: String,
+    },
+    /// TLS did not come about: the gateway can not prove that it is the one.
+    #[error("cannot trust {url}: {why}")]
+    Untrusted {
+        /// What was tried.
+        url: String,
+        /// What is wrong.
+        why: String,
+        /// What to do about it.
+        hint: String,
     },
     /// The connection ended before the answer came.
     #[error("the connection to the gateway was lost: {0}")]

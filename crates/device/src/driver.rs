@@ -178,6 +178,10 @@ async fn open(
 fn judge(error: client::Error, was_connected: bool, retry_ms: u64) -> Result<Report, RunError> {
     let error = match error {
         client::Error::Gateway(error) => error,
+        // The certificate may be renewed while this device waits.
+        client::Error::Untrusted { ref hint, .. } => {
+            return Ok(Report::Lost { why: format!("{error} ({hint})"), retry_ms });
+        }
         other => return Ok(Report::Lost { why: other.to_string(), retry_ms }),
     };
     match error.code {

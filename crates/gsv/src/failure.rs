@@ -88,6 +88,9 @@ impl From<client::Error> for Failure {
             error @ client::Error::Unreachable { .. } => Failure::new(error.to_string()).with_hint(
                 "is the gateway running? Start it with `gsv serve`, or name another one with --url",
             ),
+            client::Error::Untrusted { ref hint, .. } => {
+                Failure::new(error.to_string()).with_hint(hint.clone())
+            }
             error => Failure::new(error.to_string()),
         }
     }

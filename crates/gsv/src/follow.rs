@@ -97,9 +97,10 @@ pub async fn follow(
     let mut follower = Follower { context, session, id, stream, interrupts, stdin, full: false, loss };
     let outcome = match shown {
         Ok(()) => follower.follow(sink).await,
-        Err(failure) => Err(failure),
+        Err(failure) => Err(Failure { ends_command: true, ..failure }),
     };
-    if outcome.as_ref().is_err_and(|failure| failure.silent || failure.ends_command) {
+    let ending = follower.interrupts.ending();
+    if outcome.as_ref().is_err_and(|failure| ending || failure.silent || failure.ends_command) {
         follower.end_quietly().await;
     }
     outcome
@@ -139,7 +140,7 @@ fn is_loss(error: &client::Error) -> bool {
     match error {
         client::Error::Unreachable { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
         client::Error::Gateway(error) => matches!(error.code, 429 | 503 | 504),
-        client::Error::Decode { .. } => false,
+        client::Error::Untrusted { .. } | client::Error::Decode { .. } => false,
     }
 }
 
@@ -149,7 +150,7 @@ fn may_have_started(error: &client::Error) -> bool {
         client::Error::Gateway(error) if error.code == 503 => error.message.contains("disconnected"),
         client::Error::Gateway(error) => error.code == 504,
         client::Error::Decode { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
-        client::Error::Unreachable { .. } => false,
+        client::Error::Unreachable { .. } | client::Error::Untrusted { .. } => false,
     }
 }
 

@@ -64,9 +64,9 @@ impl Output {
     pub fn note(&self, line: &str) {
         // While a prompt is open the terminal does not return to the left by itself, and the prompt's line is begun.
         if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
-            eprint!("\r\n{}\r\n", clean(line));
+            complain(&format!("\r\n{}\r\n", clean(line)));
         } else {
-            eprintln!("{}", clean(line));
+            complain(&format!("{}\n", clean(line)));
         }
     }
 
@@ -89,15 +89,18 @@ impl Output {
             if let Some(hint) = &failure.hint {
                 error["hint"] = json!(hint);
             }
-            eprintln!("{}", json!({ "error": error }));
+            complain(&format!("{}\n", json!({ "error": error })));
         } else {
-            eprintln!("error: {}", clean(&failure.message));
-            if let Some(hint) = &failure.hint {
-                eprintln!("hint: {}", clean(hint));
-            }
+            let hint = failure.hint.iter().map(|hint| format!("hint: {}\n", clean(hint)));
+            complain(&format!("error: {}\n{}", clean(&failure.message), hint.collect::<String>()));
         }
         ExitCode::from(failure.exit)
     }
+}
+
+/// Text on stderr. A terminal that is gone is no reason to panic; there is nobody left to tell.
+fn complain(text: &str) {
+    drop(std::io::stderr().write_all(text.as_bytes()));
 }
 
 /// Rows under headings, aligned with spaces.

@@ -4,7 +4,7 @@
 mod guard;
 
 use std::error::Error as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base::clock::Clock;
@@ -25,12 +25,13 @@ use crate::secret::Secret;
 use guard::Guard;
 pub use guard::PrivateHosts;
 
-type Connector = HttpsConnector<HttpConnector<Guard>>;
+type Pool = legacy::Client<HttpsConnector<HttpConnector<Guard>>, Full<Bytes>>;
 
 /// What all providers share: connections, limits and the clock. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
-    pool: legacy::Client<Connector, Full<Bytes>>,
+    /// Made when it is first needed: certificates of private authorities may have to be read.
+    pool: Arc<OnceLock<Pool>>,
     hosts: PrivateHosts,
     pub(crate) limits: Arc<Limits>,
     pub(crate) clock: Clock,
@@ -71,29 +72,18 @@ impl Client {
 
     /// A client with limits of its own.
     pub fn with_limits(clock: Clock, hosts: PrivateHosts, limits: Limits) -> Client {
-        let mut plain = HttpConnector::new_with_resolver(Guard::new(hosts));
-        plain.enforce_http(false);
-        plain.set_nodelay(true);
-        plain.set_connect_timeout(Some(limits::MODEL_CONNECT_TIMEOUT));
-        // Named here, because a program with two such libraries inside would otherwise not know which to take.
-        let tls = rustls::crypto::ring::default_provider();
-        let connector = match HttpsConnectorBuilder::new().with_provider_and_webpki_roots(tls) {
-            Ok(builder) => builder.https_or_http().enable_http1().wrap_connector(plain),
-            Err(error) => panic!("ring speaks no version of TLS: {error}"),
-        };
-        let pool = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(limits::MODEL_IDLE_CONNECTION_KEPT)
-            .pool_max_idle_per_host(limits::MODEL_IDLE_CONNECTIONS_MAX)
-            .build(connector);
-        Client { pool, hosts, limits: Arc::new(limits), clock }
+        Client { pool: Arc::default(), hosts, limits: Arc::new(limits), clock }
+    }
+
+    fn pool(&self) -> &Pool {
+        self.pool.get_or_init(|| pool(self.hosts))
     }
 
     /// Sends a call and waits for the head of its answer; an error status is a failure.
     pub(crate) async fn send(&self, call: &Call) -> Result<Response<Incoming>, Failure> {
         let request = call.request()?;
         self.hosts.check_literal(request.uri())?;
-        let answer = tokio::time::timeout(self.limits.idle_timeout, self.pool.request(request)).await;
+        let answer = tokio::time::timeout(self.limits.idle_timeout, self.pool().request(request)).await;
         let response = match answer {
             Err(_) => return Err(self.silent()),
             Ok(Err(error)) => return Err(unreachable(&error, &call.url)),
@@ -183,6 +173,23 @@ impl Client {
     }
 }
 
+fn pool(hosts: PrivateHosts) -> Pool {
+    let mut plain = HttpConnector::new_with_resolver(Guard::new(hosts));
+    plain.enforce_http(false);
+    plain.set_nodelay(true);
+    plain.set_connect_timeout(Some(limits::MODEL_CONNECT_TIMEOUT));
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls::ClientConfig::clone(&tls::config()))
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(plain);
+    legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(limits::MODEL_IDLE_CONNECTION_KEPT)
+        .pool_max_idle_per_host(limits::MODEL_IDLE_CONNECTIONS_MAX)
+        .build(connector)
+}
+
 /// A provider's text as it may be shown: without the key, on one line, and not too long.
 pub(crate) fn presentable(text: &str, key: Option<&Secret>) -> String {
     let text = key.map_or_else(|| text.to_owned(), |key| key.scrub(text));
@@ -263,6 +270,9 @@ fn unreachable(error: &legacy::Error, url: &str) -> Failure {
     let host = uri.host().unwrap_or("the provider");
     if guard::refused(error) {
         return Failure::new(Cause::Request, reason);
+    }
+    if let Some(refusal) = tls::refusal(error) {
+        return Failure::new(Cause::Network, format!("{host} can not be trusted: {refusal}"));
     }
     let what = if error.is_connect() { "could not be reached" } else { "did not answer" };
     Failure::passing(Cause::Network, format!("{host} {what}: {reason}"))

@@ -6,6 +6,7 @@
 pub mod gateway;
 pub mod peer;
 pub mod postgres;
+pub mod tls;
 
 pub use gateway::Gateway;
 /// A model provider for tests: scripted turns over the wire formats of the real ones.

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use base::limits;
 use clap::Args;
@@ -24,6 +26,9 @@ mod directory;
 
 use directory::{Filter, Marker};
 
+/// Exit code of a program whose terminal went away, as if SIGHUP had ended it.
+const HUNG_UP: u8 = 129;
+
 /// Arguments of `gsv shell`.
 #[derive(Args, Debug)]
 pub struct Shell {
@@ -43,7 +48,7 @@ pub async fn run(context: &Context, args: Shell) -> Result<u8> {
         Some(target) => is_unix(&session, target).await?,
         None => false,
     };
-    let interrupts = Interrupts::listen();
+    let interrupts = Interrupts::listen_to_all();
     let shell = Prompted { context, session, target, cwd: args.cwd, follows, interrupts };
     if std::io::stdin().is_terminal() { shell.converse().await } else { shell.run_script().await }
 }
@@ -70,8 +75,12 @@ struct Prompted<'a> {
 
 impl Prompted<'_> {
     async fn converse(mut self) -> Result<u8> {
-        crate::hangup::watch();
-        let mut editor = Reedline::create().with_ansi_colors(self.context.output.colour);
+        let end = self.interrupts.ender();
+        crate::hangup::watch(move || end(HUNG_UP));
+        let withdraw = Arc::new(AtomicBool::new(false));
+        let mut editor = Reedline::create()
+            .with_ansi_colors(self.context.output.colour)
+            .with_break_signal(withdraw.clone());
         if let Some(path) = history_path() {
             match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {
                 Ok(history) => editor = editor.with_history(Box::new(history)),
@@ -83,7 +92,13 @@ impl Prompted<'_> {
                 left: format!("{}$ ", self.target.as_deref().unwrap_or("gsv")),
                 right: self.cwd.clone().unwrap_or_default(),
             };
-            let line = match tokio::task::block_in_place(|| editor.read_line(&prompt))? {
+            let watching = self.interrupts.at_the_prompt(withdraw.clone());
+            let typed = tokio::task::block_in_place(|| editor.read_line(&prompt));
+            drop(watching);
+            if self.interrupts.ending() {
+                return Err(self.interrupts.failure());
+            }
+            let line = match typed? {
                 Signal::Success(line) => line,
                 Signal::CtrlD => return Ok(0),
                 _ => continue,
@@ -97,6 +112,7 @@ impl Prompted<'_> {
                     Ok(code) => {
                         self.context.output.line(&self.context.output.dim(&format!("[exit {code}]")))?
                     }
+                    Err(_) if self.interrupts.ending() => return Err(self.interrupts.failure()),
                     Err(failure) => {
                         // The prompt outlives a failed line; the exit code has nobody to go to.
                         self.context.output.failure(&failure);
@@ -112,7 +128,10 @@ impl Prompted<'_> {
         loop {
             let line = tokio::select! {
                 line = lines.recv() => line,
-                () = self.interrupts.wait() => return Ok(130),
+                () = self.interrupts.wait() => return match self.interrupts.ending() {
+                    true => Err(self.interrupts.failure()),
+                    false => Ok(130),
+                },
             };
             let Some(line) = line.transpose()? else { return Ok(code) };
             match line.trim() {

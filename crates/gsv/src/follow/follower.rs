@@ -123,7 +123,8 @@ impl Follower<'_> {
             self.context.output.note("connected again");
         }
         let text = self.stream.take(result);
-        sink(text)?;
+        // A command whose output nobody can see must not go on unseen.
+        sink(text).map_err(|failure| Failure { ends_command: true, ..failure })?;
         let quiet = text.is_empty();
         if let Some(warning) = self.stream.warning() {
             self.context.output.note(&warning);

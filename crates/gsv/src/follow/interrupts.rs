@@ -1,6 +1,9 @@
 //! Ctrl-C while a command is followed: the first asks the command to stop, the second ends it. And being told
 //! to end: SIGTERM and SIGHUP, which end the command too.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use base::limits;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -21,6 +24,15 @@ pub struct Interrupts {
 impl Drop for Interrupts {
     fn drop(&mut self) {
         self.listeners.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Somebody types, and nothing else looks at what the program is told.
+pub struct AtThePrompt(JoinHandle<()>);
+
+impl Drop for AtThePrompt {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -48,6 +60,26 @@ impl Interrupts {
             interrupts.listeners.extend(signals::listener(number, interrupts.end.clone()));
         }
         interrupts
+    }
+
+    /// What tells the program to end, with this exit code.
+    pub fn ender(&self) -> impl Fn(u8) + Send + 'static {
+        let end = self.end.clone();
+        move |exit| {
+            end.send_replace(Some(exit));
+        }
+    }
+
+    /// While what comes of this lives, being told to end breaks what is read at the prompt, and ends the program if
+    /// that does not help: a terminal that is gone is read over and over.
+    pub fn at_the_prompt(&self, withdraw: Arc<AtomicBool>) -> AtThePrompt {
+        let mut ending = self.ending.clone();
+        AtThePrompt(tokio::spawn(async move {
+            let Ok(exit) = ending.wait_for(Option::is_some).await.map(|exit| *exit) else { return };
+            withdraw.store(true, Ordering::Relaxed);
+            tokio::time::sleep(limits::CLI_PROMPT_END_TIMEOUT).await;
+            std::process::exit(exit.map_or(1, i32::from));
+        }))
     }
 
     /// Forgets earlier presses: a new command begins.

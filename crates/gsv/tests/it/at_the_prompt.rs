@@ -2,23 +2,26 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::Child;
+use std::process::{Child, Command};
 
 use crate::terminal::{open_terminal, take_terminal};
 use crate::world::World;
 
 /// A command at a terminal, which answers the questions terminals are asked.
-struct Person {
-    terminal: File,
-    child: Child,
+pub struct Person {
+    pub terminal: File,
+    pub child: Child,
     shown: String,
     seen: usize,
 }
 
 impl Person {
-    fn start(world: &World, args: &[&str]) -> Person {
+    pub fn start(world: &World, args: &[&str]) -> Person {
+        Person::run(world.command(args))
+    }
+
+    pub fn run(mut command: Command) -> Person {
         let (person, terminal) = open_terminal();
-        let mut command = world.command(args);
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
         take_terminal(&mut command);
@@ -28,7 +31,7 @@ impl Person {
 
     /// Reads until this is shown, after what was waited for before.
     #[track_caller]
-    fn wait_for(&mut self, text: &str) {
+    pub fn wait_for(&mut self, text: &str) {
         loop {
             if let Some(at) = self.shown[self.seen..].find(text) {
                 self.seen += at + text.len();
@@ -52,7 +55,7 @@ impl Person {
         true
     }
 
-    fn say(&mut self, line: &str) {
+    pub fn say(&mut self, line: &str) {
         write!(self.terminal, "{line}\r").unwrap();
     }
 

@@ -19,4 +19,7 @@ mod restart;
 mod running;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod tls;
+#[cfg(target_os = "linux")]
+mod told_to_end;
 mod world;

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::world::{PATIENCE, Running, World, finish};
+use crate::world::{PATIENCE, Running, World, finish, wait_until};
 
 #[test]
 fn exit_codes_output_and_words_come_through() {
@@ -80,16 +80,12 @@ fn a_run_that_is_told_to_end_ends_its_command() {
         run.wait_for("ready");
         run.signal(signal);
         assert_eq!(run.wait(), code);
-        let deadline = std::time::Instant::now() + PATIENCE;
-        while !mark.exists() {
-            assert!(std::time::Instant::now() < deadline, "the command goes on");
-            std::thread::yield_now();
-        }
+        wait_until("the command goes on", || mark.exists());
     }
 }
 
 /// Whether this program, and so what it starts, ignores hang-ups.
-fn ignores_hangups() -> bool {
+pub fn ignores_hangups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

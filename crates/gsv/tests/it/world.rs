@@ -163,7 +163,16 @@ impl World {
 /// The binary with nothing of the machine's own settings.
 pub fn gsv(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gsv"));
-    for name in ["GSV_URL", "GSV_TOKEN", "GSV_DATA", "GSV_LISTEN", "GSV_STORE", "GSV_LOG"] {
+    for name in [
+        "GSV_URL",
+        "GSV_TOKEN",
+        "GSV_DATA",
+        "GSV_LISTEN",
+        "GSV_STORE",
+        "GSV_LOG",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    ] {
         command.env_remove(name);
     }
     command
@@ -243,8 +252,10 @@ impl Running {
     }
 
     fn look_for(&self, beginning: &str) -> Result<String, mpsc::RecvTimeoutError> {
+        let deadline = std::time::Instant::now() + PATIENCE;
         loop {
-            let line = self.lines.recv_timeout(PATIENCE)?;
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let line = self.lines.recv_timeout(left)?;
             if line.starts_with(beginning) {
                 return Ok(line);
             }
@@ -268,8 +279,18 @@ impl Running {
     }
 }
 
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
 #[allow(unsafe_code)] // Signals have no safe interface in the standard library.
-fn send_signal(process: i32, signal: i32) {
+pub fn send_signal(process: i32, signal: i32) {
     // SAFETY: the call takes two numbers and touches no memory; the process is a child that was not waited for.
     assert_eq!(unsafe { libc::kill(process, signal) }, 0);
 }

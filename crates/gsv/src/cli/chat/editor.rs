@@ -81,7 +81,7 @@ pub fn question(context: &Context, sign: &str) -> Typing {
 
 impl Typing {
     fn start(editor: Reedline, sign: &str) -> Typing {
-        crate::hangup::watch();
+        crate::hangup::watch(|| std::process::exit(1));
         let withdraw = Arc::new(AtomicBool::new(false));
         let mut editor = editor.with_break_signal(withdraw.clone());
         let sign = Sign(sign.to_string());

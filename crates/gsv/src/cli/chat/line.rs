@@ -177,6 +177,6 @@ pub fn is_loss(error: &client::Error) -> bool {
     match error {
         client::Error::Unreachable { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
         client::Error::Gateway(error) => matches!(error.code, 429 | 503 | 504),
-        client::Error::Decode { .. } => false,
+        client::Error::Untrusted { .. } | client::Error::Decode { .. } => false,
     }
 }

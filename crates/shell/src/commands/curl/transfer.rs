@@ -1,7 +1,6 @@
 //! One transfer: connect to a checked address, ask, take the answer in, follow where it leads.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base::limits;
@@ -10,12 +9,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::TlsConnector;
 use url::Url;
 
 use super::Trouble;
@@ -171,15 +167,9 @@ impl Hop<'_> {
         Err(Trouble::new(code, format!("Failed to connect to {host} port {port}: {why}")))
     }
 
-    async fn encrypt(
-        &self,
-        stream: TcpStream,
-    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Trouble> {
-        // An IPv6 address is named without its brackets.
-        let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_string();
-        let name = ServerName::try_from(host).map_err(|_| Trouble::new(35, "bad host name for TLS"))?;
-        let connector = TlsConnector::from(tls()?);
-        match tokio::time::timeout(self.order.connect_time, connector.connect(name, stream)).await {
+    async fn encrypt(&self, stream: TcpStream) -> Result<tls::TlsStream<TcpStream>, Trouble> {
+        let host = self.url.host_str().unwrap_or_default();
+        match tokio::time::timeout(self.order.connect_time, tls::connect(host, stream)).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(tls_trouble(&error)),
             Err(_) => Err(Trouble::new(28, "SSL connection timeout")),
@@ -303,32 +293,13 @@ fn receive_trouble(error: &hyper::Error) -> Trouble {
 }
 
 fn tls_trouble(error: &std::io::Error) -> Trouble {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    match inner {
-        Some(rustls::Error::InvalidCertificate(why)) => {
-            Trouble::new(60, format!("SSL certificate problem: {why:?}"))
+    match tls::refusal(error) {
+        Some(refusal) if refusal.of_certificate => {
+            Trouble::new(60, format!("SSL certificate problem: {refusal}"))
         }
-        _ => Trouble::new(35, format!("TLS connect error: {error}")),
+        Some(refusal) => Trouble::new(35, format!("TLS connect error: {refusal}")),
+        None => Trouble::new(35, format!("TLS connect error: {error}")),
     }
-}
-
-/// TLS with the certificate authorities that browsers trust.
-fn tls() -> Result<Arc<ClientConfig>, Trouble> {
-    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
-        return Ok(config.clone());
-    }
-    // The provider is named: a process-wide default might be another one, or none.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut roots = rustls::RootCertStore::empty();
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Trouble::new(35, error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(CONFIG.get_or_init(|| Arc::new(config)).clone())
 }
 
 /// The head of an answer, as it is printed: names in title case, since servers' own case is not kept.

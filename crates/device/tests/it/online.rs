@@ -267,3 +267,100 @@ async fn stopping_says_goodbye_and_ends_the_commands() {
     }
     panic!("the command goes on");
 }
+
+/// Time after which a ping is due; timers are exact to a millisecond.
+const PING_DUE: Duration = base::limits::KEEPALIVE.saturating_add(Duration::from_millis(10));
+
+/// Stops time, and keeps it from running ahead whenever everybody waits for a socket; drop the sender to let go.
+fn stop_time() -> std::sync::mpsc::Sender<()> {
+    let (let_go, held) = std::sync::mpsc::channel();
+    // Time does not pass by itself while there is such work.
+    tokio::task::spawn_blocking(move || held.recv().is_ok());
+    tokio::time::pause();
+    let_go
+}
+
+#[tokio::test]
+async fn a_gateway_that_goes_silent_is_left_for_another_try() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut gateway = Gateway::start(temp.path(), |_| {}).await;
+    let mut socket = gateway.accept().await;
+    socket.call("fence", "fs.read", json!({ "path": "." })).await;
+    let let_go = stop_time();
+    // One ping without an answer may be bad luck; nobody reads this socket any more.
+    tokio::time::advance(PING_DUE).await;
+    tokio::time::advance(PING_DUE).await;
+    tokio::time::resume();
+    drop(let_go);
+    let lost = gateway.report(|report| matches!(report, Report::Lost { .. })).await;
+    assert!(matches!(&lost, Report::Lost { why, .. } if why == "the gateway has gone silent"), "{lost:?}");
+    let mut again = gateway.accept().await;
+    again.call("fence", "fs.read", json!({ "path": "." })).await;
+    gateway.stop(again).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_answers_pings_is_kept() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut gateway = Gateway::start(temp.path(), |_| {}).await;
+    let mut socket = gateway.accept().await;
+    gateway.report(|report| matches!(report, Report::Connected { .. })).await;
+    socket.call("fence", "fs.read", json!({ "path": "." })).await;
+    let let_go = stop_time();
+    for n in 0..5 {
+        tokio::time::advance(PING_DUE).await;
+        loop {
+            match socket.stream.next().await.unwrap().unwrap() {
+                Message::Ping(payload) if payload == "gsv-keepalive" => break,
+                _ => {}
+            }
+        }
+        // The pong goes out before this, so its answer says that the pong has come.
+        socket.call(&format!("fence-{n}"), "fs.read", json!({ "path": "." })).await;
+    }
+    assert!(gateway.reports.try_recv().is_err(), "the socket was given up");
+    tokio::time::resume();
+    drop(let_go);
+    gateway.stop(socket).await;
+}
+
+#[tokio::test]
+async fn a_finished_session_that_nobody_asks_for_is_forgotten_after_ten_minutes() {
+    let temp = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(temp.path(), |_| {}).await;
+    let mut socket = gateway.accept().await;
+    let start = json!({ "input": "echo done", "background": true });
+    let session = socket.call("start", "shell.exec", start).await["sessionId"].clone();
+    let running = json!({ "input": WAIT_FOR_GO, "background": true, "timeout": 3_600_000 });
+    let running = socket.call("running", "shell.exec", running).await["sessionId"].clone();
+    let is_over = |status: &Value| status["sessionId"] == session && status["event"] == "finished";
+    socket.frame(|frame| frame["signal"] == "exec.status" && is_over(&frame["payload"])).await;
+    let ask = json!({ "sessionId": session, "input": "", "background": true });
+    let let_go = stop_time();
+    // Asking for it counts: the ten minutes begin anew.
+    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT - Duration::from_secs(1)).await;
+    assert_eq!(socket.call("early", "shell.exec", ask.clone()).await["output"], "done\n");
+    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT - Duration::from_secs(1)).await;
+    socket.call("in time", "shell.exec", ask.clone()).await;
+    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT).await;
+    socket.ask("late", "shell.exec", ask).await;
+    assert_eq!(socket.answer("late").await["error"]["code"], 404);
+    // A command that runs is kept, however long nobody asks for it.
+    std::fs::write(temp.path().join("go"), "").unwrap();
+    tokio::time::resume();
+    drop(let_go);
+    let ended = poll_until(&mut socket, &running, "went").await;
+    assert_eq!(ended["exitCode"], 0, "{ended}");
+    gateway.stop(socket).await;
+}
+
+/// Lets time pass in small steps, with something said in each, so that nobody takes the other for silent.
+async fn pass(socket: &mut Socket, time: Duration) {
+    let step = Duration::from_secs(30);
+    let mut left = time;
+    while !left.is_zero() {
+        tokio::time::advance(step.min(left)).await;
+        left = left.saturating_sub(step);
+        socket.call("fence", "fs.read", json!({ "path": "." })).await;
+    }
+}

@@ -4,7 +4,7 @@
 mod launchd;
 mod systemd;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -29,8 +29,8 @@ pub struct Unit {
     pub arguments: Vec<String>,
     /// The home directory the unit is written to.
     pub home: PathBuf,
-    /// The `PATH` of the service, and so of its commands.
-    pub path: Option<String>,
+    /// What of the environment the service keeps, such as the `PATH` of its commands.
+    pub environment: Vec<(String, String)>,
 }
 
 /// One command to run.
@@ -71,9 +71,32 @@ pub enum ServiceError {
     },
 }
 
+impl ServiceError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        let ServiceError::Failed { why, .. } = self else { return None };
+        if why.contains("not found") || why.contains("not loaded") || why.contains("Could not find") {
+            return Some("install it first with `gsv device install`");
+        }
+        if why.contains("bus") || why.contains("XDG_RUNTIME_DIR") {
+            return Some(
+                "services of a user need a login of that user, not `su` or `sudo`; `gsv device run` runs the device in the foreground",
+            );
+        }
+        Some("`gsv device run` runs the device in the foreground")
+    }
+}
+
 impl Manager {
-    /// The manager of this platform.
+    /// The manager of this platform. Builds with debug assertions listen to `GSV_SERVICE_MANAGER`, so that both can
+    /// be tested anywhere.
     pub fn here() -> Manager {
+        let asked = if cfg!(debug_assertions) { std::env::var("GSV_SERVICE_MANAGER").ok() } else { None };
+        match asked.as_deref() {
+            Some("launchd") => return Manager::Launchd,
+            Some("systemd") => return Manager::Systemd,
+            _ => {}
+        }
         if cfg!(target_os = "macos") { Manager::Launchd } else { Manager::Systemd }
     }
 
@@ -160,7 +183,11 @@ fn write_file(file: &Path, text: &str) -> io::Result<()> {
     if let Some(directory) = file.parent() {
         std::fs::create_dir_all(directory)?;
     }
-    std::fs::write(file, text)
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+    options.open(file)?.write_all(text.as_bytes())
 }
 
 impl Step {
@@ -178,6 +205,11 @@ impl Step {
         }
         let complaint = String::from_utf8_lossy(&output.stderr).trim().to_string();
         let why = if complaint.is_empty() { said.trim().to_string() } else { complaint };
+        let why = match why.is_empty() {
+            true => output.status.to_string(),
+            // One sentence is one line.
+            false => why.lines().map(str::trim).collect::<Vec<_>>().join(" "),
+        };
         Err(ServiceError::Failed { command: self.line(), why })
     }
 

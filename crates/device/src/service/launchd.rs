@@ -16,12 +16,14 @@ pub(super) fn text(unit: &Unit) -> String {
     let words =
         std::iter::once(unit.program.to_string_lossy().into_owned()).chain(unit.arguments.iter().cloned());
     let arguments: String = words.map(|word| format!("    <string>{}</string>\n", escaped(&word))).collect();
-    let environment = match &unit.path {
-        Some(path) => format!(
-            "  <key>EnvironmentVariables</key>\n  <dict>\n    <key>PATH</key>\n    <string>{}</string>\n  </dict>\n",
-            escaped(path)
-        ),
-        None => String::new(),
+    let kept = unit.environment.iter().map(|(name, value)| {
+        format!("    <key>{}</key>\n    <string>{}</string>\n", escaped(name), escaped(value))
+    });
+    let environment = match unit.environment.is_empty() {
+        true => String::new(),
+        false => {
+            format!("  <key>EnvironmentVariables</key>\n  <dict>\n{}  </dict>\n", kept.collect::<String>())
+        }
     };
     let log = escaped(&log(&unit.home).to_string_lossy());
     format!(
@@ -75,7 +77,7 @@ mod tests {
             program: "/usr/local/bin/gsv".into(),
             arguments: ["device", "run", "--id", "a<b>&c"].map(String::from).to_vec(),
             home: "/Users/me".into(),
-            path: Some("/opt/bin:/bin".into()),
+            environment: vec![("PATH".into(), "/opt/bin:/bin".into())],
         };
         let text = text(&unit);
         assert!(

@@ -12,10 +12,9 @@ pub(super) fn text(unit: &Unit) -> String {
     let words =
         std::iter::once(unit.program.to_string_lossy().into_owned()).chain(unit.arguments.iter().cloned());
     let command: Vec<String> = words.map(|word| quoted(&word).replace('$', "$$")).collect();
-    let path = match &unit.path {
-        Some(path) => format!("Environment={}\n", quoted(&format!("PATH={path}"))),
-        None => String::new(),
-    };
+    let kept = unit.environment.iter();
+    let environment: String =
+        kept.map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}")))).collect();
     format!(
         "[Unit]\n\
          Description=GSV device driver\n\
@@ -24,7 +23,7 @@ pub(super) fn text(unit: &Unit) -> String {
          \n\
          [Service]\n\
          ExecStart={}\n\
-         {path}\
+         {environment}\
          Restart=always\n\
          RestartSec=3\n\
          \n\
@@ -72,7 +71,7 @@ mod tests {
             program: "/opt/my tools/gsv".into(),
             arguments: ["device", "run", "--workspace", "/home/me/100% \"$x\""].map(String::from).to_vec(),
             home: "/home/me".into(),
-            path: Some("/usr/bin:/bin".into()),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         };
         let text = text(&unit);
         assert!(

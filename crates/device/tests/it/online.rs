@@ -272,8 +272,8 @@ async fn stopping_says_goodbye_and_ends_the_commands() {
 const PING_DUE: Duration = base::limits::KEEPALIVE.saturating_add(Duration::from_millis(10));
 
 /// Stops time, and keeps it from running ahead whenever everybody waits for a socket; drop the sender to let go.
-fn stop_time() -> std::sync::mpsc::Sender<()> {
-    let (let_go, held) = std::sync::mpsc::channel();
+fn stop_time() -> std::sync::mpsc::SyncSender<()> {
+    let (let_go, held) = std::sync::mpsc::sync_channel(1);
     // Time does not pass by itself while there is such work.
     tokio::task::spawn_blocking(move || held.recv().is_ok());
     tokio::time::pause();

@@ -17,6 +17,8 @@ mod login;
 mod native_copying;
 mod restart;
 mod running;
+#[cfg(unix)]
+mod services;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tls;

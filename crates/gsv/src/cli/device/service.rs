@@ -14,7 +14,11 @@ use crate::failure::{Failure, Result};
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Failure {
-        Failure::new(error.to_string())
+        let failure = Failure::new(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
     }
 }
 
@@ -30,7 +34,7 @@ pub fn install(context: &Context, settings: Settings) -> Result<u8> {
         program: std::env::current_exe()?,
         arguments: ["device", "run"].map(str::to_string).to_vec(),
         home: home()?,
-        path: std::env::var("PATH").ok(),
+        environment: kept_environment(),
     };
     let file = service::install(Manager::here(), &unit)?;
     let raw = json!({ "file": file, "deviceId": options.device_id }).to_string();
@@ -38,6 +42,23 @@ pub fn install(context: &Context, settings: Settings) -> Result<u8> {
         .output
         .answer(&raw, || format!("installed {} and started {}", file.display(), options.device_id))?;
     Ok(0)
+}
+
+/// What of this environment the device needs as a service too: its commands, its settings, whom it trusts.
+fn kept_environment() -> Vec<(String, String)> {
+    let names = ["PATH", "XDG_CONFIG_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+    let set = names.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
+    // A service starts in another directory.
+    let absolute = |name: &str, value: String| match name {
+        "SSL_CERT_FILE" => match std::path::absolute(&value) {
+            Ok(path) => path.to_string_lossy().into_owned(),
+            Err(_) => value,
+        },
+        _ => value,
+    };
+    set.filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.into(), absolute(name, value)))
+        .collect()
 }
 
 /// The device's settings; those of the login are only filled in.

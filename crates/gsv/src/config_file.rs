@@ -8,6 +8,7 @@ use std::time::Instant;
 use base::limits;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
+use crate::credentials::{DEFAULT_URL, socket_url};
 use crate::failure::{Failure, Result};
 
 /// Every key there is, with what it is for.
@@ -15,6 +16,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("gateway.url", "the gateway that commands talk to"),
     ("gateway.username", "who you are there"),
     ("gateway.token", "a token to log in with"),
+    ("gateway.token_url", "the gateway that token belongs to; gateway.url when absent"),
     ("gateway.session_token", "the session of `gsv auth login`"),
     ("gateway.session_token_id", "names that session, for `gsv auth logout`"),
     ("gateway.session_expires_at", "when that session ends, in milliseconds"),
@@ -85,6 +87,9 @@ impl ConfigFile {
     /// Sets a known key; comments around it stay.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let (section, name) = known(key)?;
+        if key == "gateway.url" {
+            self.pin_tokens(value)?;
+        }
         let table = self.document.entry(section).or_insert_with(|| Item::Table(Table::new()));
         let table = table
             .as_table_like_mut()
@@ -115,6 +120,20 @@ impl ConfigFile {
         for (own, shared) in [("node.username", "gateway.username"), ("node.url", "gateway.url")] {
             if let (None, Some(value)) = (self.get(own), self.get(shared)) {
                 self.set(own, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves stored tokens with the gateway they are for when commands are about to talk to another.
+    fn pin_tokens(&mut self, next: &str) -> Result<()> {
+        let now = self.get("gateway.url").unwrap_or_else(|| DEFAULT_URL.to_string());
+        if socket_url(&now) == socket_url(next) {
+            return Ok(());
+        }
+        for (token, own) in [("gateway.token", "gateway.token_url"), ("node.token", "node.url")] {
+            if self.get(token).is_some() && self.get(own).is_none() {
+                self.set(own, &now)?;
             }
         }
         Ok(())

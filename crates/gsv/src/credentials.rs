@@ -64,7 +64,12 @@ pub fn resolve(globals: &Globals, file: &ConfigFile, url: &str, now_ms: i64) -> 
             fault => why = fault,
         }
     }
-    let token = file.get("gateway.token").filter(|_| own && file.private && same_gateway(file, url));
+    let mut token = file.get("gateway.token").filter(|_| own && file.private);
+    let belongs_here =
+        file.get("gateway.token_url").map_or_else(|| same_gateway(file, url), |own| socket_url(&own) == url);
+    if !belongs_here && token.take().is_some() {
+        why = why.or(Some("the stored token belongs to another gateway"));
+    }
     match (username, token) {
         (Some(username), Some(token)) => known(username, None, Some(token), false),
         (username, _) => Credentials::Missing { username, why },
@@ -260,6 +265,29 @@ mod tests {
         let found = auth(resolved(&Globals::default(), text, DEFAULT_URL));
         assert_eq!(found, ("alice".into(), None, Some("long".into()), false));
         assert!(matches!(resolved(&Globals::default(), text, "ws://evil/ws"), Credentials::Missing { .. }));
+    }
+
+    #[test]
+    fn a_stored_token_does_not_follow_the_url() {
+        for first in ["url = \"ws://first/ws\"\n", ""] {
+            let text = format!(
+                "[gateway]\n{first}username = \"alice\"\ntoken = \"long\"\n[node]\ntoken = \"dev\"\n"
+            );
+            let (_directory, mut file) = file(&text);
+            let before = url(&Globals::default(), &file);
+            file.set("gateway.url", "https://second").unwrap();
+            let now = url(&Globals::default(), &file);
+            let there = resolve(&Globals::default(), &file, &now, 500);
+            assert!(
+                matches!(there, Credentials::Missing { why: Some(why), .. } if why.contains("another gateway"))
+            );
+            assert!(device_token(&Globals::default(), &file, None, &now).is_err());
+            let here = auth(resolve(&Globals::default(), &file, &before, 500));
+            assert_eq!(here, ("alice".into(), None, Some("long".into()), false));
+            // Written another way, it is the same gateway still.
+            file.set("gateway.url", "wss://second/ws").unwrap();
+            assert_eq!(file.get("gateway.token_url").map(|own| socket_url(&own)), Some(before));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config_file::{self, ConfigFile, KEYS};
 use crate::context::Context;
+use crate::credentials;
 use crate::failure::{Failure, Result};
 use crate::output::clean;
 use crate::session;
@@ -87,6 +88,15 @@ fn set_local(context: &Context, key: &str, value: &str) -> Result<u8> {
         file.set(key, value)?;
         if value.is_empty() {
             file.remove(key);
+        }
+        // A token is for the gateway that commands talk to when it is stored, and for no later one.
+        match (key, value) {
+            ("gateway.token", "") => file.remove("gateway.token_url"),
+            ("gateway.token", _) => {
+                let url = credentials::url(&context.globals, file);
+                file.set("gateway.token_url", &url)?;
+            }
+            _ => {}
         }
         Ok(())
     })?;

@@ -118,6 +118,24 @@ fn a_devices_token_is_not_sent_elsewhere() {
 }
 
 #[test]
+fn a_persons_token_is_not_sent_elsewhere() {
+    let (first, second) = (World::set_up(), World::set_up());
+    let token = first.json(&["auth", "token", "create", "--kind", "user"])["token"]["token"].clone();
+    first.ok(&["config", "--local", "set", "gateway.token", token.as_str().unwrap()]);
+    first.ok(&["auth", "logout"]);
+    first.ok(&["devices"]);
+    let login = ["auth", "login", "-p", "alice-password", "--username", "alice", "--url"];
+    first.ok(&[&login, [second.url().as_str()].as_slice()].concat());
+    assert_eq!(first.ok(&["config", "--local", "get", "gateway.url"]), format!("{}\n", second.url()));
+    first.ok(&["devices", "--url", &second.url()]);
+    first.ok(&["auth", "logout", "--url", &second.url()]);
+    // Whoever is sent a token that it does not know says that it failed.
+    let refused = first.fails(1, &["devices", "--url", &second.url()]);
+    assert!(refused.contains("belongs to another gateway") && refused.contains("not logged in"), "{refused}");
+    first.ok(&["devices"]);
+}
+
+#[test]
 fn the_gateways_configuration_is_read_and_set() {
     let world = World::set_up();
     world.root(&["config", "set", "config/server/name", "home"]);

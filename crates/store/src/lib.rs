@@ -13,6 +13,7 @@ pub mod devices;
 pub mod grants;
 pub mod ipc;
 pub mod messages;
+pub mod oauth;
 pub mod processes;
 pub mod queue;
 pub mod routes;
@@ -215,7 +216,10 @@ impl Engine {
 async fn open_secrets(engine: &Engine, directory: &Directory) -> std::result::Result<Secrets, OpenError> {
     const RECORD: &str = "meta:secrets";
     let failed = |error: Error| OpenError::Failed(error.to_string());
-    let sealed = Statement::new("SELECT key FROM config WHERE sealed = 1 LIMIT 1");
+    let sealed = Statement::new(
+        "SELECT key FROM config WHERE sealed = 1 UNION ALL SELECT flow_id FROM oauth_flows \
+         UNION ALL SELECT account_id FROM oauth_accounts LIMIT 1",
+    );
     let anything_sealed = !engine.read(&sealed).await.map_err(failed)?.is_empty();
     let path = directory.key_file();
     let secrets = secrets::load(&path, anything_sealed)?;

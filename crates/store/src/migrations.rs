@@ -3,8 +3,11 @@
 //! The text is shared by both engines; only the names of types differ and are filled in when it is run.
 
 /// Every step, in order. The schema's version is how many of them have been run.
-pub(crate) const ALL: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_processes.sql")];
+pub(crate) const ALL: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_processes.sql"),
+    include_str!("../migrations/0003_oauth.sql"),
+];
 
 /// The version this program knows.
 pub(crate) const VERSION: i64 = ALL.len() as i64;

@@ -12,6 +12,7 @@ mod grants;
 mod home;
 mod messages;
 mod model;
+mod oauth;
 mod opening;
 mod postgres;
 mod postgres_only;

@@ -1,0 +1,199 @@
+//! Connected accounts.
+
+use protocol::ids::Uid;
+use protocol::sys::oauth::{Account, Kind};
+use serde_json::{Map, Value};
+
+use super::{Secret, kind_from, kind_text};
+use crate::sql::{Batch, Row, Statement, unexpected};
+use crate::{Error, Result, Store};
+
+/// What a flow led to.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    /// Its id, if it is not connected already.
+    pub account_id: String,
+    /// Whose.
+    pub uid: Uid,
+    /// What it is for.
+    pub kind: Kind,
+    /// The service.
+    pub provider: String,
+    /// Tells several accounts at one service apart.
+    pub account_key: String,
+    /// A note for people.
+    pub label: Option<String>,
+    /// What was granted.
+    pub scope: Option<String>,
+    /// The resource it is for.
+    pub resource: Option<String>,
+    /// What the service knows us as.
+    pub client_id: String,
+    /// The tokens.
+    pub tokens: Tokens,
+    /// When the access token ends, in milliseconds.
+    pub expires_at: Option<i64>,
+    /// What else is known.
+    pub metadata: Map<String, Value>,
+    /// Now, in milliseconds.
+    pub now_ms: i64,
+}
+
+/// What a service lets in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    /// Usually `Bearer`.
+    pub token_type: String,
+    /// What is sent with every request.
+    pub access_token: Secret,
+    /// What a new one can be asked with.
+    pub refresh_token: Option<Secret>,
+}
+
+/// Which token of an account a sealed text is; the account is named by what can not change.
+struct Place<'a> {
+    uid: Uid,
+    kind: &'a str,
+    provider: &'a str,
+    account_key: &'a str,
+}
+
+impl Place<'_> {
+    fn record(&self, token: &str) -> String {
+        let place = serde_json::json!([self.uid, self.kind, self.provider, self.account_key, token]);
+        format!("oauth_accounts:{place}")
+    }
+}
+
+/// The columns `account_from` reads.
+macro_rules! account_columns {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " account_id, uid, kind, provider, account_key, label, scope, resource, client_id, token_type, \
+             expires_at, created_at, updated_at, last_used_at, metadata ",
+            $after
+        )
+    };
+}
+
+impl Store {
+    /// Ends a flow and keeps what came of it. An account that is connected already keeps its id, when it was
+    /// connected and when it was last used. `None`, changing nothing, when the flow has ended already. One
+    /// transaction.
+    pub async fn oauth_account_keep(&self, flow_id: &str, new: NewAccount) -> Result<Option<Account>> {
+        let kind = kind_text(new.kind);
+        let place = Place { uid: new.uid, kind, provider: &new.provider, account_key: &new.account_key };
+        let seal = |name: &str, secret: &Secret| self.secrets().seal(&place.record(name), &secret.0);
+        let access = seal("access_token", &new.tokens.access_token)?;
+        let refresh = new.tokens.refresh_token.as_ref();
+        let refresh = refresh.map(|secret| seal("refresh_token", secret)).transpose()?;
+        let metadata = serde_json::to_string(&new.metadata)
+            .map_err(|error| Error::Failed(format!("the metadata can not be written: {error}")))?;
+        let end =
+            Statement::new("DELETE FROM oauth_flows WHERE flow_id = $1 RETURNING flow_id").bind(flow_id);
+        let keep = Statement::new(account_columns!(
+            "INSERT INTO oauth_accounts (account_id, uid, kind, provider, account_key, label, scope, resource, \
+             client_id, token_type, access_token, refresh_token, expires_at, created_at, updated_at, \
+             last_used_at, metadata) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, NULL, $15) \
+             ON CONFLICT (uid, kind, provider, account_key) DO UPDATE SET label = excluded.label, \
+             scope = excluded.scope, resource = excluded.resource, client_id = excluded.client_id, \
+             token_type = excluded.token_type, access_token = excluded.access_token, \
+             refresh_token = excluded.refresh_token, expires_at = excluded.expires_at, \
+             updated_at = excluded.updated_at, metadata = excluded.metadata RETURNING",
+            ""
+        ));
+        let keep = keep
+            .bind(new.account_id)
+            .bind(new.uid)
+            .bind(kind)
+            .bind(new.provider.as_str())
+            .bind(new.account_key.as_str())
+            .bind(new.label)
+            .bind(new.scope)
+            .bind(new.resource)
+            .bind(new.client_id)
+            .bind(new.tokens.token_type)
+            .bind(access)
+            .bind(refresh)
+            .bind(new.expires_at)
+            .bind(new.now_ms)
+            .bind(metadata);
+        let rows = self.write(Batch::new().guard(end).step(keep)).await?.last();
+        rows.unwrap_or_default().pop().map(account_from).transpose()
+    }
+
+    /// The accounts of a user, or of all; last changed first.
+    pub async fn oauth_accounts(&self, uid: Option<Uid>) -> Result<Vec<Account>> {
+        let find = match uid {
+            Some(uid) => Statement::new(account_columns!(
+                "SELECT",
+                "FROM oauth_accounts WHERE uid = $1 ORDER BY updated_at DESC, account_id"
+            ))
+            .bind(uid),
+            None => Statement::new(account_columns!(
+                "SELECT",
+                "FROM oauth_accounts ORDER BY updated_at DESC, account_id"
+            )),
+        };
+        self.read(find).await?.into_iter().map(account_from).collect()
+    }
+
+    /// The tokens of an account, which is thereby used. `None` when there is no such account.
+    pub async fn oauth_use(&self, account_id: &str, now_ms: i64) -> Result<Option<Tokens>> {
+        let find = Statement::new(
+            "UPDATE oauth_accounts SET last_used_at = $2 WHERE account_id = $1 \
+             RETURNING uid, kind, provider, account_key, token_type, access_token, refresh_token",
+        );
+        let Some(mut row) = self.change(find.bind(account_id).bind(now_ms)).await?.pop() else {
+            return Ok(None);
+        };
+        let (uid, kind, provider, account_key) = (row.uid()?, row.text()?, row.text()?, row.text()?);
+        let place = Place { uid, kind: &kind, provider: &provider, account_key: &account_key };
+        let open = |name: &str, sealed: &str| self.secrets().open(&place.record(name), sealed).map(Secret);
+        Ok(Some(Tokens {
+            token_type: row.text()?,
+            access_token: open("access_token", &row.text()?)?,
+            refresh_token: row.text_or_null()?.map(|sealed| open("refresh_token", &sealed)).transpose()?,
+        }))
+    }
+
+    /// Forgets an account, of this user only where one is named. False when there is none.
+    pub async fn oauth_account_remove(&self, account_id: &str, uid: Option<Uid>) -> Result<bool> {
+        let remove = match uid {
+            Some(uid) => Statement::new(
+                "DELETE FROM oauth_accounts WHERE account_id = $1 AND uid = $2 RETURNING account_id",
+            )
+            .bind(account_id)
+            .bind(uid),
+            None => Statement::new("DELETE FROM oauth_accounts WHERE account_id = $1 RETURNING account_id")
+                .bind(account_id),
+        };
+        Ok(!self.change(remove).await?.is_empty())
+    }
+}
+
+fn account_from(mut row: Row) -> Result<Account> {
+    Ok(Account {
+        account_id: row.text()?,
+        uid: row.uid()?,
+        kind: kind_from(&row.text()?)?,
+        provider: row.text()?,
+        account_key: row.text()?,
+        label: row.text_or_null()?,
+        scope: row.text_or_null()?,
+        resource: row.text_or_null()?,
+        client_id: row.text()?,
+        token_type: row.text()?,
+        expires_at: row.int_or_null()?,
+        created_at: row.int()?,
+        updated_at: row.int()?,
+        last_used_at: row.int_or_null()?,
+        metadata: metadata_from(&row.text()?)?,
+    })
+}
+
+fn metadata_from(json: &str) -> Result<Map<String, Value>> {
+    serde_json::from_str(json).map_err(|_| unexpected("an object", json))
+}

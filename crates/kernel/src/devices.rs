@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{DeviceId, Gid};
+use protocol::ids::{DeviceId, Gid, Uid};
 use store::devices::Device;
 
 use crate::connections::Connection;
@@ -148,6 +148,17 @@ impl Devices {
                 Arc::make_mut(&mut entry.device).gids.retain(|held| *held != gid);
             }
         }
+    }
+
+    /// Forgets the devices of a user, and returns them as they were. Their sockets are the caller's to close.
+    pub(crate) fn remove_of(&self, uid: Uid) -> Vec<Arc<Device>> {
+        let mut map = self.write();
+        let ids: Vec<DeviceId> = map
+            .values()
+            .filter(|entry| entry.device.owner_uid == uid)
+            .map(|entry| entry.device.device_id.clone())
+            .collect();
+        ids.iter().filter_map(|id| map.remove(id)).map(|entry| entry.device).collect()
     }
 
     /// The sockets that speak for devices.

@@ -171,6 +171,11 @@ impl Store {
             .step(of("DELETE FROM grants WHERE gid = $1"))
             .step(of("DELETE FROM device_access WHERE gid = $1"))
             .step(of("DELETE FROM shell_sessions WHERE uid = $1"))
+            .step(of("DELETE FROM shell_sessions \
+                 WHERE device_id IN (SELECT device_id FROM devices WHERE owner_uid = $1)"))
+            .step(of("DELETE FROM device_access \
+                 WHERE device_id IN (SELECT device_id FROM devices WHERE owner_uid = $1)"))
+            .step(of("DELETE FROM devices WHERE owner_uid = $1"))
             .step(Statement::new("DELETE FROM config WHERE key >= $1 AND key < $2").bind(from).bind(to));
         Ok(matches!(self.write(batch).await?, Written::Done(_)))
     }

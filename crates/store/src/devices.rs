@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// Adds or refreshes a device and marks it online. `None`, changing nothing, when it belongs to another
-    /// user. One transaction.
+    /// user, or its user was just removed. One transaction.
     pub async fn device_register(&self, registration: Registration) -> Result<Option<Device>> {
         let implements = serde_json::to_string(&registration.implements)
             .map_err(|error| Error::Failed(format!("`implements` can not be written: {error}")))?;
@@ -91,7 +91,9 @@ impl Store {
              disconnected_at = NULL WHERE devices.owner_uid = excluded.owner_uid RETURNING device_id",
         );
         let find = Statement::new(select_devices!("WHERE d.device_id = $1 ORDER BY a.gid"));
+        let owner = Statement::new("SELECT uid FROM accounts WHERE uid = $1");
         let batch = Batch::new()
+            .guard(owner.bind(registration.owner_uid))
             .step(open.bind(device_id).bind(registration.owner_gid))
             .guard(
                 register

@@ -226,3 +226,55 @@ async fn a_running_command_makes_calls_with_the_rights_of_now() {
     next["closeStdin"] = json!(true);
     alice.call("shell.exec", next).await.unwrap();
 }
+
+#[tokio::test]
+async fn the_devices_of_a_removed_user_go_with_it() {
+    let gateway = Gateway::set_up().await;
+    let (mut root, mut alice) = (gateway.root().await, gateway.user().await);
+    let driver = async |peer: &mut Peer| {
+        let token = json!({ "kind": "node", "allowedDeviceId": "shed" });
+        peer.call("sys.token.create", token).await.unwrap()["token"]["token"].clone()
+    };
+    let connect = async |username: &str, token: Value| {
+        let mut driver = gateway.peer().await;
+        let args = json!({
+            "auth": { "username": username, "token": token },
+            "driver": { "implements": ["fs.*"], "instance": username },
+        });
+        driver.connect("driver", "shed", args).await.unwrap();
+        driver
+    };
+    let mut bob = gateway.add_user("bob").await;
+    let token = driver(&mut bob).await;
+    let mut shed = connect("bob", token).await;
+    let alices = root.call("sys.user.list", json!({})).await.unwrap();
+    let gid =
+        alices["users"].as_array().unwrap().iter().find(|user| user["username"] == USER).unwrap()["gid"]
+            .clone();
+    let access = json!({ "deviceId": "shed", "gid": gid, "allow": true });
+    root.call("sys.device.access", access).await.unwrap();
+    let list = alice.call("sys.device.list", json!({})).await.unwrap();
+    assert_eq!(list["devices"][0]["deviceId"], "shed", "{list}");
+
+    root.call("sys.user.remove", json!({ "username": "bob" })).await.unwrap();
+    assert!(shed.ended().await.is_some(), "its driver is let go");
+    let gone =
+        |frame: &Value| frame["signal"] == "device.status" && frame["payload"]["device"]["online"] == false;
+    assert_eq!(alice.next_where(gone).await["payload"]["device"]["deviceId"], "shed");
+    for peer in [&mut root, &mut alice] {
+        let list = peer.call("sys.device.list", json!({ "includeOffline": true })).await.unwrap();
+        assert_eq!(list["devices"], json!([]));
+    }
+    // The name is free, and what was allowed on the old device is not allowed on the new one.
+    let mut eve = gateway.add_user("eve").await;
+    let token = driver(&mut eve).await;
+    let shed = connect("eve", token).await;
+    let refused = alice.call("fs.read", json!({ "target": "shed", "path": "a" })).await.unwrap_err();
+    assert_eq!(refused.pair(), (403, "Access denied to device: shed"));
+    let devices = root.call("sys.device.list", json!({})).await.unwrap();
+    assert_eq!(devices["devices"][0]["ownerUid"], 1002, "{devices}");
+    drop((root, alice, bob, eve, shed));
+    let gateway = gateway.restart().await;
+    let get = json!({ "deviceId": "shed" });
+    assert_eq!(gateway.user().await.call("sys.device.get", get).await.unwrap(), json!({ "device": null }));
+}

@@ -162,6 +162,7 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
             assert_eq!(store.account_remove(Uid(*uid)).await.unwrap(), known);
             if known {
                 model.forget_group(*uid);
+                model.devices.retain(|_, device| device.owner != *uid);
                 for (key, _) in model.config_below(&format!("users/{uid}")) {
                     model.config.remove(key.as_str());
                 }
@@ -240,10 +241,13 @@ async fn apply_rest(store: &Store, model: &mut Model, op: &Op) {
                 version: String::new(),
                 now_ms: NOW_MS,
             };
-            let new = Device { owner: *owner, online: true, gids: BTreeSet::from([*owner]) };
-            let entry = model.devices.entry(DEVICES[*device]).or_insert(new);
-            let allowed = entry.owner == *owner;
-            entry.online |= allowed;
+            let mut allowed = model.users.contains_key(owner);
+            if allowed {
+                let new = Device { owner: *owner, online: true, gids: BTreeSet::from([*owner]) };
+                let entry = model.devices.entry(DEVICES[*device]).or_insert(new);
+                allowed = entry.owner == *owner;
+                entry.online |= allowed;
+            }
             assert_eq!(store.device_register(registration).await.unwrap().is_some(), allowed);
         }
         Op::Offline(device) => {

@@ -1,21 +1,24 @@
 //! `sys.user.*`, `sys.group.*`, `sys.capability.*`: root's calls. The table lets nobody else in.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use protocol::capability;
 use protocol::error::Error;
 use protocol::ids::{Gid, Uid};
+use protocol::signal::DeviceEvent;
 use protocol::sys::account::{
     CapabilityList, Changed, Grant, Granted, Grants, Group, GroupCreate, GroupList, GroupRemove, GroupResult,
     Groups, Removed, Revoke, User, UserCreate, UserList, UserRemove, UserResult, UserUpdate, Users,
 };
 use store::accounts::{Account, Group as GroupRow, NewAccount};
+use store::devices::Device;
 
 use super::connect::identity_of;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{homes, native, passwords, store_error};
+use crate::{homes, native, passwords, signals, store_error};
 
 pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
     let username = check_username(&args.username)?;
@@ -83,7 +86,9 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Err
     let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?;
     cx.kernel.grants.remove_group(account.gid);
     cx.kernel.devices.remove_group(account.gid);
+    let devices = cx.kernel.devices.remove_of(account.uid);
     close_all_of(&cx, account.uid);
+    tell_gone(&cx, devices);
     end_commands(&cx, |uid| uid == account.uid);
     cx.kernel.tree.remove_home(&account.username, account.uid);
     Ok(Removed { removed })
@@ -158,6 +163,16 @@ async fn find(cx: &Cx, username: &str) -> Result<Account, Error> {
     let username = username.trim();
     let found = cx.kernel.store.account(username).await.map_err(store_error)?;
     found.ok_or_else(|| Error::not_found(format!("Unknown user: {username}")))
+}
+
+/// Tells those who could use devices that they are gone.
+fn tell_gone(cx: &Cx, devices: Vec<Arc<Device>>) {
+    let now_ms = cx.kernel.clock.now_ms();
+    for mut device in devices.into_iter().filter(|device| device.online) {
+        let gone = Arc::make_mut(&mut device);
+        (gone.online, gone.disconnected_at, gone.last_seen_at) = (false, Some(now_ms), now_ms);
+        signals::device_status(&cx.kernel, DeviceEvent::Disconnected, &device);
+    }
 }
 
 fn close_all_of(cx: &Cx, uid: Uid) {

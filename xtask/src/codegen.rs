@@ -3,6 +3,7 @@
 mod declarations;
 mod pages;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,9 @@ use crate::place;
 
 /// Where the generated files are, from the repository's root.
 pub const REFERENCE: &str = "docs/reference";
+
+/// Where the transcripts are, from the repository's root.
+const TRANSCRIPTS: &str = "crates/server/tests/transcripts";
 
 /// Writes every generated file.
 pub fn write() -> Result<()> {
@@ -44,13 +48,23 @@ fn products() -> Vec<(PathBuf, String)> {
     let files = [
         ("gsv.d.ts", declarations::file(&bundle)),
         ("schema.json", schema),
-        ("syscalls.md", pages::syscalls(&bundle)),
+        ("syscalls.md", pages::syscalls(&bundle, &transcripts())),
         ("signals.md", pages::signals(&bundle)),
         ("errors.md", pages::errors()),
         ("config.md", pages::config()),
     ];
     let folder = place::root().join(REFERENCE);
     files.into_iter().map(|(name, text)| (folder.join(name), text)).collect()
+}
+
+/// The transcripts that the tests of the server play, by name: a call's, and those that begin with its name.
+fn transcripts() -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(place::root().join(TRANSCRIPTS)).into_iter().flatten();
+    let read = |path: PathBuf| {
+        let name = path.file_stem()?.to_string_lossy().into_owned();
+        Some((name, std::fs::read_to_string(path).ok()?))
+    };
+    entries.filter_map(|entry| read(entry.ok()?.path())).collect()
 }
 
 /// The first line that differs, if any.

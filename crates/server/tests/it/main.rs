@@ -26,4 +26,5 @@ mod shipped_clients;
 mod signals;
 mod signals_runs;
 mod tokens;
+mod transcripts;
 mod transfers;

@@ -1,5 +1,6 @@
 //! The kernel without sockets: calls of processes, whose routes outlive the gateway.
 
+mod live_matrix;
 mod recall;
 
 use std::net::{IpAddr, Ipv4Addr};

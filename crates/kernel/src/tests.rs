@@ -1,6 +1,7 @@
 //! The kernel without sockets: calls of processes, whose routes outlive the gateway.
 
 mod live_matrix;
+mod many_users;
 mod recall;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,6 +1,6 @@
 //! The groups' own statements; their row is beside the accounts'.
 
-use protocol::ids::Gid;
+use protocol::ids::{Gid, Uid};
 
 use crate::accounts::Group;
 use crate::sql::{Batch, Row, Statement, Written};
@@ -31,6 +31,21 @@ impl Store {
     pub async fn has_group(&self, gid: Gid) -> Result<bool> {
         let statement = Statement::new("SELECT gid FROM user_groups WHERE gid = $1").bind(gid);
         Ok(!self.read(statement).await?.is_empty())
+    }
+
+    /// The number of the group of that name.
+    pub async fn group_named(&self, name: &str) -> Result<Option<Gid>> {
+        let statement = Statement::new("SELECT gid FROM user_groups WHERE name = $1").bind(name);
+        self.read(statement).await?.pop().map(|mut row| row.gid()).transpose()
+    }
+
+    /// The names of the groups a user is in, its own included, by gid.
+    pub async fn group_names_of(&self, uid: Uid) -> Result<Vec<String>> {
+        let statement = Statement::new(
+            "SELECT name FROM user_groups WHERE gid IN (SELECT gid FROM accounts WHERE uid = $1 \
+             UNION SELECT gid FROM members WHERE uid = $1) ORDER BY gid",
+        );
+        self.read(statement.bind(uid)).await?.into_iter().map(|mut row| row.text()).collect()
     }
 
     /// Adds a group with the next free number from 1000 on, over users and groups; `Conflict` when the name is

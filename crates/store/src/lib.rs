@@ -162,6 +162,9 @@ impl Store {
     async fn read(&self, statement: Statement) -> Result<Vec<Row>> {
         self.inner.metrics.read();
         let result = self.inner.engine.read(&statement).await;
+        if let Ok(rows) = &result {
+            self.inner.metrics.rows(rows.len());
+        }
         self.count(result)
     }
 

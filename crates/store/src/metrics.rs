@@ -8,6 +8,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Metrics {
     reads: AtomicU64,
+    rows: AtomicU64,
     writes: AtomicU64,
     batches: AtomicU64,
     commits: AtomicU64,
@@ -19,6 +20,11 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub fn read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many rows were found by a statement that reads.
+    pub fn rows(&self, count: usize) {
+        self.rows.fetch_add(count as u64, Ordering::Relaxed);
     }
 
     /// A batch of so many statements was asked for.
@@ -43,8 +49,9 @@ impl Metrics {
     /// Prometheus text.
     pub fn text(&self, queue_length: usize) -> String {
         let mut out = String::with_capacity(1024);
-        let rows: [(&str, &str, &str, u64); 6] = [
+        let rows: [(&str, &str, &str, u64); 7] = [
             ("reads_total", "counter", "Statements that read.", self.reads.load(Ordering::Relaxed)),
+            ("rows_total", "counter", "Rows that were read.", self.rows.load(Ordering::Relaxed)),
             ("writes_total", "counter", "Statements in write batches.", self.writes.load(Ordering::Relaxed)),
             ("batches_total", "counter", "Write batches asked for.", self.batches.load(Ordering::Relaxed)),
             ("retries_total", "counter", "Batches run again.", self.retries.load(Ordering::Relaxed)),

@@ -139,6 +139,29 @@ impl Disk {
         *self.homes.write().unwrap_or_else(PoisonError::into_inner) = after;
     }
 
+    /// The same for one home. What it costs does not depend on how many there are.
+    pub(crate) fn change_home(
+        &self,
+        name: &str,
+        change: impl FnOnce(Option<(Uid, Gid)>) -> Option<(Uid, Gid)>,
+    ) {
+        let _alone = self.home_changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.homes.read().unwrap_or_else(PoisonError::into_inner).get(name).copied();
+        let after = change(before);
+        if before.is_some()
+            && before != after
+            && let Err(fail) = self.stamp_home(name)
+        {
+            tracing::warn!(name, ?fail, "a home could not be given its owner");
+        }
+        let _shift = self.shift();
+        let mut homes = self.homes.write().unwrap_or_else(PoisonError::into_inner);
+        match after {
+            Some(owner) => drop(homes.insert(name.to_string(), owner)),
+            None => drop(homes.remove(name)),
+        }
+    }
+
     /// Keeps beside a home whose it is, if it is not yet.
     fn stamp_home(&self, name: &str) -> Result<(), fail::Fail> {
         let (top, home, name) = (self.top(), OsStr::new("home"), OsStr::new(name));

@@ -73,18 +73,12 @@ impl Tree {
 
     /// Tells whose home a new one is.
     pub fn add_home(&self, name: &str, uid: Uid, gid: Gid) {
-        self.disk.change_homes(|homes| {
-            homes.insert(name.to_string(), (uid, gid));
-        });
+        self.disk.change_home(name, |_| Some((uid, gid)));
     }
 
     /// Tells that a home is that user's no more. One that a newer user of the same name has is left alone.
     pub fn remove_home(&self, name: &str, uid: Uid) {
-        self.disk.change_homes(|homes| {
-            if homes.get(name).is_some_and(|(owner, _)| *owner == uid) {
-                homes.remove(name);
-            }
-        });
+        self.disk.change_home(name, |is| is.filter(|(owner, _)| *owner != uid));
     }
 
     /// Learns about all homes from the accounts in the store; to be called at start.

@@ -39,7 +39,12 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, 
 pub(crate) async fn user_list(cx: Cx, _args: UserList) -> Result<Users, Error> {
     let names = group_names(&cx).await?;
     let accounts = cx.kernel.store.accounts().await.map_err(store_error)?;
-    Ok(Users { users: accounts.into_iter().map(|account| user(account, &names)).collect() })
+    let of = |account: &Account| account.gids.iter().filter_map(|gid| names.get(gid).cloned()).collect();
+    let shown = |account: Account| {
+        let groups = of(&account);
+        user(account, groups)
+    };
+    Ok(Users { users: accounts.into_iter().map(shown).collect() })
 }
 
 pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, Error> {
@@ -202,13 +207,14 @@ async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Looked for one by one: there may be as many groups as users.
 async fn gids_of(cx: &Cx, names: &[String]) -> Result<Vec<Gid>, Error> {
-    let groups = cx.kernel.store.groups().await.map_err(store_error)?;
-    let find = |name: &String| {
-        let row = groups.iter().find(|row| row.name == *name);
-        row.map(|row| row.gid).ok_or_else(|| Error::not_found(format!("Unknown group: {name}")))
-    };
-    names.iter().map(find).collect()
+    let mut gids = Vec::with_capacity(names.len());
+    for name in names {
+        let gid = cx.kernel.store.group_named(name).await.map_err(store_error)?;
+        gids.push(gid.ok_or_else(|| Error::not_found(format!("Unknown group: {name}")))?);
+    }
+    Ok(gids)
 }
 
 async fn group_names(cx: &Cx) -> Result<BTreeMap<Gid, String>, Error> {
@@ -217,13 +223,13 @@ async fn group_names(cx: &Cx) -> Result<BTreeMap<Gid, String>, Error> {
 }
 
 async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
-    let names = group_names(cx).await?;
-    Ok(UserResult { user: user(account, &names) })
+    let groups = cx.kernel.store.group_names_of(account.uid).await.map_err(store_error)?;
+    Ok(UserResult { user: user(account, groups) })
 }
 
-fn user(account: Account, names: &BTreeMap<Gid, String>) -> User {
+fn user(account: Account, groups: Vec<String>) -> User {
     User {
-        groups: account.gids.iter().filter_map(|gid| names.get(gid).cloned()).collect(),
+        groups,
         locked: account.locked || passwords::is_unset(&account.hash),
         identity: identity_of(&account),
     }

@@ -1,0 +1,46 @@
+//! Accounts by the thousand: what one more costs does not depend on how many there are.
+
+use protocol::sys::account::{UserCreate, UserUpdate};
+use store::accounts::NewAccount;
+
+use super::{Caller, Gid, Kernel, Origin, Role, calls, kernel};
+use crate::native;
+
+const USERS: usize = 1_000;
+
+/// The rows that the store has read so far.
+fn rows_read(kernel: &Kernel) -> u64 {
+    let text = kernel.store.metrics();
+    let line = text.lines().find_map(|line| line.strip_prefix("gsv_store_rows_total "));
+    line.unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn one_more_user_costs_the_same_however_many_there_are() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    for number in 0..USERS {
+        let (username, hash) = (format!("user{number}"), "!".to_string());
+        let new = NewAccount { username, hash, groups: vec![Gid::USERS], now_ms: 1 };
+        kernel.store.account_create(new).await.unwrap();
+    }
+    let root = kernel.store.account("root").await.unwrap().unwrap();
+    let caller = Caller {
+        identity: std::sync::Arc::new(calls::sys::connect::identity_of(&root)),
+        role: Role::User,
+        capabilities: kernel.grants.of(&root.gids),
+        as_of: kernel.grants.generation(),
+        origin: Origin::Inside,
+    };
+    let root = native::calls(&kernel, &caller);
+    let before = rows_read(&kernel);
+    let groups = Some(vec!["services".to_string(), "user7".to_string()]);
+    let (username, password) = ("ann".to_string(), "ann-password".to_string());
+    let made = root.call(&UserCreate { username: username.clone(), password, groups }).await.unwrap();
+    assert_eq!(made.user.groups, ["users", "services", "user7", "ann"]);
+    let groups = Some(vec!["drivers".to_string()]);
+    let update = UserUpdate { username, password: None, locked: None, groups };
+    assert_eq!(root.call(&update).await.unwrap().user.groups, ["users", "drivers", "ann"]);
+    let read = rows_read(&kernel) - before;
+    assert!(read < 100, "{read} rows were read for one user of {USERS}");
+}

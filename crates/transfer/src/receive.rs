@@ -43,7 +43,8 @@ pub async fn receive<W: Wire, F: AsyncWrite + Unpin>(
     received
 }
 
-async fn receive_bytes<W: Wire, F: AsyncWrite + Unpin>(
+/// The same without a word to the other end when it fails.
+pub(crate) async fn receive_bytes<W: Wire, F: AsyncWrite + Unpin>(
     link: &mut Link<W>,
     file: &mut F,
     offset: u64,

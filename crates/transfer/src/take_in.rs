@@ -5,7 +5,7 @@ use std::fs::File;
 use tokio::sync::Notify;
 
 use crate::link::{Error, Link, Wire};
-use crate::receive::{hash_before_receiving, receive};
+use crate::receive::{hash_before_receiving, receive_bytes};
 
 /// An upload whose partial file is open and locked.
 pub struct Intake {
@@ -35,7 +35,7 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
     let mut file = tokio::fs::File::from_std(file);
     let received = async {
         let hash = hash_before_receiving(&link, &mut file, offset).await?;
-        receive(&mut link, &mut file, offset, size, hash, |_| {}).await
+        receive_bytes(&mut link, &mut file, offset, size, hash, &mut |_| {}).await
     };
     let received = tokio::select! {
         received = received => received,
@@ -43,12 +43,15 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
     };
     let found = match received {
         Ok(found) if found.eq_ignore_ascii_case(&sha256) => found,
-        Ok(found) => {
-            link.fail(&format!("the digest does not match: {sha256} was meant, {found} arrived")).await;
-            return discard(place).await;
+        Ok(found) => return discard(&link, place, &Error::Corrupt { expected: sha256, found }).await,
+        Err(error @ Error::Corrupt { .. }) => return discard(&link, place, &error).await,
+        Err(error) => {
+            tracing::debug!(%error, "a file was not taken in to its end");
+            if !matches!(error, Error::Closed) {
+                link.fail(&error.to_string()).await;
+            }
+            return;
         }
-        Err(Error::Corrupt { .. }) => return discard(place).await,
-        Err(error) => return tracing::debug!(%error, "a file was not taken in to its end"),
     };
     let file = file.into_std().await;
     // A slow disk may take its time to make the bytes durable.
@@ -64,8 +67,10 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
     }
 }
 
-async fn discard(place: impl Place) {
+/// The sender is told at last: it may try again at once, and must not find what is thrown away.
+async fn discard<W: Wire>(link: &Link<W>, place: impl Place, why: &Error) {
     if let Err(error) = tokio::task::spawn_blocking(move || place.discard()).await {
         tracing::warn!(%error, "a partial file could not be removed");
     }
+    link.fail(&why.to_string()).await;
 }

@@ -1,4 +1,5 @@
-//! Which addresses may be reached. Only addresses of the public internet are, unless root says otherwise.
+//! Which addresses may be reached. Only addresses of the public internet that are not this machine's own are, unless
+//! root says otherwise.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -40,7 +41,7 @@ impl Guard {
         };
         let allowed: Vec<SocketAddr> = found.into_iter().filter(|address| self.allows(address)).collect();
         if allowed.is_empty() {
-            let kind = kind_of(first.ip()).unwrap_or("not public");
+            let kind = kind_of(first.ip()).unwrap_or("this machine's own");
             let why = format!("Refused: {host} is {} ({kind}; config/shell/network_private)", first.ip());
             return Err(Trouble::refusal(7, why));
         }
@@ -52,8 +53,13 @@ impl Guard {
         if self.except == Some(*address) {
             return true;
         }
-        self.private || kind_of(address.ip()).is_none()
+        self.private || (kind_of(address.ip()).is_none() && !is_own(address.ip()))
     }
+}
+
+/// Whether it is an address of this machine, by which the gateway itself can be reached: only those can be bound.
+fn is_own(ip: IpAddr) -> bool {
+    std::net::UdpSocket::bind((ip, 0)).is_ok()
 }
 
 /// What an address is, unless it is one of the public internet.
@@ -104,6 +110,15 @@ fn kind_of_v6(ip: Ipv6Addr) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machines_own_addresses_are_known() {
+        let own: IpAddr = "127.0.0.1".parse().unwrap();
+        assert!(is_own(own));
+        for foreign in ["1.1.1.1", "8.8.8.8", "203.0.113.7"] {
+            assert!(!is_own(foreign.parse().unwrap()), "{foreign}");
+        }
+    }
 
     #[test]
     fn only_the_public_internet_is_public() {

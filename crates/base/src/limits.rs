@@ -362,11 +362,17 @@ pub const NATIVE_SHELL_JQ_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Native shell: how deep a value that `jq` prints with indentation may be nested.
 pub const NATIVE_SHELL_JQ_DEPTH_MAX: usize = 1_000;
 /// Native shell: bytes that one `sort` takes in, each line counted as `NATIVE_SHELL_LINE_BYTES` longer than it is.
-pub const NATIVE_SHELL_SORT_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub const NATIVE_SHELL_SORT_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// Native shell: what a line that is held costs besides its text.
 pub const NATIVE_SHELL_LINE_BYTES: usize = 64;
 /// Native shell: commands that hold much memory, of all users, that run at once; further ones wait.
 pub const NATIVE_SHELL_HEAVY_MAX: usize = 8;
+/// Native shell: how many of these places one user's commands take at most; further ones wait.
+pub const NATIVE_SHELL_HEAVY_PER_USER_MAX: usize = 3;
+/// Native shell: bytes that one command reads from files when it holds all of them.
+pub const NATIVE_SHELL_READ_BYTES_MAX: usize = 96 * 1024 * 1024;
+/// Native shell: time of a `jq` whose definitions call themselves with filters; each such call keeps the last one.
+pub const NATIVE_SHELL_JQ_RECURSION: Duration = Duration::from_secs(1);
 /// Native shell: words `(`, `!` and `-not` of one `find`; its parser recurses.
 pub const NATIVE_SHELL_FIND_DEPTH_MAX: usize = 1_000;
 /// Native shell: words of one `find`.

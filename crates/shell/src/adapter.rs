@@ -10,8 +10,9 @@ use bashkit::{Builtin, BuiltinContext, ExecResult};
 use protocol::calls::Calls;
 use vfs::View;
 
-use crate::Settings;
 use crate::commands::{Command, Cx};
+use crate::gauge::Gauge;
+use crate::{Settings, umask};
 
 /// What the commands of one script share.
 pub(crate) struct Surroundings {
@@ -19,6 +20,7 @@ pub(crate) struct Surroundings {
     pub(crate) calls: Calls,
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
+    pub(crate) gauge: Arc<Gauge>,
 }
 
 /// A command of this system under one of its names.
@@ -32,6 +34,7 @@ pub(crate) struct Adapter {
 impl Builtin for Adapter {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
         let around = &self.surroundings;
+        around.gauge.learn_umask(ctx.variables.get(umask::VARIABLE));
         let pipes = pipes(&ctx).await;
         let view = around.view.at(&ctx.cwd.to_string_lossy());
         let done = (self.command.run)(&Cx {

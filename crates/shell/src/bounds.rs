@@ -58,6 +58,16 @@ pub(crate) enum GivenUp {
     Failed(String),
 }
 
+/// Whether a script was given up because its time was up.
+pub(crate) fn is_time_up(error: &Error) -> bool {
+    use ExecutionBudgetExceeded::Deadline;
+    match error {
+        Error::ResourceLimit(LimitExceeded::Timeout(_)) => true,
+        Error::ResourceLimit(LimitExceeded::ExecutionBudget(Deadline { .. })) => true,
+        _ => false,
+    }
+}
+
 /// Puts the interpreter's error into words.
 pub(crate) fn given_up(error: Error, script: &str) -> GivenUp {
     if let Some(report) = error.syntax_report("bash", script) {

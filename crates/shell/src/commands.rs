@@ -28,7 +28,7 @@ mod man;
 mod masks;
 mod mkdir;
 mod mktemp;
-mod modes;
+pub(crate) mod modes;
 mod mv;
 mod notify;
 mod options;

@@ -16,7 +16,8 @@ use crate::heavy::{Heavy, Which};
 use crate::leash::{Leash, Why, stopped};
 use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
-use crate::{commands, enter, find, missing, rewrites, timeout};
+use crate::trap::Handlers;
+use crate::{commands, enter, find, missing, rewrites, timeout, umask, weigh};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -27,6 +28,8 @@ pub(crate) async fn run(
     session: &Arc<Session>,
     leash: &Arc<Leash>,
 ) -> End {
+    let handlers = Handlers::default();
+    handlers.guard(&registry);
     let mut bash = interpreter(surroundings, registry, time);
     leash.tie(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
@@ -46,11 +49,32 @@ pub(crate) async fn run(
             () = leash.until_pulled() => Err(bashkit::Error::Cancelled),
         }
     };
+    if let Err(error) = &ended {
+        let time_up = bounds::is_time_up(error).then(|| Why::time(time));
+        let why = leash.pulled().map(|(why, _)| why).or(time_up);
+        if let Some(script) = why.and_then(|why| handlers.script(why)) {
+            say_goodbye(&mut bash, &script, &outlet).await;
+        }
+    }
     let end = match ended {
         Ok(result) => finished(&result, &outlet),
         Err(error) => given_up(bounds::given_up(error, script), session, leash, time),
     };
     End { cwd: Some(bash.shell_state_view().cwd.to_string_lossy().into_owned()), ..end }
+}
+
+/// Does what a script that is ended wants done then, in a part of the time after which it is given up.
+async fn say_goodbye(bash: &mut Bash, script: &str, outlet: &Arc<Outlet>) {
+    bash.cancellation_token().store(false, Ordering::Relaxed);
+    let outlet = outlet.clone();
+    let options =
+        ExecOptions::new().streaming(Box::new(move |stdout, stderr| outlet.pass_on(stdout, stderr)));
+    let said = tokio::time::timeout(limits::NATIVE_SHELL_GRACE / 2, bash.exec_with_options(script, options));
+    match said.await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the handlers of a script failed"),
+        Err(_) => tracing::debug!("the handlers of a script did not end"),
+    }
 }
 
 fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Duration) -> Bash {
@@ -59,8 +83,10 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
     find::guard(&registry, &surroundings);
     rewrites::guard(&registry);
     timeout::guard(&registry);
+    weigh::guard(&registry);
+    umask::guard(&registry, &surroundings.gauge);
     let mut builder = Bash::builder()
-        .fs(Files::new(surroundings.view.clone()))
+        .fs(Files::new(surroundings.view.clone(), surroundings.gauge.clone()))
         .rootfs(false)
         .limits(bounds::execution(time))
         .memory_limits(bounds::memory())
@@ -80,10 +106,13 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
     }
     let deadline = Instant::now() + time;
     for which in Which::ALL {
-        builder = builder.builtin(which.name(), Box::new(Heavy { which, deadline }));
+        builder = builder
+            .builtin(which.name(), Box::new(Heavy { which, deadline, uid: surroundings.view.who().uid }));
     }
     builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
+    let gauge = surroundings.gauge.clone();
+    builder = builder.before_tool(Box::new(move |event| gauge.begin(event)));
     let bash =
         builder.command("seq", Seq).command("yes", Yes).command("tr", Tr).builtin_registry(registry).build();
     files::know_builtins(|| bash.builtin_names());
@@ -124,11 +153,15 @@ struct Outlet {
 impl Outlet {
     /// A script that writes more than its caller reads waits here, and its whole thread with it.
     fn write(&self, stdout: &StreamData, stderr: &StreamData) {
-        self.push(Stream::Stdout, stdout.as_bytes());
-        self.push(Stream::Stderr, stderr.as_bytes());
+        self.pass_on(stdout, stderr);
         while self.session.is_held() && self.leash.pulled().is_none() {
             std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
         }
+    }
+
+    fn pass_on(&self, stdout: &StreamData, stderr: &StreamData) {
+        self.push(Stream::Stdout, stdout.as_bytes());
+        self.push(Stream::Stderr, stderr.as_bytes());
     }
 
     fn push(&self, stream: Stream, bytes: &[u8]) {
@@ -169,8 +202,7 @@ fn finished(result: &ExecResult, outlet: &Outlet) -> End {
 fn given_up(given_up: GivenUp, session: &Session, leash: &Leash, time: Duration) -> End {
     match given_up {
         GivenUp::Cancelled | GivenUp::TimedOut => {
-            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-            let why = leash.pulled().map_or(Why::Time(ms), |(why, _)| why);
+            let why = leash.pulled().map_or(Why::time(time), |(why, _)| why);
             let end = why.end();
             complain(session, end.error.as_deref());
             end

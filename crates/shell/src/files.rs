@@ -8,22 +8,40 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use base::limits;
 use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata};
 use vfs::view::Writing;
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath, View};
 
+use crate::gauge::{Endless, Gauge};
+
 /// The tree of one user, for one command.
 pub(crate) struct Files {
     view: View,
+    gauge: Arc<Gauge>,
 }
 
 impl Files {
     /// `view` must be one for a thread that may wait.
-    pub(crate) fn new(view: View) -> Arc<Files> {
-        Arc::new(Files { view })
+    pub(crate) fn new(view: View, gauge: Arc<Gauge>) -> Arc<Files> {
+        Arc::new(Files { view, gauge })
+    }
+
+    /// The mode of a new file, if the script wants another than the usual one and the file is not there yet.
+    async fn mode_of_new(&self, path: &VPath, all: u32) -> Option<u32> {
+        let umask = self.gauge.umask();
+        if umask == USUAL_MASK || self.view.stat(path, Follow::Yes).await.is_ok() {
+            return None;
+        }
+        Some(all & !umask)
+    }
+
+    /// What is made gets at most what the usual umask leaves; a wider one is a wish of its own.
+    async fn widen(&self, path: &VPath, mode: u32) -> Result<(), Fault> {
+        if mode & USUAL_MASK == 0 { Ok(()) } else { self.view.chmod(path, mode).await }
     }
 }
+
+const USUAL_MASK: u32 = 0o022;
 
 #[async_trait]
 impl FileSystemExt for Files {}
@@ -36,24 +54,44 @@ impl FileSystem for Files {
         if let Some(name) = builtin_at(path) {
             return Ok(stub(name));
         }
-        match path.to_str() {
-            Some("/dev/zero" | "/dev/full") => Ok(vec![0; limits::NATIVE_SHELL_ZERO_BYTES]),
-            Some("/dev/random" | "/dev/urandom") => Ok(random()),
-            _ => self.view.read(&virtual_path(path)?).await.map_err(told),
+        let text = path.to_str().unwrap_or_default();
+        match self.gauge.endless(text) {
+            Some(Endless::Bytes(count)) if text.ends_with("random") => return Ok(random(count)),
+            Some(Endless::Bytes(count)) => return Ok(vec![0; count]),
+            Some(Endless::Refused(why)) => {
+                return Err(bashkit::Error::Io(io::Error::new(ErrorKind::FileTooLarge, why)));
+            }
+            None => {}
         }
+        let bytes = self.view.read(&virtual_path(path)?).await.map_err(told)?;
+        if self.gauge.take(text, &bytes) {
+            return Ok(bytes);
+        }
+        let why = "the command would hold too much; give it fewer or smaller files";
+        Err(bashkit::Error::Io(io::Error::new(ErrorKind::FileTooLarge, why)))
     }
 
     async fn write_file(&self, path: &Path, content: &[u8]) -> bashkit::Result<()> {
         let path = virtual_path(path)?;
-        self.view.write(&path, content.to_vec(), Writing::default()).await.map(drop).map_err(told)
+        let mode = self.mode_of_new(&path, 0o666).await;
+        let how = Writing { mode: mode.unwrap_or(Writing::default().mode), ..Writing::default() };
+        self.view.write(&path, content.to_vec(), how).await.map_err(told)?;
+        self.widen(&path, mode.unwrap_or_default()).await.map_err(told)
     }
 
     async fn append_file(&self, path: &Path, content: &[u8]) -> bashkit::Result<()> {
-        self.view.append(&virtual_path(path)?, content.to_vec()).await.map_err(told)
+        let virtual_path = virtual_path(path)?;
+        if self.mode_of_new(&virtual_path, 0o666).await.is_some() {
+            return self.write_file(path, content).await;
+        }
+        self.view.append(&virtual_path, content.to_vec()).await.map_err(told)
     }
 
     async fn mkdir(&self, path: &Path, recursive: bool) -> bashkit::Result<()> {
-        self.view.mkdir(&virtual_path(path)?, recursive, 0o755).await.map_err(told)
+        let path = virtual_path(path)?;
+        let mode = self.mode_of_new(&path, 0o777).await;
+        self.view.mkdir(&path, recursive, mode.unwrap_or(0o755)).await.map_err(told)?;
+        self.widen(&path, mode.unwrap_or_default()).await.map_err(told)
     }
 
     async fn remove(&self, path: &Path, recursive: bool) -> bashkit::Result<()> {
@@ -157,10 +195,14 @@ fn told(fault: Fault) -> bashkit::Error {
     bashkit::Error::Io(io::Error::new(kind, words))
 }
 
-/// Files are read as a whole here, so an endless one gives as much as scripts usually ask for.
-fn random() -> Vec<u8> {
+fn random(count: usize) -> Vec<u8> {
     const BLOCK: usize = 4096;
-    (0..limits::NATIVE_SHELL_RANDOM_BYTES / BLOCK).flat_map(|_| base::random::bytes::<BLOCK>()).collect()
+    let mut bytes: Vec<u8> = Vec::with_capacity(count.next_multiple_of(BLOCK));
+    while bytes.len() < count {
+        bytes.extend_from_slice(&base::random::bytes::<BLOCK>());
+    }
+    bytes.truncate(count);
+    bytes
 }
 
 /// The interpreter's own commands, for which it finds a program under `/bin` and `/usr/bin`.

@@ -2,8 +2,8 @@
 //! tighter limits, and only some run at once in the whole gateway.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -11,12 +11,14 @@ use base::limits;
 use bashkit::{
     Bash, Builtin, BuiltinContext, DirEntry, ExecOptions, ExecResult, FileSystem, FileSystemExt, Metadata,
 };
-use tokio::sync::Semaphore;
+use protocol::ids::Uid;
 
-use crate::{bounds, depth};
+use crate::places::Places;
+use crate::{bounds, depth, jq};
 
 /// The places of such commands, of all users.
-static PLACES: Semaphore = Semaphore::const_new(limits::NATIVE_SHELL_HEAVY_MAX);
+static PLACES: LazyLock<Places> =
+    LazyLock::new(|| Places::new(limits::NATIVE_SHELL_HEAVY_MAX, limits::NATIVE_SHELL_HEAVY_PER_USER_MAX));
 
 /// Which command it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub(crate) struct Heavy {
     pub(crate) which: Which,
     /// When the script's time is up.
     pub(crate) deadline: Instant,
+    /// Whose it is.
+    pub(crate) uid: Uid,
 }
 
 #[async_trait]
@@ -75,7 +79,7 @@ impl Builtin for Heavy {
         {
             return Ok(self.which.refused());
         }
-        let Ok(_place) = PLACES.acquire().await else { return Ok(self.which.refused()) };
+        let Ok(_place) = PLACES.take(self.uid).await else { return Ok(self.which.refused()) };
         if self.which == Which::Jq
             && JqWords::read(&args).filter.is_some_and(depth::may_nest)
             && let Some(compact) = depth::compact(&args)
@@ -98,12 +102,16 @@ impl Heavy {
     async fn run(&self, ctx: &BuiltinContext<'_>, args: Vec<String>) -> bashkit::Result<ExecResult> {
         let left = AtomicUsize::new(limits::NATIVE_SHELL_SORT_BYTES_MAX);
         let files = Arc::new(Counted { inner: ctx.fs.clone(), which: self.which, left });
+        let mut time = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        if self.which == Which::Jq {
+            // Only its own time stops a program that makes no value: whoever ends the script does not reach it.
+            time = time.min(jq::time(JqWords::read(&args).filter.unwrap_or_default()));
+        }
         let mut options = ExecOptions::new().positional(args);
         if let Some(stdin) = ctx.stdin {
             files.take(stdin.as_bytes()).map_err(bashkit::Error::Io)?;
             options = options.stdin(stdin.clone());
         }
-        let time = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let mut bounds = bounds::execution(time);
         if self.which == Which::Jq {
             bounds = bounds.max_live_intermediate_bytes(limits::NATIVE_SHELL_JQ_BYTES_MAX);

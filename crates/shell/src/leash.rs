@@ -27,6 +27,11 @@ pub(crate) enum Why {
 }
 
 impl Why {
+    /// So much time is up.
+    pub(crate) fn time(time: Duration) -> Why {
+        Why::Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// How a command that ends so has ended.
     pub(crate) fn end(self) -> End {
         let (exit_code, signal, error) = match self {

@@ -1,8 +1,8 @@
 //! Bash over the native file tree, inside the gateway: no program of the host is started.
 //!
 //! [`Shells`] runs commands on threads of its own (`pool`), each looked after from outside (`watch`, `leash`). Under
-//! it are the interpreter (`engine`), its view of the tree (`files`), its limits (`bounds`), what callers write to a
-//! running command (`stdin`), and the commands of this system, one file each under `commands`.
+//! it are the interpreter (`engine`), its view of the tree (`files`), its limits (`bounds`, `gauge`), what callers write to
+//! a running command (`stdin`), and the commands of this system, one file each under `commands`.
 
 mod adapter;
 mod bounds;
@@ -13,9 +13,12 @@ mod engine;
 mod enter;
 mod files;
 mod find;
+mod gauge;
 mod heavy;
+mod jq;
 mod leash;
 mod missing;
+mod places;
 mod pool;
 pub mod programs;
 mod readers;
@@ -27,6 +30,9 @@ mod sleep;
 mod stdin;
 mod streams;
 mod timeout;
+mod trap;
+mod umask;
 mod watch;
+mod weigh;
 
 pub use shells::{Order, Settings, Shells};

@@ -373,7 +373,8 @@ async fn carry_out(
     if let Some(stdin) = stdin {
         stdin.wrap(&script, &registry);
     }
-    let surroundings = Surroundings { view, calls: order.calls, settings: order.settings, clock };
+    let (calls, settings) = (order.calls, order.settings);
+    let surroundings = Surroundings { view, calls, settings, clock, gauge: Arc::default() };
     let end = engine::run(surroundings, &script, registry, time, session, leash).await;
     session.finish(end);
 }

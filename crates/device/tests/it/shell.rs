@@ -140,7 +140,14 @@ async fn a_group_is_signalled_as_a_whole() {
 async fn a_time_limit_ends_even_the_stubborn() {
     let bench = Bench::whole();
     let input = "trap '' TERM; sleep 1000 & echo $!; while true; do sleep 1; done";
-    let data = bench.shell(json!({ "input": input, "timeout": 3_000 })).await;
+    let mut data = Value::Null;
+    // On a busy machine the time may be up before the shell has begun; then it gets more.
+    for timeout in [3_000, 10_000, 30_000] {
+        data = bench.shell(json!({ "input": input, "timeout": timeout, "yieldMs": 60_000 })).await;
+        if data["output"] != "" {
+            break;
+        }
+    }
     assert_eq!(
         (&data["status"], &data["error"], &data["timedOut"]),
         (&json!("failed"), &json!("Command timed out"), &json!(true))
@@ -230,8 +237,10 @@ async fn a_time_limit_ends_a_command_that_waits_for_a_reader() {
         }
     }
     assert_eq!(first["status"], "running");
-    let (last, output) = bench.follow(&first["sessionId"]).await;
+    let (last, rest) = bench.follow(&first["sessionId"]).await;
     assert_eq!((&last["status"], &last["timedOut"]), (&json!("failed"), &json!(true)));
+    // What was in the first answer may be all there is.
+    let output = first["output"].as_str().unwrap().to_string() + &rest;
     assert!(!output.is_empty() && output.lines().all(|line| line == "y" || line.is_empty()));
 }
 

@@ -2,6 +2,7 @@
 
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
 
+use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::{Met, beside, walk};
 use super::{Command, Cx, Done, words};
@@ -35,9 +36,6 @@ const KNOWN: &[Opt] = &[
     flag('T', "no-target-directory"),
     valued('t', "target-directory"),
 ];
-
-/// New files get no more than this from the file they are copied from.
-const UMASK: u32 = 0o022;
 
 async fn run(cx: &Cx<'_>) -> Done {
     let options = match Options::parse(cx, &COMMAND, KNOWN, 1) {
@@ -185,7 +183,7 @@ impl Copier<'_> {
         let cannot = |what: &str, fault: &Fault| format!("{what}: {}", words(fault));
         match kind {
             Kind::Directory => {
-                let made = view.mkdir(to, false, (file.stat.mode | 0o700) & !UMASK).await;
+                let made = view.mkdir(to, false, (file.stat.mode | 0o700) & !umask(self.cx)).await;
                 made.map_err(|fault| cannot(&format!("cannot create directory '{shown}'"), &fault))?;
             }
             Kind::Link => {
@@ -223,7 +221,7 @@ impl Copier<'_> {
             });
         }
         if !is_there && !self.keeps() {
-            let mode = file.stat.mode & 0o777 & !UMASK;
+            let mode = file.stat.mode & 0o777 & !umask(self.cx);
             let set = view.chmod(to, mode).await;
             set.map_err(|fault| format!("setting permissions for '{shown}': {}", words(&fault)))?;
         }

@@ -10,6 +10,7 @@ use base::limits;
 use tokio::time::Instant;
 use vfs::view::Writing;
 
+use super::masks::writing;
 use super::options::Options;
 use super::{Command, Cx, Done, words};
 use guard::Guard;
@@ -144,7 +145,7 @@ async fn deliver(
 }
 
 async fn write(cx: &Cx<'_>, file: &str, bytes: Vec<u8>, order: &Order) -> Result<(), Trouble> {
-    let how = Writing { parents: order.create_dirs, ..Writing::default() };
+    let how = Writing { parents: order.create_dirs, ..writing(cx) };
     let written = match cx.view.path(file) {
         Ok(path) => cx.view.write(&path, bytes, how).await.map(|_| ()),
         Err(fault) => Err(fault),

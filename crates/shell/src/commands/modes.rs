@@ -28,7 +28,7 @@ pub(super) fn text(stat: &Stat) -> String {
 
 /// A change to permission bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// These bits, whatever they were.
     Octal(u32),
     /// One clause after the other.
@@ -37,7 +37,7 @@ pub(super) enum Change {
 
 /// One clause, such as `go-w`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Clause {
+pub(crate) struct Clause {
     /// For whom: `4` user, `2` group, `1` others.
     who: u32,
     /// `+`, `-` or `=`.

@@ -6,6 +6,7 @@ mod read;
 use vfs::view::Writing;
 use vfs::{Code, Fault, Follow};
 
+use super::masks::writing;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
 use apply::Fit;
@@ -115,7 +116,7 @@ async fn bring(
         done.code = done.code.max(1);
         if !dry {
             let path = cx.view.path(&format!("{name}.rej"))?;
-            cx.view.write(&path, rejects_of(file, &failed), Writing::default()).await?;
+            cx.view.write(&path, rejects_of(file, &failed), writing(cx)).await?;
         }
     }
     if dry {
@@ -190,14 +191,14 @@ async fn write(
     }
     let path = cx.view.path(options.value("output").unwrap_or(name))?;
     if options.has("backup") {
-        cx.view.write(&cx.view.path(&format!("{name}.orig"))?, old.clone(), Writing::default()).await?;
+        cx.view.write(&cx.view.path(&format!("{name}.orig"))?, old.clone(), writing(cx)).await?;
     }
     let gone = new.is_empty() && (file.new == "/dev/null" || options.has("remove-empty-files"));
     if gone && options.value("output").is_none() {
         return cx.view.remove(&path, false).await;
     }
     if new != old || options.value("output").is_some() {
-        cx.view.write(&path, new, Writing { parents: true, ..Writing::default() }).await?;
+        cx.view.write(&path, new, Writing { parents: true, ..writing(cx) }).await?;
     }
     Ok(())
 }

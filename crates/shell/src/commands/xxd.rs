@@ -2,8 +2,8 @@
 
 use base::limits;
 use vfs::Code;
-use vfs::view::Writing;
 
+use super::masks::writing;
 use super::{Command, Cx, Done, flat, words};
 
 pub(super) static COMMAND: Command = Command {
@@ -61,7 +61,7 @@ async fn convert(cx: &Cx<'_>) -> Result<Done, Done> {
     };
     let Some(file) = wanted.files.get(1) else { return Ok(Done::printed(out)) };
     let path = cx.view.path(file).map_err(|fault| failed(file, &fault))?;
-    cx.view.write(&path, out, Writing::default()).await.map_err(|fault| failed(file, &fault))?;
+    cx.view.write(&path, out, writing(cx)).await.map_err(|fault| failed(file, &fault))?;
     Ok(Done::default())
 }
 

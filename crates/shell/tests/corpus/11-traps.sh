@@ -41,3 +41,7 @@ x=1; trap 'echo "x=$x"' EXIT; x=2
 trap 'echo sig' INT TERM EXIT; echo run
 #### exit-trap-after-error
 set -eu; trap 'echo "status $?"' EXIT; echo "$undefined_thing"; echo never
+#### traps-shown-and-taken-back
+trap 'echo t' TERM; trap 'echo i' INT; trap -p TERM INT; trap - TERM INT; trap -p TERM; trap '' HUP; trap -p HUP; echo end
+#### trap-in-function-and-by-number
+f() { trap 'echo from f' EXIT; }; f; trap 'echo two' 2; trap -p 2; trap - SIGINT; trap -p INT; echo last

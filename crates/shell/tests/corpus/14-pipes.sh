@@ -39,3 +39,5 @@ cat empty.txt | wc -l; sort < empty.txt | uniq -c; : | cat; echo -n | wc -c
 x=5; echo q | { cat >/dev/null; echo $x; x=6; }; echo $x
 #### long-pipeline-stats
 awk -F, 'NR>1{print $2}' sales.csv | sort | uniq -c | awk '{print $2":"$1}' | paste -sd,
+#### streamed-into-substitutions
+seq 3 | cat - <(seq 4 5); seq 3 | paste - <(seq 4 6)

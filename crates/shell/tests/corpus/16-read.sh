@@ -38,3 +38,5 @@ echo answer | { read -rp "Question? " a; echo "$a"; }
 while read -r l; do echo "$l"; cat > /dev/null; done < words.txt
 #### mapfile-callback-index
 mapfile -t -O 3 a < <(echo x); echo "${!a[@]}"
+#### mapfile-from-file-and-pipe
+mapfile -t a < words.txt; echo ${#a[@]} "${a[0]}"; mapfile -t b < <(seq 3); echo "${b[@]}"; mapfile -n 2 c < words.txt; printf %s "${c[@]}"; readarray -t d <<< $'x\ny'; echo ${#d[@]}

@@ -75,3 +75,5 @@ echo before
 if then
 #### syntax-error-in-eval
 eval 'echo )'; echo "code $?"
+#### umask-shown
+umask; umask -S; umask 027; umask; umask -p; (umask 077; umask); umask; umask 999; echo $?; umask u=rwx,go=; umask

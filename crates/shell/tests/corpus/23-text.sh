@@ -70,3 +70,13 @@ strings blob.bin; printf 'ab\0abcdef\0' | strings
 cmp old.txt old.txt; echo $?; cmp old.txt new.txt; echo $?; cmp -s old.txt new.txt; echo $?
 #### paste-columns-report
 paste -d' ' <(cut -d, -f1 people.csv) <(cut -d, -f4 people.csv) | tail -n +2 | sort -k2,2 -k1,1
+#### tac-and-rev-in-pipes
+seq 5 | tac | paste -sd,; printf 'abc\ndef\n' | rev; tac words.txt | head -2; seq 3 | rev | tac
+#### nl-in-pipes
+seq 3 | nl; printf 'a\n\nb\n' | nl -ba; nl words.txt | head -1
+#### paste-and-column
+paste <(seq 3) <(seq 4 6); seq 6 | paste - - -; printf 'a b\nccc d\n' | column -t; seq 4 | paste -sd+ | bc
+#### fold-and-uniq
+printf 'abcdefgh\n' | fold -w 3; printf 'a\na\nb\n' | uniq -c | sed 's/^ *//'; printf 'x\nx\ny\n' | uniq -d
+#### comm-and-join
+comm -12 <(printf 'a\nb\nc\n') <(printf 'b\nc\nd\n'); join <(printf '1 a\n2 b\n') <(printf '1 x\n2 y\n'); printf '1\n2\n3\n' | comm -23 - <(seq 2 3); seq 2 3 > two; seq 3 | comm -23 - two

@@ -49,3 +49,7 @@ sed -nE '/^\[server\]/,/^\[/{s/^port *= *(.*)/\1/p}' app.conf; sed -n 's/^host *
 printf 'a\0b\0' | sed -z 's/^/x/' | tr '\0' '\n'
 #### words-and-boundaries
 echo "cat concat cat" | sed 's/\bcat\b/dog/g'; echo "the cat" | sed 's/\<c/C/'; echo "aXbXc" | sed 's/X[^X]*$//'
+#### growing-substitutions
+seq 3 | sed 's/[0-9]/&&&/g'; printf 'aaa\n' | sed 's/a/bb/g;s/b/cc/g'; printf 'x\n' | sed 's/x/yyyyyyyyyyyyyyyyyyyyyyyyyy/'; sed -n 's/a/<&>/gp' words.txt | head -2
+#### in-subshell-and-function
+f() { sed "s/$1/$2/"; }; echo one | f one two; (echo three | sed s/three/four/); x=$(echo five | sed s/five/six/); echo $x

@@ -48,3 +48,7 @@ jq '.version = "2.0.0"' data.json > tmp && mv tmp data.json; jq -r .version data
 jq -c '[.[] | try tonumber catch "bad"]' <<< '["1","x"]'; jq -c '.a.b.c // "none"' <<< '{}'; jq -c '[.[] | tonumber?]' <<< '["1","x","3"]'; jq -n '"x" | error' 2>&1 | head -1; jq -n 'first(empty)' 
 #### flatten-and-combine
 jq -c 'flatten' <<< '[1,[2,[3]]]'; jq -c '.[0] * .[1]' <<< '[{"a":{"x":1}},{"a":{"y":2}}]'; jq -c '.[0] + .[1]' <<< '[{"a":1},{"b":2}]'; jq -c 'transpose' <<< '[[1,2],[3,4]]'; jq -c '[combinations]' <<< '[[1,2],[3,4]]'
+#### definitions-with-filters
+jq -nc 'def twice(f): f | f; 3 | twice(. * 2)'; jq -nc 'def fac(n): if n <= 1 then 1 else n * fac(n - 1) end; fac(10)'; jq -c 'def w(f): if type == "object" then map_values(w(f)) elif type == "array" then map(w(f)) else f end; w(. + 1)' <<< '{"a":[1,{"b":2}]}'
+#### recursion-without-filters
+jq -nc 'def up: if . < 5 then . + 1 | up else . end; 0 | up'; jq -nc '[recurse(if . < 3 then . + 1 else empty end)]' ; jq -nc '[limit(3; repeat(1))]'

@@ -74,3 +74,17 @@ for i in {1..20}; do echo "line $i" >> big.txt; done; wc -l big.txt; tail -n 1 b
 chmod 600 notes.txt; echo new > notes.txt; stat -c %a notes.txt; chmod 755 words.txt; sed -i 's/a/b/' words.txt; stat -c %a words.txt; cp words.txt old.txt; stat -c %a old.txt; printf x | tee notes.txt > /dev/null; stat -c %a notes.txt
 #### write-through-link
 echo via > shortcut; cat notes.txt; [ -L shortcut ] && echo still; echo made > dangling; cat nowhere; sed -i 's/via/sed/' shortcut; [ -L shortcut ] || echo replaced; cp words.txt manual/w; ls docs/guide
+#### umask-and-redirections
+umask 077; echo x > a; echo y >> b; : > c; printf z > d; mkdir e; touch f; cp notes.txt g; stat -c '%n %a' a b c d e f g
+#### umask-in-subshell
+(umask 077; echo x > a); echo y > b; umask 027; (umask 022; echo x > c); echo z > d; stat -c '%n %a' a b c d
+#### umask-wide-and-symbolic
+umask 000; echo x > a; mkdir b; seq 3 > c; umask u=rwx,g=rx,o=; echo y > d; tee e < a > /dev/null; umask; umask -S; stat -c '%n %a' a b c d e
+#### umask-leaves-what-is-there
+umask 077; echo new > notes.txt; stat -c %a notes.txt; sort words.txt > sorted; cut -c1 words.txt > first; stat -c %a sorted first
+#### endless-devices
+head -c 20000000 /dev/zero | wc -c; head -c 20000000 < /dev/zero | wc -c; head -c 3000000 /dev/urandom | wc -c; head -c 1K /dev/zero | wc -c
+#### endless-device-copied
+dd if=/dev/zero of=f bs=1M count=20 2>/dev/null; wc -c < f; dd if=/dev/zero bs=512 count=3 2>/dev/null | wc -c
+#### password-from-random
+tr -dc 'a-z0-9' < /dev/urandom | head -c 32 | wc -c; cat /dev/urandom 2>/dev/null | tr -dc a-f | head -c 8 | wc -c

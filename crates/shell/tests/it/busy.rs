@@ -139,6 +139,56 @@ async fn what_is_held_in_memory_is_bounded() {
     assert_eq!(place.run("seq 50000 | jq -s 'add'").await.output, "1250025000\n");
 }
 
+/// Scripts that once took more than half a gigabyte, and a word of what is said about each.
+const GREEDY: &[(&str, &str)] = &[
+    ("head -c 60000000 /dev/zero > f; cat f f f f > /dev/null", "would hold too much"),
+    (
+        "head -c 60000000 /dev/zero > f; for i in 1 2 3 4; do ln -s f l$i; done; cat l* > /dev/null",
+        "would hold too much",
+    ),
+    ("yes x | head -c 8000000 > f; sed s/x/yyyyyyyyyyyyyyyy/g f > /dev/null", "would hold too much"),
+    ("yes x | head -c 8000000 | tac > /dev/null", "more than 128 MiB of memory"),
+    ("yes x | head -c 8000000 | nl > /dev/null", "more than 128 MiB of memory"),
+    ("yes x | head -c 8000000 > f; awk '{ a[NR] = $0 }' f", "would hold too much"),
+    ("yes x | head -c 8000000 > f; mapfile -t a < f", "more than 128 MiB of memory"),
+    (
+        "head -c 30000000 /dev/zero | tr '\\0' x | sed s/x/yyyyyyyyyyyyyyyy/g > /dev/null",
+        "more than 128 MiB of memory",
+    ),
+    ("jq -n 'def f(x): f(x); f(1)'", "timed out"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_command_holds_more_than_it_may() {
+    let place = Place::new().await;
+    for (script, words) in GREEDY {
+        let result = to_the_end(&place, script, 60_000).await;
+        let stderr = result.stderr.clone().unwrap_or_default();
+        assert!(stderr.contains(words), "{script}\n{result:?}");
+        assert!(result.exit_code.is_some_and(|code| code != 0), "{script}\n{result:?}");
+    }
+    let fits = "seq 100000 > f; cat f f f | tac | sed 's/1/one/g' | awk 'END { print NR }'; mapfile -t a < f; echo ${#a[@]}";
+    assert_eq!(place.run(fits).await.output, "300000\n100000\n");
+    let again = "head -c 60000000 /dev/zero > f; cat f > g; cat < f > h; head -c 9 f | cmp - <(head -c 9 < g); wc -c < h";
+    assert_eq!(place.run(again).await.output, "60000000\n", "each of these holds one file");
+}
+
+/// What was told to end ends by itself soon, so that its user may go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_jq_that_makes_no_value_does_not_go_on_for_ever() {
+    let place = Place::new().await;
+    let id = place.start("jq -n 'def f: f; f'").await.session_id.unwrap();
+    let kill = Exec { signal: Some("KILL".to_string()), ..Exec::default() };
+    place.go_on(&id, kill).await.unwrap();
+    for _ in 0..600 {
+        if place.shells.has_ended(&id) && place.shells.lost_count() == 0 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("it still runs");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_gets_more_time_than_root_has_set() {
     let place = Place::new().await;

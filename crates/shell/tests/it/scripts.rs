@@ -195,3 +195,58 @@ async fn a_file_too_large_to_be_read_at_once_is_refused_clearly() {
     let stderr = result.stderr.unwrap();
     assert!(stderr.contains("larger than 64 MiB"), "{stderr}");
 }
+
+/// Scripts that make files with a mask of their own, and the modes that these have.
+const MASKED: &[(&str, &str)] = &[
+    ("umask 077; echo x > f; echo x >> g; : > h; printf x > i; stat -c %a f g h i", "600\n600\n600\n600\n"),
+    (
+        "umask 077; cp /etc/hostname f 2>/dev/null || echo x > f; cp f g; mkdir d; touch t; echo x | tee e > /dev/null; stat -c %a g d t e",
+        "600\n700\n600\n600\n",
+    ),
+    ("umask 000; echo x > f; mkdir d; seq 3 > s; stat -c %a f d s", "666\n777\n666\n"),
+    ("umask u=rwx,g=,o=; sed p <<< x > f; cat f > g; stat -c %a f g; umask", "600\n600\n0077\n"),
+    ("(umask 077; echo x > f); echo x > g; stat -c %a f g", "600\n644\n"),
+    ("umask 077; (umask 022; echo x > f); echo x > g; stat -c %a f g", "644\n600\n"),
+    ("echo x > f; umask 077; echo y > f; stat -c %a f", "644\n"),
+    ("umask 077; base64 <<< x > f; jq -n 1 > g; sort <<< x > h; stat -c %a f g h", "600\n600\n600\n"),
+    (
+        "umask 077; mkdir -p a/b; stat -c %a a a/b; awk 'BEGIN { print 1 > \"o\" }'; stat -c %a o",
+        "700\n700\n600\n",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_files_get_what_the_umask_leaves() {
+    for (script, modes) in MASKED {
+        let place = Place::new().await;
+        let result = place.run(script).await;
+        assert_eq!(result.stdout.as_deref(), Some(*modes), "{script}\n{result:?}");
+    }
+}
+
+/// Scripts that read endless devices, what they print, whether they succeed, and a word of the complaint.
+const ENDLESS: &[(&str, &str, bool, &str)] = &[
+    ("head -c 20000000 /dev/zero | wc -c", "20000000\n", true, ""),
+    ("head -c 20000000 < /dev/zero | wc -c", "20000000\n", true, ""),
+    ("head -c 2000000 /dev/urandom | wc -c", "2000000\n", true, ""),
+    ("dd if=/dev/zero of=f bs=1M count=20 2>/dev/null; wc -c < f", "20971520\n", true, ""),
+    ("tr -dc a-z < /dev/urandom | head -c 20 | wc -c", "20\n", true, ""),
+    ("cat /dev/zero > /dev/null", "", false, "/dev/zero...: "),
+    ("wc -c /dev/zero", "", false, "never ends"),
+    ("head -c 100M /dev/zero > f", "", false, "more than 64 MiB"),
+    ("sort /dev/urandom", "", false, "never ends"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_devices_give_what_is_asked_for_or_say_that_they_do_not() {
+    let place = Place::new().await;
+    for (script, stdout, succeeds, words) in ENDLESS {
+        let result = place.run(script).await;
+        let stderr = result.stderr.clone().unwrap_or_default();
+        assert_eq!(result.exit_code == Some(0), *succeeds, "{script}\n{result:?}");
+        assert!(stderr.contains(words), "{script}\n{result:?}");
+        if *succeeds {
+            assert_eq!(result.stdout.as_deref(), Some(*stdout), "{script}\n{result:?}");
+        }
+    }
+}

@@ -204,3 +204,35 @@ async fn bad_arguments_are_named() {
         assert!(error.code == 400 && error.message.contains("cwd"), "{error:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_is_ended_says_goodbye() {
+    let place = Place::new().await;
+    for (script, signal, output) in [
+        ("trap 'echo term' TERM; trap 'echo bye; echo kept > k' EXIT; n=1; sleep 100", "TERM", "term\nbye\n"),
+        ("x=7; trap 'echo int $x' INT; sleep 100", "INT", "int 7\n"),
+        ("trap 'echo never' EXIT; sleep 100", "KILL", ""),
+        ("trap 'echo first; sleep 100; echo never' TERM; sleep 100", "TERM", "first\n"),
+    ] {
+        let id = place.start(script).await.session_id.unwrap();
+        let args = Exec { signal: Some(signal.to_string()), yield_ms: Some(30_000), ..Exec::default() };
+        let mut result = place.go_on(&id, args).await.unwrap();
+        let mut told = result.output.clone();
+        while result.status == Status::Running {
+            result = place.go_on(&id, input("")).await.unwrap();
+            told += &result.output;
+        }
+        assert_eq!(told, output, "{script}");
+        let code = 128
+            + match signal {
+                "INT" => 2,
+                "KILL" => 9,
+                _ => 15,
+            };
+        assert_eq!(result.exit_code, Some(code), "{script}");
+    }
+    assert_eq!(place.run("cat k").await.output, "kept\n");
+    let args = Exec { timeout: Some(300), ..input("trap 'echo cleaned' EXIT; sleep 100") };
+    let result = place.shells.start(place.order(ANN), &args).await.unwrap();
+    assert_eq!((result.exit_code, result.stdout.as_deref()), (Some(124), Some("cleaned\n")), "{result:?}");
+}

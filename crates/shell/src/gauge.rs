@@ -1,0 +1,365 @@
+//! What the command that runs now takes from the tree: how much it may hold, how much of an endless device it asks
+//! for, and which permission bits its new files do not get.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base::limits;
+use bashkit::hooks::{HookAction, ToolEvent};
+
+use crate::weigh;
+
+/// Commands that look at one file after the other, and hold the lines of one at a time.
+const SEARCHING: &[&str] = &["egrep", "fgrep", "grep", "rg"];
+
+/// Commands that look at one file after the other and keep none of them.
+#[rustfmt::skip]
+const PASSING: &[&str] = &[
+    "wc", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "cksum", "b2sum", "sum", "file",
+    "find", "du", "ls", "stat", "test", "[", "source", ".", "bash", "sh", "xargs",
+];
+
+/// Commands that hold each line of what they read on its own.
+#[rustfmt::skip]
+pub(crate) const HOLDING: &[&str] = &[
+    "awk", "column", "comm", "fold", "join", "mapfile", "nl", "paste", "readarray", "rev", "sed", "shuf", "tac",
+    "uniq",
+];
+
+const USUAL_MASK: u32 = 0o022;
+
+/// Of one script. Commands run one after the other, or take turns on one thread.
+pub(crate) struct Gauge {
+    /// What the command that runs now has read, as far as that counts.
+    taken: AtomicUsize,
+    umask: AtomicU32,
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
+    holds: Holds,
+    /// How many times as much as it reads it may make of it.
+    times: usize,
+    /// The last parts of the words that may be files it has yet to read.
+    unread: Vec<String>,
+    /// What it asks of an endless device that it names.
+    asked: Option<Asked>,
+    /// The endless device that was read last and not by a command that names it: by a redirection.
+    redirected: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    One,
+    #[default]
+    Bytes,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// So many bytes.
+    Bytes(usize),
+    /// The usual amount, and to be told that there would be more.
+    Usual,
+    /// All of it.
+    All,
+}
+
+/// How much of an endless device is handed over.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Endless {
+    Bytes(usize),
+    Refused(&'static str),
+}
+
+const NEVER_ENDS: &str = "it never ends; take a part of it with head -c";
+const WANTS_TOO_MUCH: &str = "more than 64 MiB of it are asked for";
+const WAS_CUT: &str = "it never ends; this is all that is read of it at once";
+
+/// Behind the name of an endless device: where the usual amount of it ends.
+const REST: &str = "...";
+
+impl Default for Gauge {
+    fn default() -> Gauge {
+        Gauge { taken: AtomicUsize::new(0), umask: AtomicU32::new(USUAL_MASK), now: Mutex::default() }
+    }
+}
+
+impl Gauge {
+    /// Asked before every command.
+    pub(crate) fn begin(&self, mut event: ToolEvent) -> HookAction<ToolEvent> {
+        self.taken.store(0, Ordering::Relaxed);
+        let mut now = self.lock();
+        now.holds = match event.name.as_str() {
+            name if PASSING.contains(&name) => Holds::Nothing,
+            name if SEARCHING.contains(&name) => Holds::One,
+            name if HOLDING.contains(&name) => Holds::Lines,
+            _ => Holds::Bytes,
+        };
+        now.times = if event.name == "sed" { weigh::growth(&event.args) } else { 1 };
+        now.unread = event.args.iter().filter(|word| may_be_file(word)).map(|word| last_part(word)).collect();
+        let redirected = now.redirected.take();
+        if let (Some(device), "head") = (redirected, event.name.as_str())
+            && event.args.iter().any(|word| word.starts_with("-c") || word.starts_with("--bytes"))
+            && !names_a_file(&event.args)
+        {
+            event.args.push(device);
+        }
+        now.asked = asked(&event.name, &event.args);
+        if now.asked == Some(Asked::Usual) {
+            event.args = event.args.into_iter().flat_map(with_rest).collect();
+        }
+        HookAction::Continue(event)
+    }
+
+    /// Counts what was read of a file. False when the command holds too much by now.
+    pub(crate) fn take(&self, path: &str, bytes: &[u8]) -> bool {
+        let mut now = self.lock();
+        if !now.is_read_by_command(path) {
+            return true;
+        }
+        let (cost, most) = match now.holds {
+            Holds::Nothing => return true,
+            Holds::One => return cost(bytes) <= 2 * limits::NATIVE_SHELL_SORT_BYTES_MAX,
+            Holds::Bytes => (bytes.len(), limits::NATIVE_SHELL_READ_BYTES_MAX),
+            Holds::Lines => (cost(bytes).saturating_mul(now.times), limits::NATIVE_SHELL_SORT_BYTES_MAX),
+        };
+        self.taken.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) <= most
+    }
+
+    /// How much of an endless device is read now; nothing when the path is none.
+    pub(crate) fn endless(&self, path: &str) -> Option<Endless> {
+        let Some(usual) = usual(path) else {
+            return usual(path.strip_suffix(REST)?).map(|_| Endless::Refused(WAS_CUT));
+        };
+        let mut now = self.lock();
+        // Who asks by name reads once for each name; what is read otherwise is read for a redirection.
+        Some(match now.asked {
+            Some(Asked::All) => Endless::Refused(NEVER_ENDS),
+            Some(Asked::Bytes(count)) if count > limits::NATIVE_SHELL_STREAM_BYTES_MAX => {
+                Endless::Refused(WANTS_TOO_MUCH)
+            }
+            Some(Asked::Bytes(count)) => Endless::Bytes(count),
+            Some(Asked::Usual) => Endless::Bytes(usual),
+            None => {
+                now.redirected = Some(path.to_string());
+                Endless::Bytes(usual)
+            }
+        })
+    }
+
+    /// Which permission bits new files do not get.
+    pub(crate) fn umask(&self) -> u32 {
+        self.umask.load(Ordering::Relaxed)
+    }
+
+    /// Learns it from the variable in which the interpreter keeps it.
+    pub(crate) fn learn_umask(&self, variable: Option<&String>) {
+        let mask = variable.and_then(|text| u32::from_str_radix(text, 8).ok());
+        self.umask.store(mask.unwrap_or(USUAL_MASK) & 0o777, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Now {
+    /// Whether a file is one that the command has named. What a redirection reads is read before its command begins,
+    /// and so may seem to be the last one's; a file behind a link has another name than the one that was given.
+    fn is_read_by_command(&mut self, path: &str) -> bool {
+        let at = self.unread.iter().position(|word| *word == last_part(path));
+        match at.or_else(|| self.unread.len().checked_sub(2)) {
+            Some(at) => {
+                self.unread.swap_remove(at);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn last_part(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_string()
+}
+
+fn may_be_file(word: &str) -> bool {
+    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What the bytes cost a command that holds each line on its own.
+pub(crate) fn cost(bytes: &[u8]) -> usize {
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+    bytes.len().saturating_add(lines.saturating_mul(limits::NATIVE_SHELL_LINE_BYTES))
+}
+
+/// How much one reading of an endless device usually gives.
+fn usual(path: &str) -> Option<usize> {
+    match path {
+        "/dev/zero" | "/dev/full" => Some(limits::NATIVE_SHELL_ZERO_BYTES),
+        "/dev/random" | "/dev/urandom" => Some(limits::NATIVE_SHELL_RANDOM_BYTES),
+        _ => None,
+    }
+}
+
+fn with_rest(word: String) -> Vec<String> {
+    match usual(&word) {
+        Some(_) => vec![word.clone(), word + REST],
+        None => vec![word],
+    }
+}
+
+/// What a command wants of the endless devices among its words; nothing when it names none.
+fn asked(name: &str, args: &[String]) -> Option<Asked> {
+    let is_endless = |word: &String| usual(word.strip_prefix("if=").unwrap_or(word)).is_some();
+    if !args.iter().any(is_endless) {
+        return None;
+    }
+    Some(match name {
+        "head" => bytes_of_head(args).map_or(Asked::All, Asked::Bytes),
+        "dd" => bytes_of_dd(args).map_or(Asked::All, Asked::Bytes),
+        "cat" => Asked::Usual,
+        // These ask what kind of file it is, or are programs that others read with.
+        "ls" | "stat" | "test" | "[" | "file" | "echo" | "printf" | "xxd" | "od" | "cp" => return None,
+        _ => Asked::All,
+    })
+}
+
+fn bytes_of_head(args: &[String]) -> Option<usize> {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let value = match word.as_str() {
+            "-c" | "--bytes" => rest.next()?.as_str(),
+            word => match word.strip_prefix("--bytes=").or_else(|| word.strip_prefix("-c")) {
+                Some(value) => value,
+                None => continue,
+            },
+        };
+        return size(value);
+    }
+    None
+}
+
+fn bytes_of_dd(args: &[String]) -> Option<usize> {
+    let value = |key: &str| args.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let block = match value("bs").or_else(|| value("ibs")) {
+        Some(text) => size(text)?,
+        None => 512,
+    };
+    let skipped = value("skip").map_or(Some(0), size)?;
+    size(value("count")?)?.checked_add(skipped)?.checked_mul(block)
+}
+
+/// `20`, `16K`, `1MB`, `2MiB`.
+fn size(text: &str) -> Option<usize> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: usize = text[..digits].parse().ok()?;
+    let unit: usize = match &text[digits..] {
+        "" | "c" => 1,
+        "b" => 512,
+        "kB" | "KB" => 1_000,
+        "k" | "K" | "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "M" | "MiB" => 1 << 20,
+        "GB" => 1_000_000_000,
+        "G" | "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+fn names_a_file(args: &[String]) -> bool {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-c" | "-n" | "--bytes" | "--lines" => drop(rest.next()),
+            word if word.len() > 1 && word.starts_with('-') => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(gauge: &Gauge, line: &str) -> String {
+        let mut words = line.split(' ').map(str::to_string);
+        let name = words.next().unwrap();
+        match gauge.begin(ToolEvent { name, args: words.collect() }) {
+            HookAction::Continue(event) => event.args.join(" "),
+            HookAction::Cancel(_) => panic!("{line} was cancelled"),
+        }
+    }
+
+    #[test]
+    fn as_much_of_an_endless_device_is_given_as_is_asked_for() {
+        let gauge = Gauge::default();
+        for (line, given) in [
+            ("head -c 20000000 /dev/zero", Endless::Bytes(20_000_000)),
+            ("head -c16K /dev/urandom", Endless::Bytes(16_384)),
+            ("head --bytes=2MB /dev/random", Endless::Bytes(2_000_000)),
+            ("head /dev/zero", Endless::Refused(NEVER_ENDS)),
+            ("head -c 1G /dev/zero", Endless::Refused(WANTS_TOO_MUCH)),
+            ("dd if=/dev/zero of=f bs=1M count=20", Endless::Bytes(20 << 20)),
+            ("dd if=/dev/zero of=f", Endless::Refused(NEVER_ENDS)),
+            ("wc -c /dev/zero", Endless::Refused(NEVER_ENDS)),
+            ("cat /dev/zero", Endless::Bytes(limits::NATIVE_SHELL_ZERO_BYTES)),
+        ] {
+            begin(&gauge, line);
+            let device = if line.contains("urandom") {
+                "/dev/urandom"
+            } else if line.contains("random") {
+                "/dev/random"
+            } else {
+                "/dev/zero"
+            };
+            assert_eq!(gauge.endless(device), Some(given), "{line}");
+        }
+        assert_eq!(gauge.endless("/dev/null"), None);
+        assert_eq!(gauge.endless("/home/ann/f..."), None);
+    }
+
+    #[test]
+    fn whoever_reads_all_of_an_endless_device_is_told_of_the_rest() {
+        let gauge = Gauge::default();
+        assert_eq!(begin(&gauge, "cat f /dev/zero"), "f /dev/zero /dev/zero...");
+        assert_eq!(gauge.endless("/dev/zero..."), Some(Endless::Refused(WAS_CUT)));
+    }
+
+    #[test]
+    fn a_part_of_a_redirected_device_is_as_long_as_was_asked_for() {
+        let gauge = Gauge::default();
+        begin(&gauge, "echo");
+        gauge.endless("/dev/zero");
+        assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000 /dev/zero");
+        begin(&gauge, "echo");
+        assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000", "it was another command's");
+    }
+
+    #[test]
+    fn commands_hold_as_much_as_they_may() {
+        let gauge = Gauge::default();
+        let (text, lines) = (vec![b'x'; 40 << 20], vec![b'\n'; 1 << 20]);
+        let take = |names: &str, bytes: &[u8]| -> Vec<bool> {
+            names.split(' ').map(|name| gauge.take(&format!("/home/ann/{name}"), bytes)).collect()
+        };
+        begin(&gauge, "cat a b c");
+        assert_eq!(take("a b c", &text), [true, true, false]);
+        begin(&gauge, "cat l1 l2 l3 l4");
+        assert_eq!(take("a a a a", &text), [true, true, false, true], "links lead to other names");
+        begin(&gauge, "head -n 3 a");
+        assert_eq!(take("a a a a", &text), [true; 4], "the others are read by redirections");
+        begin(&gauge, "grep x a b c");
+        assert_eq!(take("a b c", &text), [true; 3], "it keeps none of them");
+        assert!(!gauge.take("/home/ann/x", &[b'\n'; 5 << 20]), "one with so many lines is too much");
+        begin(&gauge, "tac a b");
+        assert_eq!(take("a b", &lines), [true, false]);
+        begin(&gauge, "sed s/x/yyyyyyyy/g a");
+        assert_eq!(take("a", &text), [false]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `umask` for files that the interpreter makes itself: by redirections, and by those of its commands that write.
+//! It keeps the mask in a variable, so that a subshell has its own, and does not look at it. Here every command that
+//! stands before one of the interpreter's tells the script's gauge what the variable says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use vfs::Kind;
+
+use crate::commands::modes::Change;
+use crate::files;
+use crate::gauge::Gauge;
+
+const NAME: &str = "umask";
+/// Where the interpreter keeps it.
+pub(crate) const VARIABLE: &str = "_UMASK";
+
+/// The commands that most often stand before a redirection. They are looked after once a script has set a mask.
+#[rustfmt::skip]
+const WRITERS: &[&str] = &[
+    "awk", "basename", "cat", "column", "comm", "dirname", "echo", "env", "expand", "false", "fold", "head", "join",
+    "nl", "paste", "printf", "pwd", "rev", "sed", "shuf", "split", "tac", "tail", "tee", "true", "uniq", "wc",
+];
+
+/// Puts this one in front of the interpreter's own.
+pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) {
+    let umask = Umask { registry: registry.clone(), gauge: gauge.clone(), was_set: AtomicBool::new(false) };
+    registry.insert(NAME, Arc::new(umask));
+}
+
+struct Umask {
+    registry: BuiltinRegistry,
+    gauge: Arc<Gauge>,
+    /// Whether the commands that write are looked after.
+    was_set: AtomicBool,
+}
+
+#[async_trait]
+impl Builtin for Umask {
+    /// Never asked for: there is always a plan.
+    async fn execute(&self, _: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
+        Ok(ExecResult::err(format!("bash: {NAME}: not possible here\n"), 1))
+    }
+
+    async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
+        self.gauge.learn_umask(ctx.variables.get(VARIABLE));
+        if let Some(mask) = wanted(ctx.args, self.gauge.umask()) {
+            self.gauge.learn_umask(Some(&format!("{mask:o}")));
+            if !self.was_set.swap(true, Ordering::Relaxed) {
+                for name in WRITERS {
+                    let (before, gauge) = (self.registry.lookup(name), self.gauge.clone());
+                    self.registry.insert(*name, Arc::new(Writer { name, before, gauge }));
+                }
+            }
+        }
+        Ok(Some(past(NAME, ctx)))
+    }
+}
+
+/// The command itself: by its path it is found past any guard.
+fn past(name: &str, ctx: &BuiltinContext<'_>) -> ExecutionPlan {
+    let command = SubCommand {
+        name: files::program(name),
+        args: ctx.args.to_vec(),
+        stdin: ctx.stdin.cloned(),
+        assignments: Vec::new(),
+    };
+    ExecutionPlan::Batch { commands: vec![command] }
+}
+
+/// The mask that the words ask for, if they ask for one that can be.
+fn wanted(args: &[String], now: u32) -> Option<u32> {
+    let word = args.iter().find(|word| !word.starts_with('-'))?;
+    match Change::parse(word)? {
+        Change::Octal(mask) => Some(mask).filter(|mask| *mask <= 0o777),
+        symbolic => Some(0o777 & !symbolic.apply(0o777 & !now, Kind::Directory)),
+    }
+}
+
+struct Writer {
+    name: &'static str,
+    before: Option<Arc<dyn Builtin>>,
+    gauge: Arc<Gauge>,
+}
+
+#[async_trait]
+impl Builtin for Writer {
+    /// Asked for when what stood there has no plan.
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
+        match &self.before {
+            Some(before) => before.execute(ctx).await,
+            None => Ok(ExecResult::err(format!("{}: not possible here\n", self.name), 1)),
+        }
+    }
+
+    async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
+        self.gauge.learn_umask(ctx.variables.get(VARIABLE));
+        match &self.before {
+            Some(before) => before.execution_plan(ctx).await,
+            None => Ok(Some(past(self.name, ctx))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wanted;
+
+    #[test]
+    fn masks_are_read_in_both_ways() {
+        let of = |word: &str| wanted(&[word.to_string()], 0o022);
+        assert_eq!([of("077"), of("0"), of("u=rwx,g=,o=")], [Some(0o077), Some(0), Some(0o077)]);
+        assert_eq!(
+            [of("g-r"), of("o+w"), of("-S"), of("999"), of("q=r")],
+            [Some(0o062), Some(0o020), None, None, None]
+        );
+    }
+}

@@ -60,12 +60,11 @@ pub(crate) enum GivenUp {
 
 /// Whether a script was given up because its time was up.
 pub(crate) fn is_time_up(error: &Error) -> bool {
-    use ExecutionBudgetExceeded::Deadline;
-    match error {
-        Error::ResourceLimit(LimitExceeded::Timeout(_)) => true,
-        Error::ResourceLimit(LimitExceeded::ExecutionBudget(Deadline { .. })) => true,
-        _ => false,
-    }
+    let Error::ResourceLimit(limit) = error else { return false };
+    matches!(
+        limit,
+        LimitExceeded::Timeout(_) | LimitExceeded::ExecutionBudget(ExecutionBudgetExceeded::Deadline { .. })
+    )
 }
 
 /// Puts the interpreter's error into words.

@@ -127,7 +127,13 @@ impl Heavy {
             builder = builder.env(name, value);
         }
         let script = format!("{} \"$@\"", self.which.name());
-        let done = builder.build().exec_with_options(&script, options).await?;
+        let done = match builder.build().exec_with_options(&script, options).await {
+            // Its own time is up; the script's may not be.
+            Err(error) if bounds::is_time_up(&error) && Instant::now() < self.deadline => {
+                return Ok(ExecResult::err(format!("{}: execution timed out\n", self.which.name()), 5));
+            }
+            done => done?,
+        };
         Ok(ExecResult {
             stdout: done.stdout,
             stderr: done.stderr,

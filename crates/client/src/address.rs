@@ -34,7 +34,18 @@ impl Address {
         } else {
             format!("{scheme}://{rest}")
         };
-        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let behind = uri.authority().and_then(|authority| authority.as_str().rsplit_once(host));
+        let port = match (uri.port_u16(), behind) {
+            (Some(port), _) => port,
+            (None, Some((_, ""))) => {
+                if is_tls {
+                    443
+                } else {
+                    80
+                }
+            }
+            (None, _) => return Err("the URL names no port that there is".to_string()),
+        };
         let host = host.trim_matches(['[', ']']).to_string();
         Ok(Address { url, host, port, is_tls })
     }

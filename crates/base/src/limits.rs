@@ -99,8 +99,6 @@ pub const TRANSFER_FIRST: Duration = Duration::from_secs(600);
 /// Transfers one socket may have open at once.
 pub const TRANSFERS_PER_SOCKET_MAX: usize = 32;
 
-/// Room that is made for an answer before it is written, as long as the one before it.
-pub const ANSWER_ROOM_BYTES_MAX: usize = 16 * 1024;
 /// Statements in one group commit.
 pub const STORE_BATCH_MAX: usize = 512;
 /// Write jobs that may wait for the writer.

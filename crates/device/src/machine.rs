@@ -138,7 +138,7 @@ impl Cx {
 pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Reply {
     let id = cx.call_id.clone();
     let afterwards = cx.afterwards.clone();
-    let called = router.call(call, cx, args, |room| frame::response_head(&id, room));
+    let called = router.call(call, cx, args, frame::response_head(&id, 256));
     let result = match called {
         None => Err(Error::unknown_syscall(call)),
         Some(Err(error)) => Err(error),

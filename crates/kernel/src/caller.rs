@@ -130,9 +130,9 @@ impl Ticket {
     }
 
     /// The start of the answer's text; handlers append their data.
-    pub(crate) fn head(&self, room: usize) -> String {
+    pub(crate) fn head(&self) -> String {
         match self.reply {
-            Reply::Connection(_) => frame::response_head(&self.id, room),
+            Reply::Connection(_) => frame::response_head(&self.id, 320),
             Reply::Inside(_) | Reply::Given => String::new(),
         }
     }

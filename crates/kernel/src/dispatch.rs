@@ -78,7 +78,7 @@ fn here(
     afterwards: impl FnOnce() + Send + 'static,
 ) {
     let cx = Cx { kernel: kernel.clone(), caller };
-    match kernel.router.call(spec.name, cx, args, |room| ticket.head(room)) {
+    match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),
         Some(Ok(answer)) => return run(answer, ticket, afterwards),
@@ -92,7 +92,7 @@ fn poll(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spe
         return here(kernel, caller, ticket, spec, args, || {});
     }
     let cx = Cx { kernel: kernel.clone(), caller };
-    match kernel.router.call(spec.name, cx, args, |room| ticket.head(room)) {
+    match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),
         Some(Ok(mut answer)) => {

@@ -50,7 +50,7 @@ pub(crate) async fn resume(
     match find(&kernel, &caller, &session_id, &args).await {
         Err(error) => ticket.fail(error),
         Ok((session, _)) if session.device_id.0 == NATIVE => {
-            let text = over(&kernel, session).map(|result| ticket.head(0) + &frame::to_json(&result));
+            let text = over(&kernel, session).map(|result| ticket.head() + &frame::to_json(&result));
             ticket.answer(text);
         }
         Ok((session, letter)) => {

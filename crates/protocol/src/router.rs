@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use base::limits;
 use base::quick_hash::QuickHash;
 use serde::Serialize;
 
@@ -17,10 +14,7 @@ use crate::spec::Syscall;
 /// A handler under way; it ends in the answer's text, written behind the head it was given.
 pub type Answer = Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>;
 
-/// What an answer begins with, and room for so many bytes more.
-type Head<'a> = &'a dyn Fn(usize) -> String;
-
-type Handler<C> = Box<dyn Fn(C, &str, Head<'_>) -> Result<Answer, Error> + Send + Sync>;
+type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
 
 /// Handlers by call name. `C` is what each handler gets besides its arguments.
 pub struct Router<C> {
@@ -48,11 +42,9 @@ impl<C: Send + 'static> Router<C> {
         Fut: Future<Output = Result<S::Result, Error>> + Send + 'static,
     {
         let name = S::SPEC.name;
-        let usual = Arc::new(AtomicUsize::new(0));
         let boxed: Handler<C> = Box::new(move |cx, raw, head| {
             let answer = handler(cx, args::decode::<S>(raw)?);
-            let (head, usual) = (head(usual.load(Ordering::Relaxed)), usual.clone());
-            Ok(Box::pin(async move { write(head, &answer.await?, &usual) }))
+            Ok(Box::pin(async move { write(head, &answer.await?) }))
         });
         let before = self.handlers.insert(name, boxed);
         assert!(before.is_none(), "two handlers for {name}");
@@ -60,16 +52,10 @@ impl<C: Send + 'static> Router<C> {
         self
     }
 
-    /// Decodes the arguments and starts the handler. The answer's JSON is appended to what `head` gives, which is
-    /// asked to leave room for it. `None` when this host has no handler of that name.
-    pub fn call(
-        &self,
-        name: &str,
-        cx: C,
-        raw_args: &str,
-        head: impl Fn(usize) -> String,
-    ) -> Option<Result<Answer, Error>> {
-        self.handlers.get(name).map(|handler| handler(cx, raw_args, &head))
+    /// Decodes the arguments and starts the handler. The answer's JSON is appended to `head`.
+    /// `None` when this host has no handler of that name.
+    pub fn call(&self, name: &str, cx: C, raw_args: &str, head: String) -> Option<Result<Answer, Error>> {
+        self.handlers.get(name).map(|handler| handler(cx, raw_args, head))
     }
 
     /// Whether there is a handler.
@@ -83,13 +69,8 @@ impl<C: Send + 'static> Router<C> {
     }
 }
 
-/// Appends the answer to its head, and tells the next one how much room it took: one like it need not be moved while
-/// it grows.
-fn write<T: Serialize>(head: String, value: &T, usual: &AtomicUsize) -> Result<String, Error> {
+fn write<T: Serialize>(head: String, value: &T) -> Result<String, Error> {
     let mut buffer = head.into_bytes();
-    let before = buffer.len();
     serde_json::to_writer(&mut buffer, value).map_err(|error| Error::internal(&error.to_string()))?;
-    // With a little more for the end of the frame.
-    usual.store((buffer.len() - before + 8).min(limits::ANSWER_ROOM_BYTES_MAX), Ordering::Relaxed);
     String::from_utf8(buffer).map_err(|error| Error::internal(&error.to_string()))
 }

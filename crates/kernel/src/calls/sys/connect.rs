@@ -43,7 +43,7 @@ pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: 
                 let (connected, resume) = (arrival.connected, arrival.resume);
                 signals::attach(&kernel, connection, resume.as_ref(), |resume| {
                     let connected = Connected { resume, ..connected };
-                    let text = ticket.head(0) + &protocol::frame::to_json(&connected);
+                    let text = ticket.head() + &protocol::frame::to_json(&connected);
                     ticket.answer(Ok(text));
                 });
                 if let Some(device) = &arrival.device {

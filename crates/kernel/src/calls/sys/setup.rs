@@ -27,7 +27,7 @@ pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
         };
         match result {
             Ok(done) => {
-                let text = ticket.head(0) + &protocol::frame::to_json(&done);
+                let text = ticket.head() + &protocol::frame::to_json(&done);
                 ticket.answer(Ok(text));
             }
             Err(error) => ticket.fail(error),

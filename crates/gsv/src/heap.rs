@@ -6,9 +6,10 @@
 #[allow(unsafe_code)] // There is no safe interface to the allocator's settings.
 pub fn keep_a_little() {
     /// What is free at the end of a heap stays there up to so many bytes.
-    const KEPT_BYTES: libc::c_int = 8 * 1024 * 1024;
-    /// Blocks from this size on come from the machine each time, and go back at once.
-    const MAPPED_BYTES: libc::c_int = 4 * 1024 * 1024;
+    const KEPT_BYTES: libc::c_int = 16 * 1024 * 1024;
+    /// Blocks from this size on come from the machine each time, and go back at once, as what hashing a password
+    /// takes.
+    const MAPPED_BYTES: libc::c_int = 16 * 1024 * 1024;
     // SAFETY: two numbers of the allocator are set, which it allows at any time.
     let set = unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES) == 1

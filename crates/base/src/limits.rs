@@ -99,6 +99,10 @@ pub const TRANSFER_FIRST: Duration = Duration::from_secs(600);
 /// Transfers one socket may have open at once.
 pub const TRANSFERS_PER_SOCKET_MAX: usize = 32;
 
+/// Room that is made for an answer before it is written: as much as the one before it took, within these bounds.
+pub const ANSWER_ROOM_BYTES_MIN: usize = 320;
+/// See `ANSWER_ROOM_BYTES_MIN`.
+pub const ANSWER_ROOM_BYTES_MAX: usize = 16 * 1024;
 /// Statements in one group commit.
 pub const STORE_BATCH_MAX: usize = 512;
 /// Write jobs that may wait for the writer.

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use protocol::error::Error;
-use protocol::frame;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Gid, Pid, Uid};
+use protocol::{frame, router};
 use tokio::sync::oneshot;
 
 use crate::connections::{Connection, Slot};
@@ -132,7 +132,7 @@ impl Ticket {
     /// The start of the answer's text; handlers append their data.
     pub(crate) fn head(&self) -> String {
         match self.reply {
-            Reply::Connection(_) => frame::response_head(&self.id, 320),
+            Reply::Connection(_) => frame::response_head(&self.id, router::room_bytes()),
             Reply::Inside(_) | Reply::Given => String::new(),
         }
     }

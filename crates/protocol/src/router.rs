@@ -1,9 +1,11 @@
 //! Name to typed handler. Each host (kernel, device) fills its own router.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 
+use base::limits;
 use base::quick_hash::QuickHash;
 use serde::Serialize;
 
@@ -69,8 +71,21 @@ impl<C: Send + 'static> Router<C> {
     }
 }
 
+thread_local! {
+    static ROOM_BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How much room to leave behind a head: what the answer before took on this thread, so that one like it need not be
+/// moved while it grows.
+pub fn room_bytes() -> usize {
+    ROOM_BYTES.get().clamp(limits::ANSWER_ROOM_BYTES_MIN, limits::ANSWER_ROOM_BYTES_MAX)
+}
+
 fn write<T: Serialize>(head: String, value: &T) -> Result<String, Error> {
     let mut buffer = head.into_bytes();
+    let before = buffer.len();
     serde_json::to_writer(&mut buffer, value).map_err(|error| Error::internal(&error.to_string()))?;
+    // With a little more for the end of the frame.
+    ROOM_BYTES.set(buffer.len() - before + 8);
     String::from_utf8(buffer).map_err(|error| Error::internal(&error.to_string()))
 }

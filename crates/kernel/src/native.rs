@@ -118,6 +118,7 @@ mod tests {
     async fn kernel_with_many_things(data: &tempfile::TempDir) -> Arc<Kernel> {
         let options = store::Options { data: data.path().to_path_buf(), url: None };
         let store = store::Store::open(&options).await.unwrap();
+        store.provision(1).await.unwrap();
         for number in 0..100 {
             let registration = Registration {
                 device_id: format!("d{number:03}").into(),

@@ -30,6 +30,7 @@ pub(crate) async fn run(
 ) -> End {
     let handlers = Handlers::default();
     handlers.guard(&registry);
+    let _tie = umask::guard(&registry, &surroundings.gauge);
     let mut bash = interpreter(surroundings, registry, time);
     leash.tie(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
@@ -84,7 +85,6 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
     rewrites::guard(&registry);
     timeout::guard(&registry);
     weigh::guard(&registry);
-    umask::guard(&registry, &surroundings.gauge);
     let mut builder = Bash::builder()
         .fs(Files::new(surroundings.view.clone(), surroundings.gauge.clone()))
         .rootfs(false)

@@ -2,8 +2,7 @@
 //! It keeps the mask in a variable, so that a subshell has its own, and does not look at it. Here every command that
 //! stands before one of the interpreter's tells the script's gauge what the variable says.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
@@ -24,17 +23,30 @@ const WRITERS: &[&str] = &[
     "nl", "paste", "printf", "pwd", "rev", "sed", "shuf", "split", "tac", "tail", "tee", "true", "uniq", "wc",
 ];
 
-/// Puts this one in front of the interpreter's own.
-pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) {
-    let umask = Umask { registry: registry.clone(), gauge: gauge.clone(), was_set: AtomicBool::new(false) };
-    registry.insert(NAME, Arc::new(umask));
+/// The commands of a script, as long as it runs. They hold this command, which must not hold them any longer.
+type Commands = Arc<Mutex<Option<BuiltinRegistry>>>;
+
+/// Puts this one in front of the interpreter's own, for as long as what is returned is held.
+pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) -> Tie {
+    let commands: Commands = Arc::new(Mutex::new(Some(registry.clone())));
+    registry.insert(NAME, Arc::new(Umask { commands: commands.clone(), gauge: gauge.clone() }));
+    Tie(commands)
+}
+
+/// Held while a script runs.
+#[must_use = "nothing is looked after once it is gone"]
+pub(crate) struct Tie(Commands);
+
+impl Drop for Tie {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 struct Umask {
-    registry: BuiltinRegistry,
+    /// Taken when the commands that write are looked after.
+    commands: Commands,
     gauge: Arc<Gauge>,
-    /// Whether the commands that write are looked after.
-    was_set: AtomicBool,
 }
 
 #[async_trait]
@@ -48,10 +60,11 @@ impl Builtin for Umask {
         self.gauge.learn_umask(ctx.variables.get(VARIABLE));
         if let Some(mask) = wanted(ctx.args, self.gauge.umask()) {
             self.gauge.learn_umask(Some(&format!("{mask:o}")));
-            if !self.was_set.swap(true, Ordering::Relaxed) {
+            let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(commands) = commands {
                 for name in WRITERS {
-                    let (before, gauge) = (self.registry.lookup(name), self.gauge.clone());
-                    self.registry.insert(*name, Arc::new(Writer { name, before, gauge }));
+                    let (before, gauge) = (commands.lookup(name), self.gauge.clone());
+                    commands.insert(*name, Arc::new(Writer { name, before, gauge }));
                 }
             }
         }

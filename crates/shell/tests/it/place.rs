@@ -25,7 +25,7 @@ pub const ROOT: Who = ("root", 0);
 /// A shell over a tree.
 pub struct Place {
     pub shells: Arc<Shells>,
-    tree: Arc<Tree>,
+    pub tree: Arc<Tree>,
     _data: TempDir,
 }
 

@@ -236,3 +236,22 @@ async fn a_script_that_is_ended_says_goodbye() {
     let result = place.shells.start(place.order(ANN), &args).await.unwrap();
     assert_eq!((result.exit_code, result.stdout.as_deref()), (Some(124), Some("cleaned\n")), "{result:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_holds_nothing_once_it_has_ended() {
+    let place = Place::new().await;
+    let before = Arc::strong_count(&place.tree);
+    place.start("echo hi; find . | head -1").await;
+    place.start("umask 077; echo hi > masked; (umask 0; echo hi)").await;
+    place.start("trap 'echo bye' EXIT; false").await;
+    let started = place.start("umask 077; read x").await;
+    place
+        .go_on(&started.session_id.unwrap(), Exec { signal: Some("KILL".into()), ..input("") })
+        .await
+        .unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while Arc::strong_count(&place.tree) > before {
+        assert!(std::time::Instant::now() < until, "{} more", Arc::strong_count(&place.tree) - before);
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}

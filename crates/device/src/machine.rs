@@ -12,7 +12,7 @@ use client::Connection;
 use futures_util::FutureExt;
 use protocol::error::Error;
 use protocol::frame;
-use protocol::router::Router;
+use protocol::router::{Answer, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::files::Files;
@@ -142,8 +142,9 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
     let result = match called {
         None => Err(Error::unknown_syscall(call)),
         Some(Err(error)) => Err(error),
+        Some(Ok(Answer::Now(text))) => Ok(text),
         // A handler that panics fails its own request only.
-        Some(Ok(answer)) => match AssertUnwindSafe(answer).catch_unwind().await {
+        Some(Ok(Answer::Later(answer))) => match AssertUnwindSafe(answer).catch_unwind().await {
             Ok(result) => result,
             Err(_) => Err(Error::internal("the handler panicked")),
         },

@@ -63,7 +63,8 @@ pub(crate) fn dispatch(
             let connection = connection.clone();
             return transfer(kernel, caller, &connection, ticket, spec, &members);
         }
-        return here(kernel, caller, ticket, spec, &members.rewrite(&["target"], &[]), || {});
+        // Handlers do not know the member; what they do not know they pass over.
+        return here(kernel, caller, ticket, spec, args, || {});
     }
     device(kernel, caller, ticket, spec, DeviceId(target.into_owned()), &members);
 }
@@ -78,10 +79,12 @@ fn here(
     afterwards: impl FnOnce() + Send + 'static,
 ) {
     let cx = Cx { kernel: kernel.clone(), caller };
-    match kernel.router.call(spec.name, cx, args, ticket.head()) {
-        None => ticket.fail(Error::not_implemented(spec.name)),
-        Some(Err(error)) => ticket.fail(error),
-        Some(Ok(answer)) => return run(answer, ticket, afterwards),
+    let called = AssertUnwindSafe(|| kernel.router.call(spec.name, cx, args, ticket.head()));
+    match catch_unwind(called) {
+        Err(_) => ticket.fail(failed()),
+        Ok(None) => ticket.fail(Error::not_implemented(spec.name)),
+        Ok(Some(Err(error))) => ticket.fail(error),
+        Ok(Some(Ok(answer))) => return run(answer, ticket, afterwards),
     }
     afterwards();
 }
@@ -95,7 +98,8 @@ fn poll(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spe
     match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),
-        Some(Ok(mut answer)) => {
+        Some(Ok(Answer::Now(text))) => ticket.answer(Ok(text)),
+        Some(Ok(Answer::Later(mut answer))) => {
             tokio::spawn(async move {
                 loop {
                     tokio::select! {
@@ -138,22 +142,32 @@ fn transfer(
 
 /// Runs a handler where it stands as far as it goes, and only the rest of it as a task. A handler that panics has
 /// failed one call, not the gateway.
-fn run(mut answer: Answer, ticket: Ticket, afterwards: impl FnOnce() + Send + 'static) {
-    let failed = |_| Err(Error::internal("a handler failed; see the log"));
+fn run(answer: Answer, ticket: Ticket, afterwards: impl FnOnce() + Send + 'static) {
+    let mut answer = match answer {
+        Answer::Now(text) => {
+            ticket.answer(Ok(text));
+            return afterwards();
+        }
+        Answer::Later(answer) => answer,
+    };
     let mut cx = Context::from_waker(Waker::noop());
     match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(&mut cx))) {
         Ok(Poll::Ready(result)) => ticket.answer(result),
         Ok(Poll::Pending) => {
             tokio::spawn(async move {
                 let result = AssertUnwindSafe(answer).catch_unwind().await;
-                ticket.answer(result.unwrap_or_else(failed));
+                ticket.answer(result.unwrap_or_else(|_| Err(failed())));
                 afterwards();
             });
             return;
         }
-        Err(panic) => ticket.answer(failed(panic)),
+        Err(_) => ticket.fail(failed()),
     }
     afterwards();
+}
+
+fn failed() -> Error {
+    Error::internal("a handler failed; see the log")
 }
 
 /// By a device.

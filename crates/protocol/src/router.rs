@@ -13,8 +13,13 @@ use crate::args;
 use crate::error::Error;
 use crate::spec::Syscall;
 
-/// A handler under way; it ends in the answer's text, written behind the head it was given.
-pub type Answer = Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>;
+/// The answer's text, written behind the head that was given for it, or the handler that is still at it.
+pub enum Answer {
+    /// It needed no waiting.
+    Now(String),
+    /// It may have to wait.
+    Later(Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>),
+}
 
 type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
 
@@ -43,15 +48,51 @@ impl<C: Send + 'static> Router<C> {
         F: Fn(C, S) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<S::Result, Error>> + Send + 'static,
     {
-        let name = S::SPEC.name;
-        let boxed: Handler<C> = Box::new(move |cx, raw, head| {
+        self.put(S::SPEC.name, move |cx, raw, head| {
             let answer = handler(cx, args::decode::<S>(raw)?);
-            Ok(Box::pin(async move { write(head, &answer.await?) }))
+            Ok(Answer::Later(Box::pin(async move { write(head, &answer.await?) })))
         });
-        let before = self.handlers.insert(name, boxed);
+        self
+    }
+
+    /// Registers a handler that never waits.
+    pub fn on_now<S, F>(mut self, handler: F) -> Self
+    where
+        S: Syscall,
+        F: Fn(&C, S) -> Result<S::Result, Error> + Send + Sync + 'static,
+    {
+        self.put(S::SPEC.name, move |cx, raw, head| {
+            write(head, &handler(&cx, args::decode::<S>(raw)?)?).map(Answer::Now)
+        });
+        self
+    }
+
+    /// Registers a handler that often need not wait: `quick` is asked first, and answers where it can.
+    pub fn on_quick<S, Q, F, Fut>(mut self, quick: Q, handler: F) -> Self
+    where
+        S: Syscall,
+        Q: Fn(&C, &S) -> Option<Result<S::Result, Error>> + Send + Sync + 'static,
+        F: Fn(C, S) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S::Result, Error>> + Send + 'static,
+    {
+        self.put(S::SPEC.name, move |cx, raw, head| {
+            let args = args::decode::<S>(raw)?;
+            if let Some(answer) = quick(&cx, &args) {
+                return write(head, &answer?).map(Answer::Now);
+            }
+            let answer = handler(cx, args);
+            Ok(Answer::Later(Box::pin(async move { write(head, &answer.await?) })))
+        });
+        self
+    }
+
+    fn put<F>(&mut self, name: &'static str, handler: F)
+    where
+        F: Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync + 'static,
+    {
+        let before = self.handlers.insert(name, Box::new(handler));
         assert!(before.is_none(), "two handlers for {name}");
         self.names.push(name);
-        self
     }
 
     /// Decodes the arguments and starts the handler. The answer's JSON is appended to `head`.

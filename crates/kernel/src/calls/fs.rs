@@ -22,20 +22,27 @@ use vfs::{Code, Fault, Kind, VPath, View};
 use super::Cx;
 use crate::native;
 
-/// `fs.read`
-pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
-    let path = place_for::<Read>(&cx.caller.identity, &args.path)?;
-    let window = Window { offset: args.offset, limit: args.limit };
-    // A thread to wait on would cost more than reading what is in memory already.
-    match cx.kernel.tree.show_now(&cx.caller.identity, &path, window) {
-        Some(Ok(content)) => Ok(content.map(ReadResult::File).into()),
-        Some(Err(fault)) => outcome(fault),
-        // In a box, so that what needs no waiting need not carry what the waiting takes.
-        None => Box::pin(read_aside(cx, path, window)).await,
+/// `fs.read` of what is in memory already: a thread to wait on would cost more than reading it.
+pub(crate) fn read_now(cx: &Cx, args: &Read) -> Option<Result<Outcome<ReadResult>, Error>> {
+    let who = &cx.caller.identity;
+    let path = match place_for::<Read>(who, &args.path) {
+        Ok(path) => path,
+        Err(error) => return Some(Err(error)),
+    };
+    match cx.kernel.tree.show_now(who, &path, window(args))? {
+        Ok(content) => Some(Ok(content.map(ReadResult::File).into())),
+        Err(fault) => Some(outcome(fault)),
     }
 }
 
-async fn read_aside(cx: Cx, path: VPath, window: Window) -> Result<Outcome<ReadResult>, Error> {
+fn window(args: &Read) -> Window {
+    Window { offset: args.offset, limit: args.limit }
+}
+
+/// `fs.read` of anything else.
+pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
+    let path = place_for::<Read>(&cx.caller.identity, &args.path)?;
+    let window = window(&args);
     let view = native::view(&cx.kernel, &cx.caller);
     let opened = match view.open(&path).await {
         Ok(opened) => opened,

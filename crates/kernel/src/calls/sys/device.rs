@@ -9,14 +9,14 @@ use store::devices::Device;
 use crate::calls::Cx;
 use crate::store_error;
 
-pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
+pub(crate) fn list(cx: &Cx, args: List) -> Result<Listed, Error> {
     let offline_too = args.include_offline == Some(true);
     let visible = cx.kernel.devices.visible_to(&cx.caller.identity);
     let devices = visible.iter().filter(|device| device.online || offline_too);
     Ok(Listed { devices: devices.map(|device| summary(device)).collect() })
 }
 
-pub(crate) async fn get(cx: Cx, args: Get) -> Result<Got, Error> {
+pub(crate) fn get(cx: &Cx, args: Get) -> Result<Got, Error> {
     let id = required("sys.device.get", args.device_id)?;
     Ok(Got { device: cx.kernel.devices.visible(&id, &cx.caller.identity).map(|device| detail(&device)) })
 }

@@ -15,6 +15,8 @@ pub const SOCKET_READ_BUFFER_BYTES: usize = 4 * 1024;
 pub const OUTBOX_FRAMES_MAX: usize = 4_096;
 /// Bytes that may wait for one client to read them.
 pub const OUTBOX_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// A client that got nothing for so long keeps no memory for what it may get.
+pub const OUTBOX_SPARE_KEPT: Duration = Duration::from_secs(2);
 /// Above this many waiting bytes the gateway stops reading further requests from that client.
 pub const OUTBOX_BYTES_HIGH: usize = 8 * 1024 * 1024;
 /// How long one write to a client may take before the client counts as not reading.

@@ -1,8 +1,10 @@
 //! Who makes a call, and where the answer goes.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::limits;
 use bytes::Bytes;
 use protocol::error::Error;
 use protocol::identity::{ProcessIdentity, Role};
@@ -13,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::connections::{Connection, Slot};
 use crate::grants::Capabilities;
 use crate::metrics::Metrics;
-use crate::outbox::Outgoing;
+use crate::outbox::{Outgoing, TEXT_BYTES_MAX};
 
 /// Who makes a call.
 #[derive(Clone)]
@@ -84,20 +86,18 @@ pub struct Ticket {
     /// The call's name, for the books.
     pub call: &'static str,
     started: Instant,
-    metrics: Arc<Metrics>,
     reply: Reply,
 }
 
 enum Reply {
     Connection(Slot),
-    Inside(oneshot::Sender<Result<String, Error>>),
+    Inside(oneshot::Sender<Result<String, Error>>, Arc<Metrics>),
     Given,
 }
 
 impl Ticket {
     /// For a request from a socket, with arguments of so many bytes.
     pub(crate) fn for_connection(
-        metrics: &Arc<Metrics>,
         connection: &Arc<Connection>,
         id: &str,
         call: &'static str,
@@ -107,7 +107,6 @@ impl Ticket {
             id: id.to_string(),
             call,
             started: Instant::now(),
-            metrics: metrics.clone(),
             reply: Reply::Connection(Slot::of_size(connection, bytes)),
         }
     }
@@ -123,17 +122,25 @@ impl Ticket {
             id: id.to_string(),
             call,
             started: Instant::now(),
-            metrics: metrics.clone(),
-            reply: Reply::Inside(sender),
+            reply: Reply::Inside(sender, metrics.clone()),
         };
         (ticket, receiver)
+    }
+
+    /// When the call came.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 
     /// The start of the answer's text; handlers append their data.
     pub(crate) fn head(&self) -> String {
         match self.reply {
-            Reply::Connection(_) => frame::response_head(&self.id, router::room_bytes()),
-            Reply::Inside(_) | Reply::Given => String::new(),
+            Reply::Connection(_) => {
+                let mut text = SPARE.take();
+                frame::response_head_into(&mut text, &self.id, router::room_bytes());
+                text
+            }
+            Reply::Inside(..) | Reply::Given => String::new(),
         }
     }
 
@@ -143,7 +150,7 @@ impl Ticket {
             Ok(mut text) => match self.take_reply(None) {
                 Reply::Connection(slot) => {
                     text.push('}');
-                    send(&slot, Outgoing::Text(text));
+                    send_text(&slot, text);
                 }
                 inside => hand_over(inside, Ok(text)),
             },
@@ -155,14 +162,18 @@ impl Ticket {
     pub(crate) fn relay(mut self, data: Relayed<'_>) {
         match self.take_reply(None) {
             Reply::Connection(slot) => {
-                let message = match data.whole {
-                    Some(whole) => {
-                        let value = whole.slice_ref(data.text.unwrap_or_default().as_bytes());
-                        Outgoing::Relay(frame::response_head(&self.id, 0), value)
+                let outbox = &slot.connection().outbox;
+                match (data.whole, data.text) {
+                    (Some(whole), text) => {
+                        let value = whole.slice_ref(text.unwrap_or_default().as_bytes());
+                        outbox.send(Outgoing::Relay(frame::response_head(&self.id, 0), value));
                     }
-                    None => Outgoing::Text(frame::response(&self.id, data.text)),
-                };
-                send(&slot, message);
+                    (None, Some(text)) if text.len() > TEXT_BYTES_MAX => {
+                        outbox.send(Outgoing::Text(frame::response(&self.id, Some(text))));
+                    }
+                    (None, text) => outbox.write(|out| frame::response_into(out, &self.id, text)),
+                }
+                part(&slot);
             }
             inside => hand_over(inside, Ok(data.text.unwrap_or("null").to_string())),
         }
@@ -175,13 +186,18 @@ impl Ticket {
 
     fn give_error(&mut self, error: Error) {
         match self.take_reply(Some(error.code)) {
-            Reply::Connection(slot) => send(&slot, Outgoing::Text(frame::failure(&self.id, &error))),
+            Reply::Connection(slot) => send_text(&slot, frame::failure(&self.id, &error)),
             inside => hand_over(inside, Err(error)),
         }
     }
 
     fn take_reply(&mut self, code: Option<i32>) -> Reply {
-        self.metrics.answered(self.call, code, self.started.elapsed());
+        let metrics = match &self.reply {
+            Reply::Connection(slot) => &slot.connection().metrics,
+            Reply::Inside(_, metrics) => metrics,
+            Reply::Given => return Reply::Given,
+        };
+        metrics.answered(self.call, code, self.started.elapsed());
         std::mem::replace(&mut self.reply, Reply::Given)
     }
 
@@ -189,22 +205,40 @@ impl Ticket {
     pub(crate) fn is_abandoned(&self) -> bool {
         match &self.reply {
             Reply::Connection(slot) => slot.connection().outbox.is_sealed(),
-            Reply::Inside(sender) => sender.is_closed(),
+            Reply::Inside(sender, _) => sender.is_closed(),
             Reply::Given => true,
         }
     }
 }
 
-fn send(slot: &Slot, message: Outgoing) {
+thread_local! {
+    /// The memory of the last answer on this thread, for the next one.
+    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+fn send_text(slot: &Slot, mut text: String) {
+    let outbox = &slot.connection().outbox;
+    if text.len() > TEXT_BYTES_MAX {
+        outbox.send(Outgoing::Text(text));
+    } else {
+        outbox.write(|out| out.push_str(&text));
+        text.clear();
+        text.shrink_to(limits::ANSWER_ROOM_BYTES_MAX);
+        SPARE.set(text);
+    }
+    part(slot);
+}
+
+/// Closes a connection whose call was to end it, now that it is answered.
+fn part(slot: &Slot) {
     let connection = slot.connection();
-    connection.outbox.send(message);
     if let Some(close) = connection.parting.get() {
         connection.close(*close);
     }
 }
 
 fn hand_over(reply: Reply, result: Result<String, Error>) {
-    if let Reply::Inside(sender) = reply {
+    if let Reply::Inside(sender, _) = reply {
         // The caller may have stopped waiting; then nobody needs the answer.
         drop(sender.send(result));
     }

@@ -12,6 +12,7 @@ use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::Streams;
 
 use crate::grants::Capabilities;
+use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
 use crate::routes::{self, RouteTable};
 use crate::signals::Feeds;
@@ -24,6 +25,8 @@ pub struct Connection {
     pub peer: IpAddr,
     /// What waits to be sent.
     pub outbox: Outbox,
+    /// Where its calls are counted.
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) opened: Instant,
     pub(crate) login: OnceLock<Login>,
     pub(crate) routes: Mutex<RouteTable>,
@@ -71,11 +74,12 @@ const LOGGING_IN: u8 = 1;
 const LOGGED_IN: u8 = 2;
 
 impl Connection {
-    fn new(number: u64, peer: IpAddr) -> Connection {
+    fn new(number: u64, peer: IpAddr, metrics: Arc<Metrics>) -> Connection {
         Connection {
             number,
             peer,
             outbox: Outbox::default(),
+            metrics,
             opened: Instant::now(),
             login: OnceLock::new(),
             routes: Mutex::default(),
@@ -201,6 +205,8 @@ impl Login {
 /// All sockets.
 #[derive(Default)]
 pub struct Connections {
+    /// Where the calls of all of them are counted.
+    metrics: Arc<Metrics>,
     next: AtomicU64,
     index: RwLock<Index>,
     /// What users are told, and which of their sockets are.
@@ -215,10 +221,15 @@ struct Index {
 }
 
 impl Connections {
+    /// None yet.
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Connections {
+        Connections { metrics, ..Connections::default() }
+    }
+
     /// A new socket. Beyond the limit of sockets that have not logged in, the oldest such one is closed.
     pub(crate) fn open(&self, peer: IpAddr) -> Arc<Connection> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Arc::new(Connection::new(number, peer));
+        let connection = Arc::new(Connection::new(number, peer, self.metrics.clone()));
         let mut index = self.write();
         index.pending.insert(number, connection.clone());
         if index.pending.len() > limits::PENDING_SOCKETS_MAX
@@ -270,6 +281,12 @@ impl Connections {
     pub(crate) fn select(&self, fits: impl Fn(&Login) -> bool) -> Vec<Arc<Connection>> {
         let index = self.read();
         index.live.values().filter(|live| live.login().is_some_and(&fits)).cloned().collect()
+    }
+
+    /// Lets go of memory that sockets have not needed lately.
+    pub(crate) fn trim(&self) {
+        let index = self.read();
+        index.live.values().chain(index.pending.values()).for_each(|one| one.outbox.trim());
     }
 
     /// Closes every logged-in socket that fits.

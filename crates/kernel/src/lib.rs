@@ -47,7 +47,7 @@ pub use caller::{Caller, Origin};
 pub use calls::{Cx, not_implemented};
 pub use connections::{Connection, Login};
 pub use grants::Capabilities;
-pub use outbox::{Close, Outbox, Outgoing};
+pub use outbox::{Close, Outbox, Outgoing, Texts};
 pub(crate) use process::store_error;
 
 /// The gateway's heart.
@@ -103,9 +103,10 @@ impl Kernel {
         let grants = grants::Grants::new(store.grants().await?);
         let setup_mode = store.in_setup_mode().await?;
         let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
+        let metrics = Arc::new(metrics::Metrics::new());
         let kernel = Arc::new_cyclic(|kernel| Kernel {
             router: calls::router(),
-            connections: Default::default(),
+            connections: connections::Connections::new(metrics.clone()),
             devices,
             grants,
             logins: Default::default(),
@@ -113,7 +114,7 @@ impl Kernel {
             settings,
             transfers: Default::default(),
             reads: Default::default(),
-            metrics: Arc::default(),
+            metrics,
             shells: shell::Shells::new(clock.clone()),
             processes: process::Host::start(
                 store.clone(),
@@ -195,6 +196,9 @@ impl Kernel {
                 transfers::expire(&self, now);
                 processes::tend_replies(&self);
                 self.connections.overdue().iter().for_each(|pending| pending.close(Close::IDLE));
+            }
+            if ticks.is_multiple_of(per(limits::OUTBOX_SPARE_KEPT)) {
+                self.connections.trim();
             }
             if ticks.is_multiple_of(per(limits::DRIVER_PING)) {
                 self.ping_drivers();

@@ -1,9 +1,10 @@
-//! Counters for `/metrics`. Kept by hand: the hot path pays three relaxed additions per call.
+//! Counters for `/metrics`. Kept by hand: the hot path pays three relaxed additions per call, to counters of its own
+//! thread, so that threads do not take them from each other.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::quick_hash::QuickHash;
@@ -25,9 +26,25 @@ struct CallStats {
     buckets: [AtomicU64; BOUNDS_US.len() + 1],
 }
 
+/// Threads share counters when they are more than this.
+const SHARES: usize = 4;
+
+/// The counters of some threads, apart in memory from those of others.
+struct Share(Box<[CallStats]>);
+
+thread_local! {
+    /// Whose counters this thread uses.
+    static SHARE: usize = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        THREADS.fetch_add(1, Ordering::Relaxed) % SHARES
+    };
+}
+
 /// All counters.
 pub struct Metrics {
-    calls: HashMap<&'static str, CallStats, QuickHash>,
+    /// Where each call's counters are in a share.
+    places: HashMap<&'static str, usize, QuickHash>,
+    shares: [Share; SHARES],
     failed: Mutex<BTreeMap<(&'static str, i32), u64>>,
     /// Frames that could not be read.
     pub invalid_frames: AtomicU64,
@@ -45,8 +62,11 @@ impl Metrics {
     /// All zero.
     pub fn new() -> Metrics {
         let names = protocol::calls().map(|spec| spec.name).chain([UNKNOWN_CALL]);
+        let places: HashMap<_, _, _> = names.enumerate().map(|(place, name)| (name, place)).collect();
+        let share = |_| Share(places.iter().map(|_| CallStats::default()).collect());
         Metrics {
-            calls: names.map(|name| (name, CallStats::default())).collect(),
+            shares: std::array::from_fn(share),
+            places,
             failed: Mutex::default(),
             invalid_frames: AtomicU64::new(0),
             late_answers: AtomicU64::new(0),
@@ -57,7 +77,8 @@ impl Metrics {
     }
 
     pub(crate) fn answered(&self, call: &'static str, code: Option<i32>, took: Duration) {
-        let Some(stats) = self.calls.get(call) else { return };
+        let Some(place) = self.places.get(call) else { return };
+        let stats = &self.shares[SHARE.with(|share| *share)].0[*place];
         let us = took.as_micros() as u64;
         let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
         stats.buckets[bucket].fetch_add(1, Ordering::Relaxed);
@@ -78,10 +99,10 @@ impl Metrics {
     /// Prometheus text of the counters kept here.
     pub(crate) fn render(&self, out: &mut String) {
         head(out, "gsv_calls_total", "counter", "Calls answered, by name and outcome.");
-        let mut names: Vec<_> = self.calls.keys().copied().collect();
-        names.sort_unstable();
-        for name in &names {
-            let ok = self.calls[name].ok.load(Ordering::Relaxed);
+        let mut places: Vec<_> = self.places.iter().collect();
+        places.sort_unstable();
+        for (name, place) in &places {
+            let ok = self.sum(**place, |stats| &stats.ok);
             if ok > 0 {
                 line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"ok\""), ok);
             }
@@ -92,8 +113,8 @@ impl Metrics {
             line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"{code}\""), *count);
         }
         head(out, "gsv_call_seconds", "histogram", "Time from request to answer.");
-        for name in &names {
-            render_histogram(out, name, &self.calls[name]);
+        for (name, place) in places {
+            self.render_histogram(out, name, *place);
         }
         for (name, help, value) in [
             ("gsv_invalid_frames_total", "Frames that could not be read.", &self.invalid_frames),
@@ -106,30 +127,36 @@ impl Metrics {
             line(out, name, "", value.load(Ordering::Relaxed));
         }
     }
+
+    /// One counter over all threads.
+    fn sum(&self, place: usize, counter: impl Fn(&CallStats) -> &AtomicU64) -> u64 {
+        self.shares.iter().map(|share| counter(&share.0[place]).load(Ordering::Relaxed)).sum()
+    }
+
+    fn render_histogram(&self, out: &mut String, name: &str, place: usize) {
+        let counts: [u64; BOUNDS_US.len() + 1] =
+            std::array::from_fn(|bucket| self.sum(place, |stats| &stats.buckets[bucket]));
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return;
+        }
+        let mut running = 0;
+        for (bound, count) in BOUNDS_US.iter().zip(&counts) {
+            running += count;
+            let labels = format!("call=\"{name}\",le=\"{}\"", *bound as f64 / 1e6);
+            line(out, "gsv_call_seconds_bucket", &labels, running);
+        }
+        line(out, "gsv_call_seconds_bucket", &format!("call=\"{name}\",le=\"+Inf\""), total);
+        let seconds = self.sum(place, |stats| &stats.sum_us) as f64 / 1e6;
+        line(out, "gsv_call_seconds_sum", &format!("call=\"{name}\""), seconds);
+        line(out, "gsv_call_seconds_count", &format!("call=\"{name}\""), total);
+    }
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         Metrics::new()
     }
-}
-
-fn render_histogram(out: &mut String, name: &str, stats: &CallStats) {
-    let counts: Vec<u64> = stats.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
-    let total: u64 = counts.iter().sum();
-    if total == 0 {
-        return;
-    }
-    let mut running = 0;
-    for (bound, count) in BOUNDS_US.iter().zip(&counts) {
-        running += count;
-        let labels = format!("call=\"{name}\",le=\"{}\"", *bound as f64 / 1e6);
-        line(out, "gsv_call_seconds_bucket", &labels, running);
-    }
-    line(out, "gsv_call_seconds_bucket", &format!("call=\"{name}\",le=\"+Inf\""), total);
-    let seconds = stats.sum_us.load(Ordering::Relaxed) as f64 / 1e6;
-    line(out, "gsv_call_seconds_sum", &format!("call=\"{name}\""), seconds);
-    line(out, "gsv_call_seconds_count", &format!("call=\"{name}\""), total);
 }
 
 pub(crate) fn head(out: &mut String, name: &str, kind: &str, help: &str) {

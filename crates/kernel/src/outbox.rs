@@ -3,6 +3,7 @@
 
 mod line;
 mod tangles;
+mod texts;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,12 +17,16 @@ use protocol::sys::Streams;
 pub(crate) use line::{Body, Letter, Put};
 use line::{Line, Taken};
 pub(crate) use tangles::Tangles;
+pub(crate) use texts::TEXT_BYTES_MAX;
+pub use texts::Texts;
 
 /// One message on its way out.
 #[derive(Debug)]
 pub enum Outgoing {
     /// A frame.
     Text(String),
+    /// Some small frames. What they were in is to be given back, see [`Outbox::give_back`].
+    Texts(Texts),
     /// A frame in two pieces: its head, and a large value passed on without copying it. A `}` follows.
     Relay(String, Bytes),
     /// A frame whose text other connections may share.
@@ -36,6 +41,7 @@ impl Outgoing {
     fn size(&self) -> usize {
         match self {
             Outgoing::Text(text) => text.len(),
+            Outgoing::Texts(texts) => texts.bytes(),
             Outgoing::Relay(head, value) => head.len() + value.len() + 1,
             Outgoing::Signal(bytes) | Outgoing::Binary(bytes, _) => bytes.len(),
             Outgoing::Ping => 16,
@@ -75,8 +81,9 @@ impl Close {
 #[derive(Default)]
 pub struct Outbox {
     queue: Mutex<Queue>,
-    /// Bytes that wait, readable without the lock.
+    /// Bytes and frames that wait, readable without the lock.
     bytes: AtomicUsize,
+    frames: AtomicUsize,
     /// Whether the socket is to be closed, readable without the lock.
     is_closing: AtomicBool,
     waker: AtomicWaker,
@@ -101,17 +108,52 @@ struct Queue {
 impl Outbox {
     /// Puts a message in line. Without room the client is closed, and the message is lost with it.
     pub fn send(&self, message: Outgoing) {
+        self.add(|line| line.push(message));
+    }
+
+    /// The same for a small frame, which `write` writes to where it waits.
+    pub(crate) fn write(&self, write: impl FnOnce(&mut String)) {
+        self.add(|line| line.write(write));
+    }
+
+    fn add(&self, add: impl FnOnce(&mut Line) -> bool) {
         {
             let mut queue = self.lock();
             if queue.sealed {
                 return;
             }
-            if !queue.line.push(message) {
+            if !add(&mut queue.line) {
                 self.seal(&mut queue, Close::SLOW);
             }
-            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+            self.note(&queue);
         }
         self.waker.wake();
+    }
+
+    /// Takes back what small frames were in, for the next ones.
+    pub fn give_back(&self, texts: Texts) {
+        self.lock().line.give_back(texts);
+    }
+
+    /// Lets go of memory that was not needed since this was called last.
+    pub(crate) fn trim(&self) {
+        self.lock().line.trim();
+    }
+
+    /// The next frame, for tests.
+    #[cfg(test)]
+    pub(crate) fn take_text(&self) -> Option<String> {
+        let text = {
+            let mut queue = self.lock();
+            let text = queue.line.take_text();
+            self.note(&queue);
+            text
+        };
+        text.or_else(|| match self.take()? {
+            Outgoing::Text(text) => Some(text),
+            Outgoing::Signal(text) => Some(String::from_utf8(text.to_vec()).unwrap()),
+            other => panic!("a frame, not {other:?}"),
+        })
     }
 
     /// Says how signals are wanted; before the first of them.
@@ -141,7 +183,7 @@ impl Outbox {
             if outcome == Put::Lost {
                 self.seal(&mut queue, Close::SLOW);
             }
-            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+            self.note(&queue);
             outcome
         };
         self.waker.wake();
@@ -165,8 +207,13 @@ impl Outbox {
         queue.line.clear();
         queue.sealed = true;
         queue.closing.get_or_insert(close);
-        self.bytes.store(0, Ordering::Relaxed);
+        self.note(queue);
         self.is_closing.store(true, Ordering::Release);
+    }
+
+    fn note(&self, queue: &Queue) {
+        self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+        self.frames.store(queue.line.len(), Ordering::Relaxed);
     }
 
     /// Whether nothing sent here arrives any more.
@@ -184,7 +231,7 @@ impl Outbox {
         let taken = {
             let mut queue = self.lock();
             let taken = queue.line.take()?;
-            self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+            self.note(&queue);
             taken
         };
         let (streams, tangles) = match self.mode.get() {
@@ -233,7 +280,7 @@ impl Outbox {
 
     /// Frames and bytes that wait.
     pub fn waiting(&self) -> (usize, usize) {
-        (self.lock().line.len(), self.bytes.load(Ordering::Relaxed))
+        (self.frames.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
     /// Called by the socket's task before it rests. True when there is something to do after all: what was put

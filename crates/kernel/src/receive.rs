@@ -55,7 +55,7 @@ impl Kernel {
         let spec = protocol::spec(&request.call);
         let known = spec.map_or(UNKNOWN_CALL, |spec| spec.name);
         let bytes = request.args.len();
-        let ticket = Ticket::for_connection(&self.metrics, connection, &request.id, known, bytes);
+        let ticket = Ticket::for_connection(connection, &request.id, known, bytes);
         let login = connection.login();
         match (request.call.as_ref(), login) {
             ("sys.connect", _) => calls::sys::connect::begin(self, connection, ticket, request.args),

@@ -89,7 +89,7 @@ impl Letter {
         set: &[(&str, &str)],
     ) -> Letter {
         let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
-        let mut text = frame::request_head(&hex(number), call, args.size() + 64);
+        let mut text = frame::request_head(digits(&hex(number)), call, args.size() + 64);
         let args_at = text.len();
         args.rewrite_into(&mut text, drop, set);
         text.push('}');
@@ -119,7 +119,8 @@ impl Letter {
 }
 
 fn number_of(id: &str) -> Option<u64> {
-    u64::from_str_radix(id, 16).ok().filter(|number| hex(*number) == id)
+    let well_formed = id.len() == HEX_DIGITS && !id.bytes().any(|digit| matches!(digit, b'+' | b'A'..=b'F'));
+    if well_formed { u64::from_str_radix(id, 16).ok() } else { None }
 }
 
 /// Whether a request of a process is written down in its journal, and its row is the process's to remove.
@@ -127,10 +128,15 @@ fn is_journaled(request_id: &str) -> bool {
     request_id.contains('/')
 }
 
+const HEX_DIGITS: usize = 16;
+
 /// The id a device sees: sixteen digits without the detour over the formatter.
-fn hex(number: u64) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    (0..16).rev().map(|place| DIGITS[(number >> (4 * place)) as usize & 15] as char).collect()
+fn hex(number: u64) -> [u8; HEX_DIGITS] {
+    std::array::from_fn(|place| b"0123456789abcdef"[(number >> (4 * (HEX_DIGITS - 1 - place))) as usize & 15])
+}
+
+fn digits(hex: &[u8; HEX_DIGITS]) -> &str {
+    std::str::from_utf8(hex).unwrap_or_default()
 }
 
 /// Sends a call to a device. The row of a process's call is written first.
@@ -156,7 +162,7 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut depart
         device_id: departure.device_id.clone(),
         created_at: now_ms,
         expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
-        letter: Some(hex(departure.letter.number)),
+        letter: Some(digits(&hex(departure.letter.number)).to_string()),
         instance: memory.and_then(|driver| driver.instance.clone()),
         args: memory.map(|_| departure.letter.args().to_string()),
     };
@@ -177,7 +183,7 @@ pub(crate) fn ask_again(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departur
 
 fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<Row>) {
     let Departure { ticket, uid, device_id, letter: Letter { number, text, .. }, leg, .. } = departure;
-    let deadline = Instant::now() + kernel.settings.route_timeout();
+    let deadline = ticket.started() + kernel.settings.route_timeout();
     let started_at = kernel.clock.now_ms();
     let route = Route { ticket, uid, device_id, started_at, deadline, leg, row };
     let refused = {
@@ -351,7 +357,7 @@ pub(crate) fn fact(driver: &Connection, id: &str) -> Option<RouteFact> {
 impl Route {
     fn fact(&self, number: u64) -> RouteFact {
         RouteFact {
-            id: hex(number),
+            id: digits(&hex(number)).to_string(),
             call: self.ticket.call.to_string(),
             device_id: self.device_id.0.clone(),
             uid: self.uid,

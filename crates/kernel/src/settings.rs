@@ -1,5 +1,6 @@
 //! The few config values the kernel itself looks at on every call, kept ready.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -10,12 +11,9 @@ const ROUTE_TIMEOUT: &str = "config/routing/timeout_ms";
 
 /// Config values in use.
 pub(crate) struct Settings {
-    kept: RwLock<Kept>,
-}
-
-struct Kept {
-    route_timeout: Duration,
-    shell: shell::Settings,
+    /// Looked at by every call to a device, so without a lock.
+    route_timeout_ms: AtomicU64,
+    shell: RwLock<shell::Settings>,
 }
 
 /// The keys that are kept ready.
@@ -48,7 +46,7 @@ impl Settings {
             network_private: false,
             timezone: String::new(),
         };
-        let settings = Settings { kept: RwLock::new(Kept { route_timeout: Duration::ZERO, shell }) };
+        let settings = Settings { route_timeout_ms: AtomicU64::new(0), shell: RwLock::new(shell) };
         KEPT.iter().for_each(|key| settings.apply(key, None));
         settings
     }
@@ -57,30 +55,30 @@ impl Settings {
     pub(crate) fn apply(&self, key: &str, value: Option<&str>) {
         let default = config::key(key).map(|row| row.default);
         let Some(text) = value.filter(|value| check(key, value).is_ok()).or(default) else { return };
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shell = self.shell.write().unwrap_or_else(PoisonError::into_inner);
         let number = || text.parse().unwrap_or_default();
         match key {
-            ROUTE_TIMEOUT => kept.route_timeout = Duration::from_millis(number()),
-            "config/server/name" => kept.shell.hostname = text.to_string(),
-            "config/server/timezone" => kept.shell.timezone = text.to_string(),
-            "config/shell/wait_ms" => kept.shell.wait_ms = number(),
-            "config/shell/timeout_ms" => kept.shell.timeout_ms = number(),
-            "config/shell/max_output_bytes" => kept.shell.max_output_bytes = number() as usize,
-            "config/shell/network_enabled" => kept.shell.network = text == "true",
-            "config/shell/network_private" => kept.shell.network_private = text == "true",
+            ROUTE_TIMEOUT => self.route_timeout_ms.store(number(), Ordering::Relaxed),
+            "config/server/name" => shell.hostname = text.to_string(),
+            "config/server/timezone" => shell.timezone = text.to_string(),
+            "config/shell/wait_ms" => shell.wait_ms = number(),
+            "config/shell/timeout_ms" => shell.timeout_ms = number(),
+            "config/shell/max_output_bytes" => shell.max_output_bytes = number() as usize,
+            "config/shell/network_enabled" => shell.network = text == "true",
+            "config/shell/network_private" => shell.network_private = text == "true",
             _ => {}
         }
     }
 
     /// How long a device may take to answer.
     pub(crate) fn route_timeout(&self) -> Duration {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner).route_timeout
+        Duration::from_millis(self.route_timeout_ms.load(Ordering::Relaxed))
     }
 
     /// What a command of the native shell runs with.
     pub(crate) fn shell(&self, version: &str, pid: Option<String>) -> shell::Settings {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        shell::Settings { version: version.to_string(), pid, ..kept.shell.clone() }
+        let shell = self.shell.read().unwrap_or_else(PoisonError::into_inner);
+        shell::Settings { version: version.to_string(), pid, ..shell.clone() }
     }
 }
 

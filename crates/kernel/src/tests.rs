@@ -17,7 +17,6 @@ use store::processes::ProcessRow;
 
 use crate::caller::{Caller, Origin};
 use crate::connections::Connection;
-use crate::outbox::Outgoing;
 use crate::{Kernel, calls, processes};
 
 async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
@@ -35,9 +34,8 @@ fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {
 async fn next(connection: &Connection) -> Value {
     let waiting = async {
         loop {
-            match connection.outbox.take() {
-                Some(Outgoing::Text(text)) => return serde_json::from_str(&text).unwrap(),
-                Some(other) => panic!("a frame, not {other:?}"),
+            match connection.outbox.take_text() {
+                Some(text) => return serde_json::from_str(&text).unwrap(),
                 None => tokio::time::sleep(Duration::from_millis(1)).await,
             }
         }

@@ -146,25 +146,34 @@ pub fn durable_tail(out: &mut String, again: bool) {
 
 /// The start of a successful response: append the data's JSON, then `}`.
 pub fn response_head(id: &str, room: usize) -> String {
-    let mut out = String::with_capacity(40 + id.len() + room);
-    out.push_str(r#"{"type":"res","id":"#);
-    push_string(&mut out, id);
-    out.push_str(r#","ok":true,"data":"#);
+    let mut out = String::new();
+    response_head_into(&mut out, id, room);
     out
+}
+
+/// The same, appended to a text, with room for so much behind it.
+pub fn response_head_into(out: &mut String, id: &str, room: usize) {
+    out.reserve(40 + id.len() + room);
+    out.push_str(r#"{"type":"res","id":"#);
+    push_string(out, id);
+    out.push_str(r#","ok":true,"data":"#);
 }
 
 /// A successful response around raw data.
 pub fn response(id: &str, raw_data: Option<&str>) -> String {
-    let Some(raw) = raw_data else {
-        let mut out = response_head(id, 0);
-        out.truncate(out.len() - r#","data":"#.len());
-        out.push('}');
-        return out;
-    };
-    let mut out = response_head(id, raw.len() + 1);
-    out.push_str(raw);
-    out.push('}');
+    let mut out = String::new();
+    response_into(&mut out, id, raw_data);
     out
+}
+
+/// The same, appended to a text.
+pub fn response_into(out: &mut String, id: &str, raw_data: Option<&str>) {
+    response_head_into(out, id, raw_data.map_or(0, str::len) + 1);
+    match raw_data {
+        Some(raw) => out.push_str(raw),
+        None => out.truncate(out.len() - r#","data":"#.len()),
+    }
+    out.push('}');
 }
 
 /// A failed response.

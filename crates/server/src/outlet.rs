@@ -1,6 +1,7 @@
 //! What goes out on one socket, as WebSocket frames in a queue of byte slices: large values are written from
 //! where they are, without being copied into a message first.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -19,6 +20,11 @@ const GATHER_BYTES: usize = 16 * 1024;
 
 /// Room for the first of them.
 const FIRST_BYTES: usize = 4 * 1024;
+
+thread_local! {
+    /// The room of the last batch that was sent on this thread, for the next one: a socket that rests keeps none.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +64,13 @@ impl Outlet {
                 return;
             }
         }
+    }
+
+    /// The same for a small text.
+    pub(crate) fn text(&mut self, text: &str) {
+        debug_assert!(text.len() <= limits::FRAGMENT_BYTES_MAX);
+        self.head(Opcode::Text as u8 | 0x80, text.len());
+        self.raw(text.as_bytes());
     }
 
     fn head(&mut self, first: u8, length: usize) {
@@ -106,6 +119,7 @@ impl Outlet {
             self.settle();
         }
         if self.gathering.capacity() == 0 {
+            self.gathering = SPARE.take();
             self.gathering.reserve(FIRST_BYTES.max(bytes.len()));
         }
         self.pending += bytes.len();
@@ -172,7 +186,8 @@ impl Outlet {
             self.pending -= written;
             self.written += written as u64;
         }
-        self.gathering = Vec::new();
+        self.gathering.clear();
+        SPARE.set(std::mem::take(&mut self.gathering));
         self.gathered_sent = 0;
         Poll::Ready(Ok(()))
     }

@@ -174,6 +174,7 @@ impl Socket {
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> Reading {
+        let mut was_heard = false;
         for _ in 0..READS_AT_ONCE {
             let closing = self.connection.outbox.is_closing();
             if !closing && self.is_blocked() {
@@ -189,7 +190,12 @@ impl Socket {
                 }
                 Poll::Ready(None) => return Reading::Ended,
                 // What arrives on a socket that is being closed no longer counts.
-                Poll::Ready(Some(Ok(message))) if !closing => self.take(message),
+                Poll::Ready(Some(Ok(message))) if !closing => {
+                    if !std::mem::replace(&mut was_heard, true) {
+                        self.connection.heard();
+                    }
+                    self.take(message);
+                }
                 Poll::Ready(Some(Ok(_))) => {}
                 // The library answers with a close frame where it can, and says `None` next.
                 Poll::Ready(Some(Err(error))) => tracing::debug!(%error, "a socket failed"),
@@ -207,7 +213,6 @@ impl Socket {
     }
 
     fn take(&mut self, message: Message) {
-        self.connection.heard();
         if message.is_binary() {
             self.kernel.receive_binary(&self.connection, message.into_payload().into());
         } else if let Some(text) = message.as_text() {
@@ -238,6 +243,10 @@ impl Socket {
         let outlet = self.stream.get_mut().outlet();
         while outlet.pending() < FLUSH_BYTES {
             match self.connection.outbox.take() {
+                Some(Outgoing::Texts(texts)) => {
+                    texts.iter().for_each(|text| outlet.text(text));
+                    self.connection.outbox.give_back(texts);
+                }
                 Some(Outgoing::Text(text)) => outlet.message(Opcode::Text, [text.into()]),
                 Some(Outgoing::Relay(head, value)) => {
                     outlet.message(Opcode::Text, [head.into(), value, Bytes::from_static(b"}")]);

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use protocol::ids::RunId;
 
 use super::Outgoing;
+use super::texts::{TEXT_BYTES_MAX, Texts};
 use crate::signals::stream::StreamSignal;
 
 /// A signal to a user's connection.
@@ -44,6 +45,7 @@ pub(crate) enum Put {
 #[derive(Debug)]
 enum Waiting {
     Plain(Outgoing),
+    Texts(Texts),
     Signal {
         /// The place of the oldest signal in it.
         first: u64,
@@ -57,7 +59,15 @@ impl Waiting {
     fn size(&self) -> usize {
         match self {
             Waiting::Plain(message) => message.size(),
+            Waiting::Texts(texts) => texts.bytes(),
             Waiting::Signal { letter, .. } => letter.size(),
+        }
+    }
+
+    fn frames(&self) -> usize {
+        match self {
+            Waiting::Plain(_) | Waiting::Signal { .. } => 1,
+            Waiting::Texts(texts) => texts.len(),
         }
     }
 }
@@ -75,15 +85,21 @@ pub(super) enum Taken {
 pub(super) struct Line {
     waiting: VecDeque<Waiting>,
     bytes: usize,
+    frames: usize,
     /// How many of those that wait have crossed others.
     crossed: usize,
     /// Frames that may wait beyond the usual number: those of a replay.
     extra: usize,
+    /// Memory for the next texts, while the connection is busy.
+    spare: Option<Texts>,
+    /// Whether it was needed lately.
+    needed: bool,
 }
 
 impl Line {
+    /// Frames that wait.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.frames
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -101,7 +117,61 @@ impl Line {
 
     /// False when there is no room.
     pub(super) fn push(&mut self, message: Outgoing) -> bool {
-        self.append(Waiting::Plain(message))
+        match message {
+            Outgoing::Text(text) if text.len() <= TEXT_BYTES_MAX => self.write(|out| out.push_str(&text)),
+            message => self.append(Waiting::Plain(message)),
+        }
+    }
+
+    /// Puts a small text in line that `write` writes. False when there is no room.
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut String)) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        let gathering = match self.waiting.back_mut() {
+            Some(Waiting::Texts(texts)) if texts.has_room() => texts,
+            _ => {
+                self.needed = true;
+                self.waiting.push_back(Waiting::Texts(self.spare.take().unwrap_or_default()));
+                let Some(Waiting::Texts(texts)) = self.waiting.back_mut() else { return false };
+                texts
+            }
+        };
+        self.bytes += gathering.add(write);
+        self.frames += 1;
+        self.bytes <= limits::OUTBOX_BYTES_MAX
+    }
+
+    fn is_full(&self) -> bool {
+        self.frames >= limits::OUTBOX_FRAMES_MAX + self.extra
+    }
+
+    /// Takes memory back for the next texts.
+    pub(super) fn give_back(&mut self, texts: Texts) {
+        if self.spare.is_none() {
+            self.spare = texts.emptied();
+        }
+    }
+
+    /// Lets go of memory that nobody needed since this was called last.
+    pub(super) fn trim(&mut self) {
+        if !std::mem::take(&mut self.needed) {
+            self.spare = None;
+        }
+    }
+
+    /// The next frame, whatever it waits in.
+    #[cfg(test)]
+    pub(super) fn take_text(&mut self) -> Option<String> {
+        let Some(Waiting::Texts(texts)) = self.waiting.front_mut() else { return None };
+        let text = texts.take_first()?;
+        let is_last = texts.len() == 0;
+        self.bytes -= text.len();
+        self.frames -= 1;
+        if is_last {
+            self.waiting.pop_front();
+        }
+        Some(text)
     }
 
     /// Puts a signal in line. One of a replay has room in any case; the ring it comes from is bounded.
@@ -125,10 +195,11 @@ impl Line {
 
     fn append(&mut self, waiting: Waiting) -> bool {
         let bytes = self.bytes + waiting.size();
-        if self.waiting.len() >= limits::OUTBOX_FRAMES_MAX + self.extra || bytes > limits::OUTBOX_BYTES_MAX {
+        if self.is_full() || bytes > limits::OUTBOX_BYTES_MAX {
             return false;
         }
         self.bytes = bytes;
+        self.frames += 1;
         self.waiting.push_back(waiting);
         true
     }
@@ -169,12 +240,14 @@ impl Line {
     pub(super) fn take(&mut self) -> Option<Taken> {
         let taken = self.waiting.pop_front()?;
         self.bytes -= taken.size();
+        self.frames -= taken.frames();
         self.extra = self.extra.saturating_sub(1);
         if self.waiting.is_empty() && self.waiting.capacity() > 64 {
             self.waiting = VecDeque::new();
         }
         Some(match taken {
             Waiting::Plain(message) => Taken::Plain(message),
+            Waiting::Texts(texts) => Taken::Plain(Outgoing::Texts(texts)),
             Waiting::Signal { letter, crossed, .. } => {
                 self.crossed -= usize::from(crossed);
                 let older =

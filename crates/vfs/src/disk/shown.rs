@@ -6,7 +6,7 @@
 //! forgotten as soon as the way to the file is, which is within a second.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use base::limits;
@@ -23,7 +23,7 @@ use crate::path::VPath;
 
 /// The files that were shown.
 pub(crate) struct Shown {
-    files: RwLock<HashMap<String, Arc<Kept>>>,
+    files: RwLock<HashMap<String, Kept>>,
     /// How long a file must have stood still, whatever clock its file system has.
     pub settled: Duration,
 }
@@ -77,10 +77,8 @@ struct Kept {
 impl Disk {
     /// A file as it was shown before, if the caller may read it and nothing has changed.
     pub(crate) fn recall(&self, who: &ProcessIdentity, path: &VPath, window: Window) -> Option<FileContent> {
-        let kept = {
-            let files = self.shown.files.read().unwrap_or_else(PoisonError::into_inner);
-            files.get(path.as_str())?.clone()
-        };
+        let files = self.shown.files.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = files.get(path.as_str())?;
         let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
         let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
         if !may || !self.remembered.is_fresh(&kept.passed) {
@@ -119,6 +117,6 @@ impl Disk {
         let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };
         let shown = is_settled.then(|| (window, content.clone()));
         let kept = Kept { sight: plain.sight, since, meta, passed: plain.passed.clone(), shown };
-        files.insert(path.as_str().to_string(), Arc::new(kept));
+        files.insert(path.as_str().to_string(), kept);
     }
 }

@@ -18,7 +18,6 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::connections::{Connection, Login};
-use crate::outbox::Outgoing;
 use crate::{Kernel, signals};
 
 struct World {
@@ -207,11 +206,7 @@ impl Stage {
 impl Client {
     /// Reads one frame, if one waits.
     pub(super) fn take(&mut self) -> Option<Value> {
-        match self.connection.outbox.take()? {
-            Outgoing::Signal(text) => Some(serde_json::from_slice(&text).unwrap()),
-            Outgoing::Text(text) => Some(serde_json::from_str(&text).unwrap()),
-            other => panic!("a frame, not {other:?}"),
-        }
+        Some(serde_json::from_str(&self.connection.outbox.take_text()?).unwrap())
     }
 
     /// Reads up to so many frames.

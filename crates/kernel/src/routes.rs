@@ -132,7 +132,11 @@ const HEX_DIGITS: usize = 16;
 
 /// The id a device sees: sixteen digits without the detour over the formatter.
 fn hex(number: u64) -> [u8; HEX_DIGITS] {
-    std::array::from_fn(|place| b"0123456789abcdef"[(number >> (4 * (HEX_DIGITS - 1 - place))) as usize & 15])
+    let mut digits = [0; HEX_DIGITS];
+    for (digit, nibble) in digits.iter_mut().zip((0..HEX_DIGITS).rev()) {
+        *digit = b"0123456789abcdef"[(number >> (4 * nibble)) as usize & 15];
+    }
+    digits
 }
 
 fn digits(hex: &[u8; HEX_DIGITS]) -> &str {

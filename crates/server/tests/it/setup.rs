@@ -38,6 +38,54 @@ async fn arguments_are_checked_with_the_documented_texts() {
 }
 
 #[tokio::test]
+async fn the_model_is_checked_like_any_setting_and_a_refusal_leaves_nothing() {
+    let gateway = Gateway::fresh().await;
+    let mut peer = gateway.peer().await;
+    let cases = [
+        ("provider", json!("skynet")),
+        ("provider", json!("ope\0nai")),
+        ("model", json!("gpt\0")),
+        ("apiKey", json!("sk-\0")),
+    ];
+    let mut refusals = Vec::new();
+    for (field, value) in &cases {
+        let node = json!({ "deviceId": "dev-1" });
+        let mut ai = json!({ "provider": "openai", "model": "m", "apiKey": "k" });
+        ai[field] = value.clone();
+        let args = json!({ "username": "eve", "password": PASSWORD, "ai": ai, "node": node });
+        refusals.push(peer.call("sys.setup", args).await.unwrap_err());
+    }
+    let probe = peer.connect("user", "x", json!({})).await.unwrap_err();
+    assert_eq!(probe.code, 425, "the gateway still waits for its first user");
+
+    let args = json!({ "username": USER, "password": PASSWORD, "rootPassword": ROOT_PASSWORD,
+        "ai": { "provider": "OpenAI", "model": " ", "apiKey": "  " } });
+    peer.call("sys.setup", args).await.expect("a setup after refused ones is a first setup");
+    let mut root = gateway.root().await;
+    let users = root.call("sys.user.list", json!({})).await.unwrap();
+    assert_eq!(users["users"].as_array().unwrap().len(), 2, "{users}");
+    assert_eq!(root.call("sys.token.list", json!({})).await.unwrap()["tokens"], json!([]));
+    let found = root.call("sys.config.get", json!({ "key": "config/ai" })).await.unwrap();
+    let value = |key: &str| {
+        let entries = found["entries"].as_array().unwrap();
+        entries.iter().find(|entry| entry["key"] == key).map(|entry| entry["value"].clone())
+    };
+    assert_eq!(value("config/ai/provider"), Some(json!("OpenAI")));
+    let unset = |key: &str| value(key).is_none_or(|value| value == "");
+    assert!(unset("config/ai/model") && unset("config/ai/api_key"), "{found}");
+
+    for ((field, value), refused) in cases.iter().zip(&refusals) {
+        let key = match *field {
+            "apiKey" => "config/ai/api_key".to_string(),
+            name => format!("config/ai/{name}"),
+        };
+        let set = root.call("sys.config.set", json!({ "key": key, "value": value })).await.unwrap_err();
+        let told = set.message.replace("sys.config.set: value", &format!("sys.setup: ai.{field}"));
+        assert_eq!((refused.code, refused.message.as_str()), (set.code, told.as_str()));
+    }
+}
+
+#[tokio::test]
 async fn setup_makes_the_first_user_and_then_never_again() {
     let gateway = Gateway::fresh().await;
     let mut peer = gateway.peer().await;

@@ -76,22 +76,13 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     check_key(key)?;
     check_write(&cx.caller, key)?;
     check_agent(&cx.caller, key)?;
-    if value.len() > limits::CONFIG_VALUE_BYTES_MAX {
-        return Err(Error::new(
-            413,
-            format!("value is larger than {} bytes", limits::CONFIG_VALUE_BYTES_MAX),
-        ));
-    }
-    if value.contains('\0') {
-        return Err(Error::bad_argument("sys.config.set", "value", "must not contain NUL"));
-    }
     let store = &cx.kernel.store;
     let removable = key.starts_with("users/") || protocol::config::key(key).is_some();
     if value.trim().is_empty() && removable {
         store.config_remove(key).await.map_err(store_error)?;
         cx.kernel.settings.apply(key, None);
     } else {
-        settings::check(key, &value)?;
+        settings::check_given("sys.config.set", "value", key, &value)?;
         store.config_set(key, &value).await.map_err(store_error)?;
         cx.kernel.settings.apply(key, Some(&value));
     }

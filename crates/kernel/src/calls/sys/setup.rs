@@ -81,12 +81,17 @@ fn config_of(request: &Setup) -> Result<Vec<(String, String)>, Error> {
         config.push(("config/server/timezone".to_string(), timezone));
     }
     if let Some(ai) = &request.ai {
-        config.extend(trimmed(&ai.provider).map(|value| ("config/ai/provider".to_string(), value)));
-        config.extend(trimmed(&ai.model).map(|value| ("config/ai/model".to_string(), value)));
-        config.extend(ai.api_key.clone().map(|value| ("config/ai/api_key".to_string(), value)));
-    }
-    if config.iter().any(|(_, value)| value.contains('\0')) {
-        return Err(Error::bad("ai must not contain NUL"));
+        let key = ai.api_key.clone().filter(|key| !key.trim().is_empty());
+        let given = [
+            ("ai.provider", "config/ai/provider", trimmed(&ai.provider)),
+            ("ai.model", "config/ai/model", trimmed(&ai.model)),
+            ("ai.apiKey", "config/ai/api_key", key),
+        ];
+        for (field, key, value) in given {
+            let Some(value) = value else { continue };
+            settings::check_given("sys.setup", field, key, &value)?;
+            config.push((key.to_string(), value));
+        }
     }
     Ok(config)
 }

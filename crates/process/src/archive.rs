@@ -23,7 +23,7 @@ use gzip::Pen;
 
 pub(crate) use gzip::{ArchivePage, Cut};
 pub(crate) use line::text as line_text;
-pub(crate) use loose::Loose;
+pub(crate) use loose::{Loose, sweep};
 
 /// What was archived of a whole process.
 #[derive(Clone, Debug, Default)]
@@ -119,44 +119,16 @@ pub(crate) async fn medium(world: &World, process: &ProcessRow, name: &str) -> O
     None
 }
 
-/// Archives one conversation; the path, or `None` when it has no messages.
+/// Archives one conversation; `None` when it has no messages.
 pub(crate) async fn keep_conversation(
     world: &World,
     process: &ProcessRow,
     conversation: &ConversationRow,
-) -> Result<Option<String>, String> {
+) -> Result<Option<Loose>, String> {
     if conversation.message_count == 0 {
         return Ok(None);
     }
-    let (path, _) = keep_span(world, process, &conversation.id, &base::random::uuid(), EVERYTHING).await?;
-    Ok(Some(path))
-}
-
-/// Archives a part of a conversation under a name; the path, and how many messages it has.
-pub(crate) async fn keep_span(
-    world: &World,
-    process: &ProcessRow,
-    conversation: &ConversationId,
-    name: &str,
-    span: Span,
-) -> Result<(String, u64), String> {
-    let place = ready(world, process).await?;
-    let directory = place.make(&["conversations", &file_name(conversation)]).await?;
-    let path = directory.join(&format!("{name}.jsonl.gz"));
-    let messages = write(world, process, &place, &path, conversation, span).await?;
-    Ok((path.as_str().to_string(), messages))
-}
-
-/// Removes an archive that nothing refers to.
-pub(crate) async fn discard(world: &World, process: &ProcessRow, path: &str) {
-    let removed = async {
-        let place = Place::of(world, process, Shelf::Sessions).await?;
-        let path = VPath::absolute(path).map_err(|fault| fault.to_string())?;
-        place.view.remove(&path, false).await.map_err(|fault| fault.to_string())
-    };
-    if let Err(why) = removed.await {
-        tracing::warn!(pid = %process.pid, path, why, "an archive that is not needed could not be removed");
-    }
+    Loose::keep(world, process, &conversation.id, base::random::uuid(), EVERYTHING).await.map(Some)
 }
 
 /// Reads an archive that is to be restored.

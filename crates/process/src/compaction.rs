@@ -17,14 +17,12 @@ use serde_json::{Map, Value};
 use store::change::Change;
 use store::messages::MessageRow;
 use store::processes::ProcessRow;
-use store::runs::{RunEnd, RunRow, RunStatus, Used};
 
 use crate::archive::Loose;
 use crate::conversation::{changed, condition, named, to_value};
-use crate::host::{Host, new_run_id};
+use crate::host::Host;
 use crate::setup::{self, Setup};
 use crate::world::World;
-use summary::Summary;
 
 /// A compaction that is ready to be kept: the archive is written, the rows are not changed yet.
 pub(crate) struct Prepared {
@@ -99,8 +97,8 @@ pub(crate) async fn prepare(
     let selected = select::select(world, process, conversation, args).await?;
     let given = args.summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
     let summary = match given {
-        Some(text) => Summary { text: text.to_string(), used: Used::default() },
-        None => summary::generate(world, process, conversation, selected.span, setup).await?,
+        Some(text) => text.to_string(),
+        None => summary::generate(world, process, conversation, &selected, setup).await?,
     };
     let id = base::random::uuid();
     let archive = Loose::keep(world, process, conversation, id.clone(), selected.span).await;
@@ -118,8 +116,7 @@ pub(crate) async fn prepare(
         generation: selected.generation,
         role: MessageRole::System,
         content: format!(
-            "Conversation compacted.\n\nArchived messages: {messages}\nArchive: {path}\n\nSummary:\n{}",
-            summary.text
+            "Conversation compacted.\n\nArchived messages: {messages}\nArchive: {path}\n\nSummary:\n{summary}"
         ),
         meta: None,
         tool_call_id: None,
@@ -144,8 +141,8 @@ pub(crate) async fn prepare(
         .messages_remove(conversation, from_id, to_id)
         .message(&marker)
         .segment(&segment)
+        .loose_archive_end(&path)
         .conversation_touch(conversation, now_ms);
-    let change = charge(change, process, &marker, setup, &summary.used);
     let compacted = Compacted {
         pid: process.pid.clone(),
         conversation_id: conversation.clone(),
@@ -155,40 +152,6 @@ pub(crate) async fn prepare(
         summary_message_id: from_id,
     };
     Ok(Prepared { change, compacted, archive, why: Map::new() })
-}
-
-/// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
-fn charge(
-    change: Change,
-    process: &ProcessRow,
-    marker: &MessageRow,
-    setup: Option<&Setup>,
-    used: &Used,
-) -> Change {
-    let Some(setup) = setup.filter(|_| *used != Used::default()) else { return change };
-    let run = RunRow {
-        run_id: new_run_id(),
-        pid: process.pid.clone(),
-        uid: process.uid,
-        conversation_id: marker.conversation_id.clone(),
-        generation: marker.generation,
-        reason: "compaction.summary".to_string(),
-        status: RunStatus::Active,
-        finish_reason: None,
-        error: None,
-        absorbed_by: None,
-        provider: None,
-        model: None,
-        turns: 0,
-        tool_calls: 0,
-        used: Used::default(),
-        started_at: marker.created_at,
-        finished_at: None,
-    };
-    let end =
-        RunEnd { status: RunStatus::Ok, reason: "turn.complete", error: None, now_ms: marker.created_at };
-    let model = (setup.model.provider.as_str(), setup.model.id.as_str());
-    change.run_begin(&run).run_turn(&run.run_id, model, 0, used).run_end(&run.run_id, &end)
 }
 
 /// What is wrong with the arguments, if something is.

@@ -1,5 +1,6 @@
 //! Ground for tests of this crate: a real store, a real file tree, a user, and an outside that writes signals down.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub(crate) struct Ground {
     pub(crate) process: ProcessRow,
     tree: Arc<Tree>,
     notes: Arc<Mutex<Vec<(String, Value)>>>,
-    _data: TempDir,
+    data: TempDir,
 }
 
 impl Ground {
@@ -53,11 +54,21 @@ impl Ground {
         let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap());
         let notes = Arc::default();
         let outside = Arc::new(Around { tree: tree.clone(), notes: Arc::clone(&notes) });
-        let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
-        let host = Host::start(store.clone(), clock.clone(), outside, client);
+        let host = host(&store, &clock, outside);
         let process = process(&format!("init:{}", ada.uid), ada.uid);
         assert!(store.process_create(&process).await.unwrap());
-        Ground { host, store, clock, process, tree, notes, _data: data }
+        Ground { host, store, clock, process, tree, notes, data }
+    }
+
+    /// The next life of the gateway.
+    pub(crate) fn restarted(&self) -> Host {
+        let outside = Arc::new(Around { tree: self.tree.clone(), notes: Arc::clone(&self.notes) });
+        host(&self.store, &self.clock, outside)
+    }
+
+    /// Where a file of the tree is on disk.
+    pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
+        self.data.path().join("files").join(path.trim_start_matches('/'))
     }
 
     pub(crate) fn pid(&self) -> &Pid {
@@ -99,6 +110,11 @@ impl Ground {
         let id = ConversationId::from(conversation);
         self.store.messages(self.pid(), &id, Page::Offset(0), u64::MAX).await.unwrap()
     }
+}
+
+fn host(store: &Store, clock: &Clock, outside: Arc<Around>) -> Host {
+    let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
+    Host::start(store.clone(), clock.clone(), outside, client)
 }
 
 pub(crate) fn process(pid: &str, uid: Uid) -> ProcessRow {

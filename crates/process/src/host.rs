@@ -15,11 +15,11 @@ use store::processes::{ProcessRow, State};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::actor;
 pub use crate::mail::{Condition, Event};
 use crate::mail::{Mail, Reply};
 use crate::outside::Outside;
 use crate::world::World;
+use crate::{actor, archive};
 
 /// Every process of the gateway. Cheap to clone.
 #[derive(Clone)]
@@ -47,8 +47,9 @@ impl Host {
         Host { world: World::new(store, clock, outside, client), rooms: Arc::new(rooms) }
     }
 
-    /// After a restart: wakes every process that has something to do.
+    /// After a restart: removes what was left half done, and wakes every process that has something to do.
     pub async fn recover(&self) {
+        archive::sweep(&self.world).await;
         let pids = match self.world.store.processes_unfinished().await {
             Ok(pids) => pids,
             Err(error) => {

@@ -18,6 +18,8 @@ use crate::signals;
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) store: Store,
+    /// Names this start of the gateway; the next one has another.
+    pub(crate) life: Arc<str>,
     pub(crate) clock: Clock,
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) client: model::Client,
@@ -32,7 +34,16 @@ impl World {
     /// The world around processes; `client` may reach private addresses, unless config denies it.
     pub(crate) fn new(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> World {
         let finder = Arc::new(Finder::new(clock.clone(), client.clone()));
-        World { store, clock, outside, client, finder, setups: Arc::default(), pictures: Arc::default() }
+        World {
+            store,
+            life: base::random::uuid().into(),
+            clock,
+            outside,
+            client,
+            finder,
+            setups: Arc::default(),
+            pictures: Arc::default(),
+        }
     }
 
     /// Now, in milliseconds.

@@ -12,6 +12,7 @@ pub mod conversations;
 pub mod devices;
 pub mod grants;
 pub mod ipc;
+pub mod loose_archives;
 pub mod messages;
 pub mod oauth;
 pub mod processes;

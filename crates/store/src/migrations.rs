@@ -7,6 +7,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_processes.sql"),
     include_str!("../migrations/0003_oauth.sql"),
+    include_str!("../migrations/0004_loose_archives.sql"),
 ];
 
 /// The version this program knows.

@@ -121,18 +121,25 @@ impl Actor {
             true => archive::keep_conversation(&self.host.world, &self.process, &row).await,
             false => Ok(None),
         };
-        let archived_to = match archived {
-            Ok(path) => path,
+        let archive = match archived {
+            Ok(archive) => archive,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
+        let archived_to = archive.as_ref().map(|archive| archive.path.clone());
         let mut draft = self.draft();
         self.drop_queue(&mut draft, reason, |conversation| *conversation == id);
         let now_ms = draft.now_ms;
         draft.write(|change| change.conversation_reset(&id, now_ms));
+        if let Some(path) = &archived_to {
+            draft.write(|change| change.loose_archive_end(path));
+        }
         draft.tell_changed(&[What::Messages, What::Conversations], |changed| {
             changed.conversation_id = Some(id.clone());
         });
         self.keep(draft).await.map_err(store_error)?;
+        if let Some(archive) = archive {
+            archive.claim();
+        }
         self.forget();
         Ok(Outcome::Done(ResetDone {
             pid: self.pid().clone(),

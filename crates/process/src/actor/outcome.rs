@@ -118,6 +118,7 @@ impl Actor {
             TurnEnd::Answer(answered) => self.answered(*answered).await,
             TurnEnd::Halt(halt) => {
                 self.context = None;
+                self.used = None;
                 self.halt(halt).await
             }
             TurnEnd::Compact(prepared) => self.compacted(*prepared).await,
@@ -128,6 +129,8 @@ impl Actor {
     async fn compacted(&mut self, prepared: Prepared) -> Life<()> {
         let Prepared { change, compacted, archive, why } = prepared;
         self.context = None;
+        // The summary was charged where it was made.
+        self.used = None;
         let mut draft = self.draft();
         draft.write(|all| all.and(change));
         if !self.keep_patiently(draft).await? {

@@ -183,7 +183,8 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     said.extend(ground.say("default", many).await);
     let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
     let world = &ground.host.world;
-    let path = keep_conversation(world, &ground.process, &row).await.unwrap().unwrap();
+    let loose = keep_conversation(world, &ground.process, &row).await.unwrap().unwrap();
+    let path = loose.path.clone();
     let directory = "/var/sessions/ada/init:1000/conversations/default";
     let name = path.strip_prefix(&format!("{directory}/")).unwrap();
     assert!(name.len() == 36 + ".jsonl.gz".len() && name.ends_with(".jsonl.gz"), "{name}");
@@ -206,7 +207,9 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     assert_eq!(mode("/var/sessions").await, (Uid::ROOT, 0o755));
     let denied = ground.view(Uid(4711)).read(&at(&path)).await.unwrap_err();
     assert_eq!(denied.code, Code::Denied);
-    discard(world, &ground.process, &path).await;
+    assert!(ground.store.is_loose_archive(&path).await.unwrap());
+    loose.discard().await;
+    assert!(!ground.store.is_loose_archive(&path).await.unwrap());
     let gone = read(world, &ground.process, &path).await.unwrap_err();
     assert_eq!(gone, format!("archive not found: {path}"));
 }
@@ -251,4 +254,64 @@ async fn an_archive_that_can_not_be_written_leaves_nothing() {
     let left = ground.view(Uid::ROOT).list(&at("/var/sessions/ada/init:1000")).await.unwrap();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(ground.messages("default").await.len(), 2);
+}
+
+/// Every file of the archives as it is on disk, those that nobody is shown too.
+fn files_of_archives(ground: &Ground) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut directories = vec![ground.on_disk("/var/sessions")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => directories.push(path),
+                false => files.push(path.file_name().unwrap().to_str().unwrap().to_string()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
+    let ground = Ground::new().await;
+    let (world, id) = (&ground.host.world, ConversationId::from("default"));
+    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let reset = protocol::proc::conversation::Reset::default();
+    let reset = ground.host.reset_conversation(ground.pid(), reset).await.unwrap().into_result().unwrap();
+    ground.say("default", vec![user("4"), user("5"), user("6")]).await;
+    let compact = protocol::proc::segment::Compact {
+        summary: Some("They met.".to_string()),
+        keep_last: Some(1),
+        ..Default::default()
+    };
+    let compacted = ground.host.compact(ground.pid(), &compact).await.unwrap().into_result().unwrap();
+    let file = |path: &str| path.rsplit('/').next().unwrap().to_string();
+    let mut kept = vec![file(&reset.archived_to.unwrap()), file(&compacted.archived_to)];
+    kept.sort();
+    assert_eq!(files_of_archives(&ground), kept);
+
+    // Nothing of a killed program runs any more, not even what it does when something is dropped.
+    let whole = Loose::keep(world, &ground.process, &id, "whole".to_string(), EVERYTHING).await.unwrap();
+    std::mem::forget(whole);
+    let place = ready(world, &ground.process).await.unwrap();
+    let directory = place.make(&["conversations", "default"]).await.unwrap();
+    for name in ["begun", "unbegun"] {
+        let path = directory.join(&format!("{name}.jsonl.gz"));
+        ground.store.loose_archive_begin(ground.pid(), path.as_str(), &world.life).await.unwrap();
+        if name == "begun" {
+            // What is written of it stays; its lock is gone with its writer.
+            drop(Pen::open(&place, &path).await.unwrap().write(vec![user("7")]).await.unwrap());
+        }
+    }
+    ground.store.loose_archive_begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();
+    assert_eq!(files_of_archives(&ground).len(), kept.len() + 2);
+
+    ground.host.recover().await;
+    assert_eq!(files_of_archives(&ground).len(), kept.len() + 2, "what this life writes is left alone");
+    let next = ground.restarted();
+    next.recover().await;
+    assert_eq!(files_of_archives(&ground), kept);
+    assert_eq!(ground.store.loose_archives_left("").await.unwrap(), []);
 }

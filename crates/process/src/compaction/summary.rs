@@ -1,22 +1,19 @@
 //! Summaries that the model writes of what is compacted.
 
 use base::limits;
-use model::{AssistantContent, Cancel, Message, Reasoning, Request, StopReason};
+use model::{AssistantContent, AssistantMessage, Cancel, Message, Reasoning, Request, StopReason};
 use protocol::ids::ConversationId;
+use store::change::Change;
 use store::messages::Page;
 use store::processes::ProcessRow;
-use store::runs::Used;
+use store::runs::{RunEnd, RunRow, RunStatus, Used};
 
+use super::select::Selected;
 use crate::archive::{self, Span};
 use crate::cost;
+use crate::host::new_run_id;
 use crate::setup::Setup;
 use crate::world::World;
-
-/// A summary, and what it cost.
-pub(super) struct Summary {
-    pub(super) text: String,
-    pub(super) used: Used,
-}
 
 /// The longest summary, in tokens.
 const TOKENS_MAX: u64 = 768;
@@ -31,16 +28,17 @@ pub(super) fn failed(why: &str) -> String {
     format!("Failed to generate compaction summary: {why}")
 }
 
-/// Lets the model summarize a part of a conversation.
+/// Lets the model summarize a part of a conversation. It is charged at once, whatever becomes of the summary.
 pub(super) async fn generate(
     world: &World,
     process: &ProcessRow,
     conversation: &ConversationId,
-    span: Span,
+    selected: &Selected,
     setup: Option<&Setup>,
-) -> Result<Summary, String> {
+) -> Result<String, String> {
     let setup = setup.ok_or_else(|| failed("AI config unavailable"))?;
-    let transcript = transcript(world, process, conversation, span).await.map_err(|why| failed(&why))?;
+    let transcript = transcript(world, process, conversation, selected.span).await;
+    let transcript = transcript.map_err(|why| failed(&why))?;
     let ask = format!(
         "The messages of conversation `{conversation}` that are archived now, one JSON object a line:\n\n\
          {transcript}\n\nWrite the summary that stands in their place."
@@ -53,19 +51,66 @@ pub(super) async fn generate(
         timeout: setup.timeout,
         ..Request::new(setup.model.clone(), vec![Message::user(ask)])
     };
+    let started_at = world.now_ms();
     let answer = setup.provider.stream(request, Cancel::new()).finish().await;
+    let text = text_of(&answer);
+    let used = cost::used(&answer.usage);
+    if used != Used::default() {
+        let run = run(process, conversation, selected.generation, started_at);
+        let error = text.as_ref().err().map(String::as_str);
+        let (status, reason) = match error {
+            None => (RunStatus::Ok, "turn.complete"),
+            Some(_) => (RunStatus::Error, "generation.error"),
+        };
+        let end = RunEnd { status, reason, error, now_ms: world.now_ms() };
+        let model = (setup.model.provider.as_str(), setup.model.id.as_str());
+        let bill = Change::new(&process.pid)
+            .run_begin(&run)
+            .run_turn(&run.run_id, model, 0, &used)
+            .run_end(&run.run_id, &end);
+        let kept = world.store.keep(bill).await;
+        kept.map_err(|error| failed(&format!("what it cost could not be kept: {error}")))?;
+    }
+    text.map_err(|why| failed(&why))
+}
+
+/// The summary in an answer, or why there is none.
+fn text_of(answer: &AssistantMessage) -> Result<String, String> {
     if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
         let why = answer.error_message.as_deref().unwrap_or("the model broke off");
-        return Err(failed(why));
+        return Err(why.to_string());
     }
-    let mut text = model::answer_text(&answer);
+    let mut text = model::answer_text(answer);
     if text.is_empty() {
         text = thoughts(&answer.content);
     }
     if text.is_empty() {
-        return Err(failed("summary generation returned empty text"));
+        return Err("summary generation returned empty text".to_string());
     }
-    Ok(Summary { text, used: cost::used(&answer.usage) })
+    Ok(text)
+}
+
+/// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
+fn run(process: &ProcessRow, conversation: &ConversationId, generation: u64, started_at: i64) -> RunRow {
+    RunRow {
+        run_id: new_run_id(),
+        pid: process.pid.clone(),
+        uid: process.uid,
+        conversation_id: conversation.clone(),
+        generation,
+        reason: "compaction.summary".to_string(),
+        status: RunStatus::Active,
+        finish_reason: None,
+        error: None,
+        absorbed_by: None,
+        provider: None,
+        model: None,
+        turns: 0,
+        tool_calls: 0,
+        used: Used::default(),
+        started_at,
+        finished_at: None,
+    }
 }
 
 /// Some models only think; that is better than nothing.

@@ -10,6 +10,7 @@ use protocol::ai::WindowSource;
 use protocol::proc::segment::SegmentRead;
 use serde_json::json;
 use store::processes::{Activity, State};
+use store::runs::RunStatus;
 
 use super::*;
 use crate::archive;
@@ -224,6 +225,7 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     assert!(marker.content.ends_with("\n\nSummary:\nAda said hello."), "{}", marker.content);
     assert_eq!(compacted.archived_messages, 2);
     assert!(!ground.store.apply(change).await.unwrap(), "the same change is not kept twice");
+    assert_eq!(ground.store.loose_archives_left("").await.unwrap(), [], "a kept archive is not loose");
 
     let requests = script.requests();
     let [request] = requests.as_slice() else { panic!() };
@@ -242,6 +244,39 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
         (1, "compaction.summary", RunStatus::Ok)
     );
     assert_eq!(runs[0].model.as_deref(), Some("claude-sonnet-4-5"));
+}
+
+#[tokio::test]
+async fn a_summary_is_charged_whatever_becomes_of_its_compaction() {
+    let ground = Ground::new().await;
+    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let script = Script::new([
+        Turn::text("Dropped.").tokens(100, 7),
+        Turn::text("  ").tokens(10, 1),
+        Turn::text("Too late.").tokens(1_000, 70),
+    ]);
+    let setup = setup(&ground, &script).await;
+    let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
+    let (world, id) = (&ground.host.world, ConversationId::from("default"));
+    let tokens = async || {
+        let costs = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap();
+        (costs.total.input, costs.total.output, costs.runs)
+    };
+    let run = prepare(world, &ground.process, &id, &args, Some(&setup));
+    drop(run.await.unwrap());
+    assert_eq!(tokens().await, (100, 7, 1));
+    let empty = prepare(world, &ground.process, &id, &args, Some(&setup)).await.err().unwrap();
+    assert!(empty.ends_with("returned empty text"), "{empty}");
+    assert_eq!(tokens().await, (110, 8, 2));
+    let late = prepare(world, &ground.process, &id, &args, Some(&setup)).await.unwrap();
+    compacted(&ground, keep_last(0)).await.unwrap();
+    assert!(!ground.store.apply(late.change).await.unwrap());
+    assert_eq!(tokens().await, (1_110, 78, 3));
+    let newest = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap().newest;
+    let mut ends: Vec<_> = newest.iter().map(|run| (run.status.as_str(), run.error.as_deref())).collect();
+    ends.sort();
+    let why = Some("summary generation returned empty text");
+    assert_eq!(ends, [("error", why), ("ok", None), ("ok", None)]);
 }
 
 #[tokio::test]
@@ -386,7 +421,7 @@ async fn segments_are_listed_and_read() {
     );
     assert_eq!(read(None, None, "").await.unwrap_err(), format!("{call} requires segmentId"));
     assert_eq!(read(None, None, "x").await.unwrap_err(), "Conversation segment not found: x");
-    archive::discard(&ground.host.world, &ground.process, &segment.archive_path).await;
+    ground.view(ground.process.uid).remove(&crate::ground::at(&segment.archive_path), false).await.unwrap();
     let gone = read(None, None, &segment.id).await.unwrap_err();
     assert_eq!(gone, format!("Failed to read segment archive: archive not found: {}", segment.archive_path));
 }

@@ -117,7 +117,7 @@ async fn what_can_not_be_forked_is_told() {
         assert_eq!(forked(&ground, args).await.unwrap_err(), why);
     }
     let segment = compacted(&ground, 0).await;
-    archive::discard(&ground.host.world, &ground.process, &segment.archive_path).await;
+    ground.view(ground.process.uid).remove(&crate::ground::at(&segment.archive_path), false).await.unwrap();
     let gone = forked(&ground, at_segment(&segment.id)).await.unwrap_err();
     assert!(gone.starts_with("Failed to read segment archive: archive not found: "), "{gone}");
     assert_eq!(ground.store.conversation_count(ground.pid()).await.unwrap(), 2, "no conversation was made");

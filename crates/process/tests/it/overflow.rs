@@ -38,7 +38,8 @@ async fn a_policy_may_stop_the_run() {
 
 #[tokio::test]
 async fn compacting_keeps_the_run_going() {
-    let scene = Scene::new(vec![Turn::text("one"), Turn::text("They said hello."), Turn::text("two")]).await;
+    let script = [Turn::text("one"), Turn::text("They said hello.").tokens(500, 50), Turn::text("two")];
+    let scene = Scene::new(script.into()).await;
     let run = scene.send("first").await;
     scene.finished(&run).await;
     policy(&scene, Overflow::AutoCompact, 1).await;
@@ -63,6 +64,11 @@ async fn compacting_keeps_the_run_going() {
     });
     assert_eq!(told, expected);
     assert!(told["pressure"].as_f64().unwrap() >= 0.9, "{told}");
+    let used = scene.ground.store.used_in(scene.pid(), &"default".into()).await.unwrap();
+    assert!(used.input_tokens >= 500, "{used:?}");
+    let told = scene.recorder.all("proc.changed").into_iter();
+    let shown = told.rev().find(|body| body["context"]["usage"].is_object()).unwrap();
+    assert_eq!(shown["context"]["usage"]["input"], used.input_tokens, "what a summary cost is shown too");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use crate::processes::{default, made};
 
 crate::home::with_a_store_on_both_engines! {
     segments_are_listed_oldest_first,
+    archives_of_earlier_lives_are_found_until_something_refers_to_them,
     a_call_is_over_once,
     a_reply_and_a_timeout_never_both_count,
     overdue_calls_are_found_in_order,
@@ -44,6 +45,26 @@ async fn segments_are_listed_oldest_first(store: &Store) {
     assert_eq!(store.segment(&pid, &default(), "c").await.unwrap(), Some(bare));
     assert_eq!(store.segment(&pid, &default(), "d").await.unwrap(), None, "it is of another conversation");
     assert_eq!(store.segment(&"q".into(), &default(), "a").await.unwrap(), None);
+}
+
+async fn archives_of_earlier_lives_are_found_until_something_refers_to_them(store: &Store) {
+    let pid = made(store, "p").await;
+    for (path, life) in [("/b", "first"), ("/a", "first"), ("/c", "second")] {
+        store.loose_archive_begin(&pid, path, life).await.unwrap();
+    }
+    let left = store.loose_archives_left("second").await.unwrap();
+    assert_eq!(left, [(pid.clone(), "/a".to_string()), (pid.clone(), "/b".to_string())]);
+    assert_eq!(store.loose_archives_left("third").await.unwrap().len(), 3);
+    let taken = store.loose_archive_begin(&pid, "/a", "second").await;
+    assert!(taken.is_err(), "two archives never share a path");
+
+    let kept = Change::new(&pid).segment(&segment("s", "default", 1)).loose_archive_end("/a");
+    let refused = Change::new(&pid).if_unchanged(&default(), (1, 7), 7, 7).and(kept.clone());
+    assert!(!store.apply(refused).await.unwrap(), "there are no seven messages");
+    assert!(store.is_loose_archive("/a").await.unwrap());
+    store.keep(kept).await.unwrap();
+    assert!(!store.is_loose_archive("/a").await.unwrap());
+    assert_eq!(store.loose_archives_left("second").await.unwrap(), [(pid, "/b".to_string())]);
 }
 
 fn call(call_id: &str, deadline_at: i64) -> IpcCall {

@@ -17,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Peer {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     aside: VecDeque<Value>,
+    bytes_aside: VecDeque<Vec<u8>>,
     next_id: u64,
 }
 
@@ -48,7 +49,7 @@ impl Peer {
     pub async fn try_open(url: &str) -> Result<Peer, tokio_tungstenite::tungstenite::Error> {
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let (socket, _) = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await?;
-        Ok(Peer { socket, aside: VecDeque::new(), next_id: 0 })
+        Ok(Peer { socket, aside: VecDeque::new(), bytes_aside: VecDeque::new(), next_id: 0 })
     }
 
     /// Opens a socket with the limits of shipped clients: frames above 1 MiB, and messages above 64 MiB, end it.
@@ -57,7 +58,7 @@ impl Peer {
             WebSocketConfig::default().max_message_size(Some(64 << 20)).max_frame_size(Some(1 << 20));
         let opened = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await;
         let (socket, _) = opened.expect("the gateway accepts sockets");
-        Peer { socket, aside: VecDeque::new(), next_id: 0 }
+        Peer { socket, aside: VecDeque::new(), bytes_aside: VecDeque::new(), next_id: 0 }
     }
 
     /// Sends `sys.connect` for a role with further members such as `auth`.
@@ -187,8 +188,19 @@ impl Peer {
         !self.aside.iter().any(fits)
     }
 
+    /// The next text as it came.
+    pub async fn next_text(&mut self) -> String {
+        match self.message().await {
+            Some(Message::Text(text)) => text.to_string(),
+            other => panic!("waited for a text, got {other:?}"),
+        }
+    }
+
     /// Waits for the next binary message.
     pub async fn binary(&mut self) -> Vec<u8> {
+        if let Some(bytes) = self.bytes_aside.pop_front() {
+            return bytes;
+        }
         loop {
             match self.message().await {
                 Some(Message::Binary(bytes)) => return bytes.to_vec(),
@@ -223,6 +235,7 @@ impl Peer {
             match self.message().await? {
                 Message::Text(text) => return Some(serde_json::from_str(&text).expect("frames are JSON")),
                 Message::Close(_) => return None,
+                Message::Binary(bytes) => self.bytes_aside.push_back(bytes.to_vec()),
                 _ => {}
             }
         }

@@ -49,13 +49,22 @@ pub fn syscalls(bundle: &Bundle, transcripts: &BTreeMap<String, String>) -> Stri
     out
 }
 
-/// The transcript of a call, then those that are named for it and something else.
+/// The transcript of a call, then those that are named for it and something else. A call that is only shown in the
+/// transcript of another leads there.
 fn examples(call: &str, transcripts: &BTreeMap<String, String>) -> String {
     let names_other = |name: &str| protocol::calls().any(|spec| spec.name == name);
     let own = |name: &str| {
         let more = name.strip_prefix(call).is_some_and(|rest| rest.starts_with('.'));
         name == call || (more && !names_other(name))
     };
+    if !transcripts.keys().any(|name| own(name)) {
+        let shown = |(_, text): &(&String, &String)| text.contains(&format!("\"call\":\"{call}\""));
+        let elsewhere = transcripts.iter().find(shown).map(|(name, _)| name.as_str());
+        let elsewhere = elsewhere.filter(|name| names_other(name));
+        return elsewhere.map_or_else(String::new, |name| {
+            format!("\nThe example of [`{name}`](#{}) shows it.\n", name.replace('.', ""))
+        });
+    }
     let found = transcripts.iter().filter(|(name, _)| own(name));
     found.fold(String::new(), |out, (_, text)| {
         let (title, frames) = text.split_once("\n\n").unwrap_or(("", text));

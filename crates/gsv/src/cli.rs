@@ -21,6 +21,7 @@ pub mod proc;
 pub mod run;
 pub mod serve;
 pub mod shell;
+pub mod sign;
 pub mod users;
 pub mod version;
 

@@ -113,7 +113,6 @@ mod tests {
     use vfs::VPath;
 
     use super::*;
-    use crate::calls::sys::connect::identity_of;
 
     async fn kernel_with_many_things(data: &tempfile::TempDir) -> Arc<Kernel> {
         let options = store::Options { data: data.path().to_path_buf(), url: None };
@@ -152,7 +151,7 @@ mod tests {
 
     fn caller(kernel: &Kernel, account: &Account) -> Caller {
         Caller {
-            identity: Arc::new(identity_of(account)),
+            identity: Arc::new(account.identity()),
             role: Role::User,
             capabilities: kernel.grants.of(&account.gids),
             as_of: kernel.grants.generation(),

@@ -11,13 +11,12 @@ use protocol::error::Error;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Pid, Uid};
 use store::accounts::Account;
-use store::processes::{ProcessRow, State};
+use store::processes::ProcessRow;
 use vfs::View;
 use vfs::tree::{Facts, RouteFact, SessionFact};
 use vfs::view::Work;
 
 use crate::caller::{Caller, Origin};
-use crate::calls::sys::connect::identity_of;
 use crate::{Kernel, access, recall, signals, store_error, tasks};
 
 /// Accounts of processes that are kept ready; all are forgotten when there are more.
@@ -157,7 +156,7 @@ pub(crate) async fn caller(kernel: &Kernel, process: &ProcessRow) -> Result<Call
             let account = open_account(kernel, process.uid).await?;
             let standing = Caller {
                 capabilities: access::capabilities_for(kernel, Role::User, &account.gids),
-                identity: Arc::new(identity_of(&account)),
+                identity: Arc::new(account.identity()),
                 role: Role::User,
                 as_of,
                 origin: Origin::Inside,
@@ -193,7 +192,7 @@ pub(crate) fn init_pid(uid: Uid) -> Pid {
 
 /// A user logs in: there is an init process to talk to. A login is good without one; `proc.send` tries again.
 pub(crate) async fn welcome(kernel: &Kernel, account: &Account) {
-    if let Err(error) = settle_init(kernel, &identity_of(account)).await {
+    if let Err(error) = settle_init(kernel, &account.identity()).await {
         tracing::warn!(username = account.username, %error, "the init process could not be made");
     }
 }
@@ -237,23 +236,7 @@ pub(crate) fn new_row(
     label: Option<String>,
 ) -> ProcessRow {
     let now_ms = kernel.clock.now_ms();
-    ProcessRow {
-        pid,
-        uid: who.uid,
-        profile: profile.to_string(),
-        parent_pid: None,
-        label,
-        state: State::Idle,
-        active_run_id: None,
-        active_conversation_id: None,
-        cwd: who.home.clone(),
-        workspace_id: None,
-        context_files: "[]".to_string(),
-        next_message_id: 1,
-        created_at: now_ms,
-        last_active_at: now_ms,
-        exited_at: None,
-    }
+    ProcessRow { label, ..ProcessRow::idle(pid, who.uid, profile, &who.home, now_ms) }
 }
 
 /// Takes up what an earlier gateway left, beside the start: clients need not wait for it.

@@ -17,7 +17,7 @@ use store::processes::ProcessRow;
 
 use crate::caller::{Caller, Origin};
 use crate::connections::Connection;
-use crate::{Kernel, calls, processes};
+use crate::{Kernel, processes};
 
 async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
@@ -62,12 +62,18 @@ async fn with_driver(kernel: &Arc<Kernel>) -> Arc<Connection> {
 async fn process(kernel: &Kernel) -> Caller {
     let account = kernel.store.account("ann").await.unwrap().unwrap();
     Caller {
-        identity: Arc::new(calls::sys::connect::identity_of(&account)),
+        identity: Arc::new(account.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&[Gid::USERS]),
         as_of: kernel.grants.generation(),
         origin: Origin::Process(Pid::from("init:1000")),
     }
+}
+
+/// A tool call of a process on the device.
+async fn read_on_desk(kernel: Arc<Kernel>, caller: Caller) -> Result<String, protocol::error::Error> {
+    let args = json!({ "target": "desk", "path": "/x" }).to_string();
+    kernel.call(caller, "tool-1", "fs.read", &args).await
 }
 
 #[tokio::test]
@@ -76,11 +82,7 @@ async fn a_call_of_a_process_has_a_row_until_it_is_answered() {
     let kernel = kernel(&data).await;
     let driver = with_driver(&kernel).await;
     let caller = process(&kernel).await;
-    let calling = {
-        let kernel = kernel.clone();
-        let args = json!({ "target": "desk", "path": "/x" }).to_string();
-        tokio::spawn(async move { kernel.call(caller, "tool-1", "fs.read", &args).await })
-    };
+    let calling = tokio::spawn(read_on_desk(kernel.clone(), caller));
     let request = next(&driver).await;
     assert_eq!(request["args"], json!({ "path": "/x" }));
     let rows = kernel.store.routes().await.unwrap();
@@ -96,11 +98,7 @@ async fn a_call_of_a_process_fails_with_its_device_and_leaves_no_row() {
     let kernel = kernel(&data).await;
     let driver = with_driver(&kernel).await;
     let caller = process(&kernel).await;
-    let calling = {
-        let kernel = kernel.clone();
-        let args = json!({ "target": "desk", "path": "/x" }).to_string();
-        tokio::spawn(async move { kernel.call(caller, "tool-1", "fs.read", &args).await })
-    };
+    let calling = tokio::spawn(read_on_desk(kernel.clone(), caller));
     next(&driver).await;
     kernel.closed(&driver);
     let error = calling.await.unwrap().unwrap_err();
@@ -132,7 +130,7 @@ async fn a_process_acts_as_the_account_is_now() {
     let kernel = kernel(&data).await;
     drop(with_driver(&kernel).await);
     let ann = kernel.store.account("ann").await.unwrap().unwrap();
-    let who = calls::sys::connect::identity_of(&ann);
+    let who = ann.identity();
     let row = ProcessRow {
         cwd: "/tmp".to_string(),
         ..processes::new_row(&kernel, "p1".into(), &who, "task", None)
@@ -155,7 +153,7 @@ async fn an_init_process_is_made_once_and_looked_for_once() {
     let kernel = kernel(&data).await;
     drop(with_driver(&kernel).await);
     let ann = kernel.store.account("ann").await.unwrap().unwrap();
-    let who = calls::sys::connect::identity_of(&ann);
+    let who = ann.identity();
     assert_eq!(processes::settle_init(&kernel, &who).await, Ok(true));
     assert_eq!(processes::settle_init(&kernel, &who).await, Ok(false));
     let rows = kernel.store.processes(Some(ann.uid)).await.unwrap();

@@ -18,6 +18,7 @@ use store::conversations::{ConversationRow, PolicyRow};
 use store::processes::ProcessRow;
 
 use crate::host::{Condition, Host, store_error};
+use crate::signals;
 use crate::world::World;
 
 /// What happens when nobody said what should: nothing.
@@ -221,22 +222,7 @@ pub(crate) async fn tell<const N: usize>(
 
 /// A `proc.changed` that says no more than what changed.
 pub(crate) fn changed(world: &World, process: &ProcessRow, changes: &[What], queued_count: u64) -> Changed {
-    Changed {
-        pid: process.pid.clone(),
-        changes: changes.to_vec(),
-        queued_count,
-        timestamp: world.now_ms(),
-        conversation_id: None,
-        run_id: None,
-        enqueued_run_id: None,
-        drained_queued_messages: None,
-        message_id: None,
-        role: None,
-        content: None,
-        context: None,
-        event: None,
-        more: Map::new(),
-    }
+    signals::changed(&process.pid, changes, queued_count, world.now_ms())
 }
 
 /// A wire type as JSON.

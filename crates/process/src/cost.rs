@@ -151,7 +151,7 @@ mod tests {
     use store::runs::{RunEnd, RunStatus};
 
     use super::*;
-    use crate::setup::ground::Ground;
+    use crate::ground::Ground;
 
     fn spent(parts: [f64; 4], total: f64) -> Usage {
         let [input, output, cache_read, cache_write] = parts;
@@ -159,36 +159,14 @@ mod tests {
         Usage { input: 10, output: 20, cache_read: 30, cache_write: 40, total_tokens: 100, cost }
     }
 
-    fn run(id: &str, conversation: &str, started_at: i64, uid: Uid) -> RunRow {
-        RunRow {
-            run_id: id.to_string().into(),
-            pid: "p1".to_string().into(),
-            uid,
-            conversation_id: conversation.to_string().into(),
-            generation: 1,
-            reason: "proc.send".to_string(),
-            status: RunStatus::Active,
-            finish_reason: None,
-            error: None,
-            absorbed_by: None,
-            provider: None,
-            model: None,
-            turns: 0,
-            tool_calls: 0,
-            used: Used::default(),
-            started_at,
-            finished_at: None,
-        }
-    }
-
     #[tokio::test]
     async fn costs_are_added_up_by_conversation_and_the_newest_runs_come_first() {
-        let ground = Ground::new("task", serde_json::json!({})).await;
-        let (store, uid) = (&ground.world.store, ground.process.uid);
+        let ground = Ground::with("task", serde_json::json!({})).await;
+        let (store, uid) = (&ground.host.world.store, ground.process.uid);
         for (id, conversation, at, dollars) in
             [("r1", "default", 10, 0.1), ("r2", "default", 20, 0.1), ("r3", "other", 30, 0.5)]
         {
-            let row = run(id, conversation, at, uid);
+            let row = RunRow::begun(id.into(), &"p1".into(), uid, &conversation.into(), at);
             let used = used(&spent([0.0, dollars, 0.0, 0.0], dollars));
             let change = Change::new(&row.pid).run_begin(&row);
             store.keep(change.run_turn(&row.run_id, ("demo", "demo"), 2, &used)).await.unwrap();
@@ -201,7 +179,7 @@ mod tests {
             now_ms: 40,
         };
         store.keep(Change::new(&"p1".into()).run_end(&"r2".into(), &end)).await.unwrap();
-        let host = ground.host();
+        let host = ground.restarted();
         let all = host.costs(uid, &Args::default()).await.unwrap();
         assert_eq!((all.runs, all.total.cost.total, all.total.output), (3, 0.7, 60));
         let by: Vec<_> =

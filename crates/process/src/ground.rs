@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
+use model::{Client, PrivateHosts};
 use protocol::calls::{Calling, Calls};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use store::accounts::NewAccount;
 use store::change::Change;
 use store::messages::{MessageRow, Page};
-use store::processes::{ProcessRow, State};
+use store::processes::ProcessRow;
 use store::{Options, Store};
 use tempfile::TempDir;
 use vfs::tree::{Facts, RouteFact, SessionFact};
@@ -23,23 +24,29 @@ use vfs::{Tree, VPath, View};
 
 use crate::host::Host;
 use crate::outside::{Later, Note, NoteBody, Outside, Recalled};
+use crate::setup::finder::Finder;
 
 /// When tests begin, in milliseconds.
 pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
 
-/// A gateway's surroundings, with one user, `ada`, and her process.
+/// A gateway's surroundings, with one user, `ada`, and her process. Nothing is in its environment.
 pub(crate) struct Ground {
     pub(crate) host: Host,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) process: ProcessRow,
-    tree: Arc<Tree>,
-    notes: Arc<Mutex<Vec<(String, Value)>>>,
+    around: Arc<Around>,
     data: TempDir,
 }
 
 impl Ground {
+    /// With the one `init` of the user, which is offered no tools.
     pub(crate) async fn new() -> Ground {
+        Ground::with("init", json!({})).await
+    }
+
+    /// With a process of that profile, and `offered` as the answer of `ai.tools`.
+    pub(crate) async fn with(profile: &str, offered: Value) -> Ground {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         store.provision(NOW_MS).await.unwrap();
@@ -51,24 +58,48 @@ impl Ground {
         };
         let ada = store.account_create(ada).await.unwrap();
         let clock = Clock::manual(NOW_MS);
-        let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap());
-        let notes = Arc::default();
-        let outside = Arc::new(Around { tree: tree.clone(), notes: Arc::clone(&notes) });
-        let host = host(&store, &clock, outside);
-        let process = process(&format!("init:{}", ada.uid), ada.uid);
+        let tree = Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap();
+        tree.add_home("ada", ada.uid, ada.gid);
+        tree.lay_out_home(&ada).unwrap();
+        let (tree, identity) = (Arc::new(tree), ada.identity());
+        let answers = Answers { store: store.clone(), offered };
+        let around = Arc::new(Around { tree, identity, answers, notes: Mutex::default() });
+        let pid = match profile {
+            "init" => format!("init:{}", ada.uid),
+            _ => "p1".to_string(),
+        };
+        let process = ProcessRow::idle(pid.into(), ada.uid, profile, &ada.home, NOW_MS);
         assert!(store.process_create(&process).await.unwrap());
-        Ground { host, store, clock, process, tree, notes, data }
+        let host = host(&store, &clock, around.clone());
+        Ground { host, store, clock, process, around, data }
     }
 
     /// The next life of the gateway.
     pub(crate) fn restarted(&self) -> Host {
-        let outside = Arc::new(Around { tree: self.tree.clone(), notes: Arc::clone(&self.notes) });
-        host(&self.store, &self.clock, outside)
+        host(&self.store, &self.clock, self.around.clone())
     }
 
     /// Where a file of the tree is on disk.
     pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
         self.data.path().join("files").join(path.trim_start_matches('/'))
+    }
+
+    /// Sets a config value.
+    pub(crate) async fn set(&self, key: &str, value: &str) {
+        let key = key.replace("<uid>", &self.process.uid.to_string());
+        self.store.config_set(&key, value).await.unwrap();
+    }
+
+    /// Where a file below the home is on disk.
+    pub(crate) fn home(&self, name: &str) -> PathBuf {
+        self.on_disk(&self.around.identity.home).join(name)
+    }
+
+    /// Writes a file below the home, as an editor on this machine would.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.home(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 
     pub(crate) fn pid(&self) -> &Pid {
@@ -77,12 +108,14 @@ impl Ground {
 
     /// The file tree as somebody sees it.
     pub(crate) fn view(&self, uid: Uid) -> View {
-        view(&self.tree, Arc::new(identity(uid)))
+        let who =
+            ProcessIdentity { uid, gid: Gid(uid.0), gids: vec![Gid(uid.0)], ..self.around.identity.clone() };
+        self.around.look(Arc::new(who))
     }
 
     /// The signals so far, by name and payload; they are taken away.
     pub(crate) fn notes(&self) -> Vec<(String, Value)> {
-        std::mem::take(&mut self.notes.lock().unwrap())
+        std::mem::take(&mut self.around.notes.lock().unwrap())
     }
 
     /// Adds messages; each gets the next id, its time one later than the one before.
@@ -112,29 +145,11 @@ impl Ground {
     }
 }
 
-fn host(store: &Store, clock: &Clock, outside: Arc<Around>) -> Host {
-    let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
-    Host::start(store.clone(), clock.clone(), outside, client)
-}
-
-pub(crate) fn process(pid: &str, uid: Uid) -> ProcessRow {
-    ProcessRow {
-        pid: pid.into(),
-        uid,
-        profile: "init".to_string(),
-        parent_pid: None,
-        label: None,
-        state: State::Idle,
-        active_run_id: None,
-        active_conversation_id: None,
-        cwd: "/home/ada".to_string(),
-        workspace_id: None,
-        context_files: "[]".to_string(),
-        next_message_id: 1,
-        created_at: NOW_MS,
-        last_active_at: NOW_MS,
-        exited_at: None,
-    }
+fn host(store: &Store, clock: &Clock, around: Arc<Around>) -> Host {
+    let client = Client::new(clock.clone(), PrivateHosts::Allow);
+    let mut host = Host::start(store.clone(), clock.clone(), around, client.clone());
+    host.world.finder = Arc::new(Finder::with_environment(clock.clone(), client, |_| None));
+    host
 }
 
 /// A message without an id.
@@ -191,26 +206,50 @@ pub(crate) fn at(path: &str) -> VPath {
     VPath::absolute(path).unwrap()
 }
 
-fn identity(uid: Uid) -> ProcessIdentity {
-    ProcessIdentity {
-        uid,
-        gid: Gid(uid.0),
-        gids: vec![Gid(uid.0)],
-        username: "somebody".to_string(),
-        home: "/tmp".to_string(),
-        cwd: "/tmp".to_string(),
-        workspace_id: None,
+/// The two calls that a setup makes.
+#[derive(Clone)]
+struct Answers {
+    store: Store,
+    offered: Value,
+}
+
+impl Answers {
+    fn answer(&self, name: &str, args: &str) -> Calling {
+        let args: Value = serde_json::from_str(args).unwrap();
+        let (offered, store, name) = (self.offered.clone(), self.store.clone(), name.to_string());
+        Box::pin(async move {
+            match name.as_str() {
+                "ai.tools" => Ok(offered.to_string()),
+                "sys.config.get" => {
+                    let key = args["key"].as_str().unwrap().to_string();
+                    let rows = match store.config_value(&key).await.unwrap() {
+                        Some(value) => vec![(key, value)],
+                        None => store.config_below(&key).await.unwrap(),
+                    };
+                    let entry = |(key, value): (String, String)| json!({ "key": key, "value": value });
+                    let entries: Vec<Value> = rows.into_iter().map(entry).collect();
+                    Ok(json!({ "entries": entries }).to_string())
+                }
+                other => Err(Error::unknown_syscall(other)),
+            }
+        })
     }
 }
 
-fn view(tree: &Arc<Tree>, who: Arc<ProcessIdentity>) -> View {
-    let calls = Calls::new(|_, _| Box::pin(async { Err(Error::forbidden("no calls here")) }));
-    View::new(tree.clone(), who, calls, Arc::new(NoFacts), Work::Aside)
-}
-
+/// Where a kernel would be.
 struct Around {
     tree: Arc<Tree>,
-    notes: Arc<Mutex<Vec<(String, Value)>>>,
+    identity: ProcessIdentity,
+    answers: Answers,
+    notes: Mutex<Vec<(String, Value)>>,
+}
+
+impl Around {
+    fn look(&self, who: Arc<ProcessIdentity>) -> View {
+        let answers = self.answers.clone();
+        let calls = Calls::new(move |name, args| answers.answer(name, args));
+        View::new(self.tree.clone(), who, calls, Arc::new(NoFacts), Work::Aside)
+    }
 }
 
 impl Outside for Around {
@@ -221,17 +260,17 @@ impl Outside for Around {
         }
     }
 
-    fn call(&self, _: &ProcessRow, _: &str, _: &str, _: &str) -> Calling {
-        Box::pin(async { Err(Error::forbidden("no calls here")) })
+    fn call(&self, _: &ProcessRow, _: &str, name: &str, args: &str) -> Calling {
+        self.answers.answer(name, args)
     }
 
     fn recall(&self, _: &ProcessRow, _: &str, _: Duration) -> Later<Recalled> {
         Box::pin(async { Recalled::Unknown })
     }
 
-    fn identity(&self, process: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {
-        let uid = process.uid;
-        Box::pin(async move { Ok(identity(uid)) })
+    fn identity(&self, _: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {
+        let identity = self.identity.clone();
+        Box::pin(async move { Ok(identity) })
     }
 
     fn generation(&self) -> [u64; 2] {
@@ -239,7 +278,7 @@ impl Outside for Around {
     }
 
     fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
-        view(&self.tree, identity)
+        self.look(identity)
     }
 }
 

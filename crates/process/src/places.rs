@@ -37,15 +37,7 @@ impl Place {
         let account = world.store.account_by_uid(process.uid).await;
         let account = account.map_err(|error| format!("the account could not be read: {error}"))?;
         let account = account.ok_or_else(|| format!("there is no account with uid {}", process.uid))?;
-        let owner = Arc::new(ProcessIdentity {
-            uid: account.uid,
-            gid: account.gid,
-            gids: account.gids,
-            username: account.username,
-            cwd: account.home.clone(),
-            home: account.home,
-            workspace_id: None,
-        });
+        let owner = Arc::new(account.identity());
         let (shelf, name) = match shelf {
             Shelf::Media => ("/var/media", owner.uid.to_string()),
             Shelf::Sessions => ("/var/sessions", owner.username.clone()),

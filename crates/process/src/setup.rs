@@ -4,8 +4,6 @@
 mod config;
 mod endpoint;
 pub(crate) mod finder;
-#[cfg(test)]
-pub(crate) mod ground;
 mod kept;
 mod shown;
 #[cfg(test)]

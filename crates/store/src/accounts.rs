@@ -1,5 +1,6 @@
 //! Users and groups.
 
+use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 
 use crate::sql::{Batch, Row, Statement, Written};
@@ -28,6 +29,21 @@ pub struct Account {
     pub locked: bool,
     /// When the password was changed, in milliseconds.
     pub changed_at: i64,
+}
+
+impl Account {
+    /// Who it is to others, in its home.
+    pub fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity {
+            uid: self.uid,
+            gid: self.gid,
+            gids: self.gids.clone(),
+            username: self.username.clone(),
+            home: self.home.clone(),
+            cwd: self.home.clone(),
+            workspace_id: None,
+        }
+    }
 }
 
 /// A user to add. Its uid is the next free number from 1000 on, over users and groups.

@@ -86,6 +86,29 @@ pub struct ProcessRow {
     pub exited_at: Option<i64>,
 }
 
+impl ProcessRow {
+    /// A process that has done nothing yet.
+    pub fn idle(pid: Pid, uid: Uid, profile: &str, cwd: &str, now_ms: i64) -> ProcessRow {
+        ProcessRow {
+            pid,
+            uid,
+            profile: profile.to_string(),
+            parent_pid: None,
+            label: None,
+            state: State::Idle,
+            active_run_id: None,
+            active_conversation_id: None,
+            cwd: cwd.to_string(),
+            workspace_id: None,
+            context_files: "[]".to_string(),
+            next_message_id: 1,
+            created_at: now_ms,
+            last_active_at: now_ms,
+            exited_at: None,
+        }
+    }
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(

@@ -98,6 +98,37 @@ pub struct RunRow {
     pub finished_at: Option<i64>,
 }
 
+impl RunRow {
+    /// A run that has just begun, in the first life of its conversation and for no reason yet.
+    pub fn begun(
+        run_id: RunId,
+        pid: &Pid,
+        uid: Uid,
+        conversation: &ConversationId,
+        started_at: i64,
+    ) -> RunRow {
+        RunRow {
+            run_id,
+            pid: pid.clone(),
+            uid,
+            conversation_id: conversation.clone(),
+            generation: 1,
+            reason: String::new(),
+            status: RunStatus::Active,
+            finish_reason: None,
+            error: None,
+            absorbed_by: None,
+            provider: None,
+            model: None,
+            turns: 0,
+            tool_calls: 0,
+            used: Used::default(),
+            started_at,
+            finished_at: None,
+        }
+    }
+}
+
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRow {

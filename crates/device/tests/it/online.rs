@@ -121,16 +121,20 @@ async fn what_a_pong_confirmed_is_not_sent_again_and_the_rest_is() {
     gateway.stop(socket).await;
 }
 
+/// A command in the background; the socket it was begun over, and its session.
+async fn begin(gateway: &Gateway, input: &str) -> (Socket, Value) {
+    let mut socket = gateway.accept().await;
+    let started = socket.call("start", "shell.exec", json!({ "input": input, "background": true })).await;
+    (socket, started["sessionId"].clone())
+}
+
 /// Output belongs to the socket that asked: a poll that lost its socket hands nothing over, and the next poll,
 /// perhaps through a gateway that has started anew, gets everything.
 #[tokio::test]
 async fn a_lost_poll_loses_no_output() {
     let temp = tempfile::tempdir().unwrap();
     let mut gateway = Gateway::start(temp.path(), |_| {}).await;
-    let mut socket = gateway.accept().await;
-    let started =
-        socket.call("start", "shell.exec", json!({ "input": WAIT_FOR_GO, "background": true })).await;
-    let session = started["sessionId"].clone();
+    let (mut socket, session) = begin(&gateway, WAIT_FOR_GO).await;
     socket.ask("lost", "shell.exec", json!({ "sessionId": session, "input": "", "yieldMs": 30_000 })).await;
     socket.call("fence", "fs.read", json!({ "path": "." })).await;
     drop(socket);
@@ -148,10 +152,7 @@ async fn an_answer_nobody_confirmed_gives_its_output_back() {
     let temp = tempfile::tempdir().unwrap();
     std::fs::write(temp.path().join("go"), "").unwrap();
     let gateway = Gateway::start(temp.path(), |_| {}).await;
-    let mut socket = gateway.accept().await;
-    let input = format!("{WAIT_FOR_GO}; sleep 1000");
-    let started = socket.call("start", "shell.exec", json!({ "input": input, "background": true })).await;
-    let session = started["sessionId"].clone();
+    let (mut socket, session) = begin(&gateway, &format!("{WAIT_FOR_GO}; sleep 1000")).await;
     let poll = json!({ "sessionId": session, "input": "", "yieldMs": 30_000 });
     assert_eq!(socket.call("lost", "shell.exec", poll).await["output"], "went\n");
     drop(socket);
@@ -165,10 +166,7 @@ async fn an_answer_nobody_confirmed_gives_its_output_back() {
 async fn the_end_of_a_command_is_told_also_after_being_offline() {
     let temp = tempfile::tempdir().unwrap();
     let mut gateway = Gateway::start(temp.path(), |_| {}).await;
-    let mut socket = gateway.accept().await;
-    let started =
-        socket.call("start", "shell.exec", json!({ "input": WAIT_FOR_GO, "background": true })).await;
-    let session = started["sessionId"].clone();
+    let (mut socket, session) = begin(&gateway, WAIT_FOR_GO).await;
     let is = |event: &'static str| {
         move |frame: &Value| frame["signal"] == "exec.status" && frame["payload"]["event"] == event
     };
@@ -187,10 +185,8 @@ async fn the_end_of_a_command_is_told_also_after_being_offline() {
 async fn more_requests_than_it_can_work_on_are_refused_at_once() {
     let temp = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(temp.path(), |_| {}).await;
-    let mut socket = gateway.accept().await;
-    let started =
-        socket.call("start", "shell.exec", json!({ "input": WAIT_FOR_GO, "background": true })).await;
-    let poll = json!({ "sessionId": started["sessionId"], "input": "", "yieldMs": 30_000 });
+    let (mut socket, session) = begin(&gateway, WAIT_FOR_GO).await;
+    let poll = json!({ "sessionId": session, "input": "", "yieldMs": 30_000 });
     let max = base::limits::DRIVER_REQUESTS_MAX;
     for n in 0..max + 10 {
         socket.ask(&format!("poll-{n}"), "shell.exec", poll.clone()).await;

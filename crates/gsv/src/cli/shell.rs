@@ -1,20 +1,16 @@
 //! `gsv shell`: a prompt whose lines run on a target, one shell each; the directory is kept between them.
 
-use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use base::limits;
 use clap::Args;
 use protocol::sys::device::Get;
-use reedline::{
-    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, Reedline,
-    Signal,
-};
+use reedline::{Reedline, Signal};
 use tokio::sync::mpsc;
 
+use crate::cli::sign::{self, Sign};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::follow::interrupts::Interrupts;
@@ -78,19 +74,16 @@ impl Prompted<'_> {
         let end = self.interrupts.ender();
         crate::hangup::watch(move || end(HUNG_UP));
         let withdraw = Arc::new(AtomicBool::new(false));
-        let mut editor = Reedline::create()
+        let editor = Reedline::create()
             .with_ansi_colors(self.context.output.colour)
             .with_break_signal(withdraw.clone());
-        if let Some(path) = history_path() {
-            match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {
-                Ok(history) => editor = editor.with_history(Box::new(history)),
-                Err(error) => self.context.output.note(&format!("warning: no history: {error}")),
-            }
-        }
+        let mut editor = sign::remembering(editor, "shell_history", &self.context.output);
         loop {
+            // The target and a dollar, and the directory at the other end of the line.
             let prompt = Sign {
                 left: format!("{}$ ", self.target.as_deref().unwrap_or("gsv")),
                 right: self.cwd.clone().unwrap_or_default(),
+                more: "> ",
             };
             let watching = self.interrupts.at_the_prompt(withdraw.clone());
             let typed = tokio::task::block_in_place(|| editor.read_line(&prompt));
@@ -213,46 +206,4 @@ fn lines_of_stdin() -> mpsc::Receiver<std::io::Result<String>> {
         }
     });
     lines
-}
-
-/// Where typed lines are kept, readable by their owner only.
-fn history_path() -> Option<PathBuf> {
-    let directory = dirs::state_dir().or_else(dirs::data_local_dir)?.join("gsv");
-    std::fs::create_dir_all(&directory).ok()?;
-    let path = directory.join("shell_history");
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&path).ok()?;
-    Some(path)
-}
-
-/// The prompt: the target and a dollar, and the directory at the other end of the line.
-struct Sign {
-    left: String,
-    right: String,
-}
-
-impl Prompt for Sign {
-    fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.left)
-    }
-
-    fn render_prompt_right(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.right)
-    }
-
-    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed("")
-    }
-
-    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        Cow::Borrowed("> ")
-    }
-
-    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        let failing = matches!(search.status, PromptHistorySearchStatus::Failing);
-        Cow::Owned(format!("({}search: {}) ", if failing { "failing " } else { "" }, search.term))
-    }
 }

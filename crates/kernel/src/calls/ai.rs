@@ -117,14 +117,13 @@ mod tests {
 
     use base::clock::Clock;
     use protocol::identity::Role;
-    use protocol::ids::{Gid, Pid};
+    use protocol::ids::Gid;
     use store::accounts::NewAccount;
-    use store::processes::{ProcessRow, State};
+    use store::processes::ProcessRow;
 
     use super::*;
     use crate::Kernel;
     use crate::caller::Caller;
-    use crate::calls::sys::connect::identity_of;
 
     fn capabilities(patterns: &[&str]) -> Capabilities {
         Capabilities::new(patterns.iter().map(|pattern| pattern.to_string()))
@@ -201,26 +200,10 @@ mod tests {
             now_ms: 1,
         };
         let account = kernel.store.account_create(new).await.unwrap();
-        let row = ProcessRow {
-            pid: Pid("p1".to_string()),
-            uid: account.uid,
-            profile: "task".to_string(),
-            parent_pid: None,
-            label: None,
-            state: State::Idle,
-            active_run_id: None,
-            active_conversation_id: None,
-            cwd: account.home.clone(),
-            workspace_id: None,
-            context_files: "[]".to_string(),
-            next_message_id: 1,
-            created_at: 1,
-            last_active_at: 1,
-            exited_at: None,
-        };
+        let row = ProcessRow::idle("p1".into(), account.uid, "task", &account.home, 1);
         kernel.store.process_create(&row).await.unwrap();
         let caller = Caller {
-            identity: Arc::new(identity_of(&account)),
+            identity: Arc::new(account.identity()),
             role: Role::User,
             capabilities: kernel.grants.of(&account.gids),
             as_of: kernel.grants.generation(),

@@ -12,7 +12,7 @@ use serde_json::json;
 use vfs::view::Writing;
 use vfs::{Code, Fault, VPath, View};
 
-use super::{Caller, Connection, Kernel, Origin, Pid, Role, calls, kernel, next, processes, with_driver};
+use super::{Caller, Connection, Kernel, Origin, Pid, Role, kernel, next, processes, with_driver};
 use crate::native;
 
 /// Who tries: ann owns what there is to own, cat shares ann's team, bob is anybody else.
@@ -296,7 +296,7 @@ impl World {
 
     async fn process(&self) -> String {
         let ann = self.kernel.store.account("ann").await.unwrap().unwrap();
-        let who = calls::sys::connect::identity_of(&ann);
+        let who = ann.identity();
         let row = processes::new_row(&self.kernel, Pid::from("p1"), &who, "task", None);
         assert!(self.kernel.store.process_create(&row).await.unwrap());
         row.pid.0
@@ -362,7 +362,7 @@ impl World {
 async fn caller(kernel: &Kernel, who: Who) -> Caller {
     let account = kernel.store.account(who.name()).await.unwrap().unwrap();
     Caller {
-        identity: Arc::new(calls::sys::connect::identity_of(&account)),
+        identity: Arc::new(account.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.grants.generation(),

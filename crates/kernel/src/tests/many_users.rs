@@ -3,7 +3,7 @@
 use protocol::sys::account::{UserCreate, UserUpdate};
 use store::accounts::NewAccount;
 
-use super::{Caller, Gid, Kernel, Origin, Role, calls, kernel};
+use super::{Caller, Gid, Kernel, Origin, Role, kernel};
 use crate::native;
 
 const USERS: usize = 1_000;
@@ -26,7 +26,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
     }
     let root = kernel.store.account("root").await.unwrap().unwrap();
     let caller = Caller {
-        identity: std::sync::Arc::new(calls::sys::connect::identity_of(&root)),
+        identity: std::sync::Arc::new(root.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&root.gids),
         as_of: kernel.grants.generation(),

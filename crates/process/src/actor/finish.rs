@@ -6,7 +6,7 @@ use protocol::proc::history::MessageRole;
 use protocol::signal::run::{Change as What, FinishStatus, Finished, Started};
 use store::change::Change;
 use store::processes::{Activity, State};
-use store::runs::{RunEnd, RunRow, RunStatus, Used};
+use store::runs::{RunEnd, RunRow, RunStatus};
 
 use super::draft::{Draft, Words};
 use super::{Actor, Life};
@@ -202,25 +202,9 @@ impl Actor {
     }
 
     pub(super) fn run_row(&self, conversation: &ConversationId, generation: u64, now_ms: i64) -> RunRow {
-        RunRow {
-            run_id: RunId(String::new()),
-            pid: self.pid().clone(),
-            uid: self.process.uid,
-            conversation_id: conversation.clone(),
-            generation,
-            reason: String::new(),
-            status: RunStatus::Active,
-            finish_reason: None,
-            error: None,
-            absorbed_by: None,
-            provider: None,
-            model: None,
-            turns: 0,
-            tool_calls: 0,
-            used: Used::default(),
-            started_at: now_ms,
-            finished_at: None,
-        }
+        let unnamed = RunId(String::new());
+        let begun = RunRow::begun(unnamed, self.pid(), self.process.uid, conversation, now_ms);
+        RunRow { generation, ..begun }
     }
 }
 

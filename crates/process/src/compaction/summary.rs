@@ -56,7 +56,12 @@ pub(super) async fn generate(
     let text = text_of(&answer);
     let used = cost::used(&answer.usage);
     if used != Used::default() {
-        let run = run(process, conversation, selected.generation, started_at);
+        // A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
+        let run = RunRow {
+            generation: selected.generation,
+            reason: "compaction.summary".to_string(),
+            ..RunRow::begun(new_run_id(), &process.pid, process.uid, conversation, started_at)
+        };
         let error = text.as_ref().err().map(String::as_str);
         let (status, reason) = match error {
             None => (RunStatus::Ok, "turn.complete"),
@@ -88,29 +93,6 @@ fn text_of(answer: &AssistantMessage) -> Result<String, String> {
         return Err("summary generation returned empty text".to_string());
     }
     Ok(text)
-}
-
-/// A summary costs money like a run, so it is one: begun and ended at once, for whoever adds up.
-fn run(process: &ProcessRow, conversation: &ConversationId, generation: u64, started_at: i64) -> RunRow {
-    RunRow {
-        run_id: new_run_id(),
-        pid: process.pid.clone(),
-        uid: process.uid,
-        conversation_id: conversation.clone(),
-        generation,
-        reason: "compaction.summary".to_string(),
-        status: RunStatus::Active,
-        finish_reason: None,
-        error: None,
-        absorbed_by: None,
-        provider: None,
-        model: None,
-        turns: 0,
-        tool_calls: 0,
-        used: Used::default(),
-        started_at,
-        finished_at: None,
-    }
 }
 
 /// Some models only think; that is better than nothing.

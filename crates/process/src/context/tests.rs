@@ -8,23 +8,11 @@ use serde_json::json;
 use store::change::Change;
 
 use super::*;
+use crate::ground::{Ground, message};
 use crate::setup;
-use crate::setup::ground::Ground;
 
 fn row(id: i64, role: MessageRole, content: &str) -> MessageRow {
-    MessageRow {
-        id,
-        conversation_id: "default".into(),
-        generation: 1,
-        role,
-        content: content.to_string(),
-        meta: None,
-        tool_call_id: None,
-        media: None,
-        origin: None,
-        run_id: None,
-        created_at: id,
-    }
+    MessageRow { id, created_at: id, ..message(role, content) }
 }
 
 fn user(id: i64, text: &str) -> MessageRow {
@@ -169,16 +157,16 @@ fn a_message_from_elsewhere_says_so() {
 }
 
 async fn ground() -> (Ground, Arc<Setup>) {
-    let ground = Ground::new("task", json!({ "tools": [], "devices": [] })).await;
+    let ground = Ground::with("task", json!({ "tools": [], "devices": [] })).await;
     ground.set("config/ai/provider", "demo").await;
-    let setup = setup::prepare(&ground.world, &ground.process).await.unwrap();
+    let setup = setup::prepare(&ground.host.world, &ground.process).await.unwrap();
     (ground, setup)
 }
 
 #[tokio::test]
 async fn a_long_conversation_is_loaded_whole_and_grows_without_reading_it_again() {
     let (ground, setup) = ground().await;
-    let (world, process) = (&ground.world, &ground.process);
+    let (world, process) = (&ground.host.world, &ground.process);
     let count = limits::PROCESS_MESSAGES_PER_READ as i64 * 2 + 5;
     let mut change = Change::new(&process.pid);
     for id in 1..=count {
@@ -205,7 +193,7 @@ async fn media_that_can_not_be_shown_are_told() {
     ]);
     let message = MessageRow { media: Some(media.to_string()), ..user(1, "listen") };
     let mut context = Context::default();
-    context.append(&ground.world, &ground.process, &setup, [message]).await;
+    context.append(&ground.host.world, &ground.process, &setup, [message]).await;
     let told = "u:listen|Attached audio [audio/ogg]\nTranscript: hello|Attached image [image/png]";
     assert_eq!(short(&context.messages()), [told]);
 }
@@ -223,7 +211,7 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
         duration: None,
         transcription: None,
     };
-    let kept = crate::media::keep(&ground.world, &ground.process, vec![picture]).await.unwrap();
+    let kept = crate::media::keep(&ground.host.world, &ground.process, vec![picture]).await.unwrap();
     let media = Some(serde_json::to_string(&kept).unwrap());
     let rows = [
         MessageRow { media: media.clone(), ..user(1, "look") },
@@ -233,7 +221,7 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
     for (sees, expected) in [(true, "picture"), (false, "Attached image \"a.png\" [image/png] 8 B")] {
         Arc::make_mut(&mut setup).model.images = sees;
         let mut context = Context::default();
-        context.append(&ground.world, &ground.process, &setup, rows.clone()).await;
+        context.append(&ground.host.world, &ground.process, &setup, rows.clone()).await;
         let messages = short(&context.messages());
         assert_eq!(
             (&messages[0], &messages[2]),

@@ -5,10 +5,10 @@ use protocol::proc::history::MessageRole;
 use serde_json::{Value, json};
 use store::approvals::ApprovalRow;
 use store::change::Change;
-use store::runs::{RunRow, RunStatus, Used};
+use store::runs::{RunRow, Used};
 
 use super::*;
-use crate::ground::{Ground, NOW_MS, answer, message as said, process, result, user};
+use crate::ground::{Ground, NOW_MS, answer, message as said, result, user};
 
 async fn history(ground: &Ground, args: Read) -> History {
     ground.host.history(ground.pid(), &args).await.unwrap().into_result().unwrap()
@@ -175,7 +175,7 @@ fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
 #[tokio::test]
 async fn what_waits_for_a_person_is_shown_oldest_first() {
     let ground = Ground::new().await;
-    let other = process("other", ground.process.uid);
+    let other = ProcessRow { pid: "other".into(), ..ground.process.clone() };
     assert!(ground.store.process_create(&other).await.unwrap());
     ground.store.keep(Change::new(&other.pid).ask(&approval("foreign", &other.pid, 1))).await.unwrap();
     let pid = ground.pid().clone();
@@ -200,25 +200,7 @@ async fn the_context_is_the_stored_one_with_what_is_known_better() {
         "contextWindowTokens": 100, "maxOutputTokens": 10, "estimatedInputTokens": 5, "inputTokens": 5,
         "availableInputTokens": 90, "pressure": 0.05, "level": "ok", "source": "estimate", "updatedAt": 3,
     });
-    let run = RunRow {
-        run_id: "r".into(),
-        pid: pid.clone(),
-        uid: Uid(1000),
-        conversation_id: "default".into(),
-        generation: 1,
-        reason: "proc.send".to_string(),
-        status: RunStatus::Active,
-        finish_reason: None,
-        error: None,
-        absorbed_by: None,
-        provider: None,
-        model: None,
-        turns: 0,
-        tool_calls: 0,
-        used: Used::default(),
-        started_at: NOW_MS,
-        finished_at: None,
-    };
+    let run = RunRow::begun("r".into(), &pid, Uid(1000), &"default".into(), NOW_MS);
     let used = Used { input_tokens: 7, output_tokens: 8, output_nano: 2_000_000_000, ..Used::default() };
     let change = Change::new(&pid).context(&"default".into(), &state.to_string());
     let change = change.run_begin(&run).run_turn(&run.run_id, ("p", "m"), 0, &used);

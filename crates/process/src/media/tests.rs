@@ -5,7 +5,7 @@ use protocol::ids::Uid;
 use store::messages::MessageRow;
 
 use super::*;
-use crate::ground::{Ground, at, process, user};
+use crate::ground::{Ground, at, user};
 
 fn picture(data: &str) -> MediaInput {
     MediaInput {
@@ -68,7 +68,7 @@ async fn what_can_not_be_read_is_told() {
     let ground = Ground::new().await;
     let kept = keep(&ground.host.world, &ground.process, vec![picture("aGk")]).await.unwrap();
     let key = kept[0].key.clone().unwrap();
-    let other = process("other", ground.process.uid);
+    let other = ProcessRow { pid: "other".into(), ..ground.process.clone() };
     assert!(ground.store.process_create(&other).await.unwrap());
     let read = async |pid: &Pid, key: &str| {
         ground.host.media_read(pid, &asked(key, None)).await.unwrap().into_result().unwrap_err()

@@ -3,32 +3,14 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use protocol::ids::{Pid, Uid};
-use store::runs::{RunStatus, Used};
+use protocol::ids::Uid;
 
 use super::step::{Answer, Ask, Begin, Drain, End, Intent, Outcome, Turn};
 use super::*;
 
 fn row() -> RunRow {
-    RunRow {
-        run_id: "r1".into(),
-        pid: Pid("p1".to_string()),
-        uid: Uid(1000),
-        conversation_id: "default".into(),
-        generation: 1,
-        reason: "proc.send".to_string(),
-        status: RunStatus::Active,
-        finish_reason: None,
-        error: None,
-        absorbed_by: None,
-        provider: None,
-        model: None,
-        turns: 0,
-        tool_calls: 0,
-        used: Used::default(),
-        started_at: 1_000,
-        finished_at: None,
-    }
+    let begun = RunRow::begun("r1".into(), &"p1".into(), Uid(1000), &"default".into(), 1_000);
+    RunRow { reason: "proc.send".to_string(), ..begun }
 }
 
 /// How each call of a run goes, turn by turn.

@@ -4,7 +4,7 @@ use model::fake::{Reply, Server};
 use serde_json::json;
 
 use super::*;
-use crate::setup::ground::Ground;
+use crate::ground::Ground;
 
 const KEY: &str = "sk-speech-secret-123";
 
@@ -19,7 +19,7 @@ fn words(text: &str) -> Speak {
 }
 
 async fn ground() -> Ground {
-    let ground = Ground::new("task", json!({})).await;
+    let ground = Ground::with("task", json!({})).await;
     ground.set("config/ai/provider", "demo").await;
     ground
 }
@@ -27,11 +27,11 @@ async fn ground() -> Ground {
 #[tokio::test]
 async fn without_a_model_the_key_of_config_is_named() {
     let ground = ground().await;
-    let (host, uid) = (ground.host(), ground.process.uid);
+    let (host, uid) = (ground.restarted(), ground.process.uid);
     let error = host.transcribe(uid, sound("AAAA")).await.unwrap_err();
     assert!(error.code == 503 && error.message.starts_with("Transcription unavailable"), "{error}");
     assert!(error.message.contains("config/ai/transcription/model"), "{error}");
-    assert_eq!(transcribe_quietly(&ground.world, uid, &[0], "audio/ogg", None).await, None);
+    assert_eq!(transcribe_quietly(&ground.host.world, uid, &[0], "audio/ogg", None).await, None);
     let error = host.speak(uid, words("hi")).await.unwrap_err();
     assert!(error.message.starts_with("Speech synthesis unavailable"), "{error}");
     assert!(error.message.contains("config/ai/speech/model"), "{error}");
@@ -56,15 +56,19 @@ async fn both_directions_work_with_the_server_of_config() {
     }
     ground.set("users/<uid>/ai/speech/speaker", "luna").await;
     ground.set("config/ai/transcription/max_bytes", "3").await;
-    let (host, uid) = (ground.host(), ground.process.uid);
+    let (host, uid) = (ground.restarted(), ground.process.uid);
     let key_sent = || server.received().last().unwrap().header("authorization").to_string();
 
     let written = host.transcribe(uid, sound("AAAA")).await.unwrap();
     assert_eq!((written.text.as_str(), written.model.as_str()), ("hello", "m"));
     assert_eq!(key_sent(), format!("Bearer {KEY}"));
-    let quiet = transcribe_quietly(&ground.world, uid, &[0, 0, 0], "audio/ogg", None).await;
+    let quiet = transcribe_quietly(&ground.host.world, uid, &[0, 0, 0], "audio/ogg", None).await;
     assert_eq!(quiet.as_deref(), Some("hello"));
-    assert_eq!(transcribe_quietly(&ground.world, uid, &[0; 4], "audio/ogg", None).await, None, "too large");
+    assert_eq!(
+        transcribe_quietly(&ground.host.world, uid, &[0; 4], "audio/ogg", None).await,
+        None,
+        "too large"
+    );
     let said = host.speak(uid, words("**hi**")).await.unwrap();
     assert_eq!((said.audio.mime_type.as_str(), said.voice.as_deref()), ("audio/mpeg", Some("luna")));
     assert_eq!((said.audio.size, key_sent()), (5, format!("Bearer {KEY}")));
@@ -90,13 +94,13 @@ async fn the_key_of_the_chat_model_serves_where_it_is_the_same_place() {
     ground.set("config/ai/provider", "openai").await;
     ground.set("config/ai/api_key", KEY).await;
     ground.set("config/ai/transcription/model", "whisper-1").await;
-    let (_, by) = transcriber(&ground.world, uid).await.unwrap();
+    let (_, by) = transcriber(&ground.host.world, uid).await.unwrap();
     assert!(by.endpoint.key.unwrap().scrub(KEY) == "[key]" && by.endpoint.kind == Kind::Openai);
     ground.set("config/ai/transcription/base_url", "https://other.example/v1").await;
-    let (_, by) = transcriber(&ground.world, uid).await.unwrap();
+    let (_, by) = transcriber(&ground.host.world, uid).await.unwrap();
     assert!(by.endpoint.key.is_none() && by.endpoint.kind == Kind::OpenaiChat);
     ground.set("config/ai/provider", "anthropic").await;
     ground.set("config/ai/transcription/base_url", "").await;
-    let error = transcriber(&ground.world, uid).await.err().unwrap();
+    let error = transcriber(&ground.host.world, uid).await.err().unwrap();
     assert!(error.contains("ai/transcription/api_key") && !error.contains(KEY), "{error}");
 }

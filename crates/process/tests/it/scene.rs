@@ -72,15 +72,7 @@ impl Ground {
         let account = store.account_create(new).await.unwrap();
         tree.add_home("ann", account.uid, account.gid);
         tree.lay_out_home(&account).unwrap();
-        let identity = ProcessIdentity {
-            uid: account.uid,
-            gid: account.gid,
-            gids: account.gids,
-            username: account.username,
-            cwd: account.home.clone(),
-            home: account.home,
-            workspace_id: None,
-        };
+        let identity = account.identity();
         let server = Server::start(replies).await.unwrap();
         let uid = identity.uid;
         for (key, value) in
@@ -105,23 +97,8 @@ impl Ground {
     }
 
     pub async fn spawn(&self, pid: &Pid, profile: &str) {
-        let row = ProcessRow {
-            pid: pid.clone(),
-            uid: self.identity.uid,
-            profile: profile.to_string(),
-            parent_pid: None,
-            label: None,
-            state: State::Idle,
-            active_run_id: None,
-            active_conversation_id: None,
-            cwd: self.identity.home.clone(),
-            workspace_id: None,
-            context_files: "[]".to_string(),
-            next_message_id: 1,
-            created_at: 1,
-            last_active_at: 1,
-            exited_at: None,
-        };
+        let Ground { identity, .. } = self;
+        let row = ProcessRow::idle(pid.clone(), identity.uid, profile, &identity.home, 1);
         assert!(self.store.process_create(&row).await.unwrap());
     }
 

@@ -27,21 +27,9 @@ crate::home::with_a_store_on_both_engines! {
 
 pub fn process(pid: &str, uid: u32, created_at: i64) -> ProcessRow {
     ProcessRow {
-        pid: pid.into(),
-        uid: Uid(uid),
-        profile: "task".to_string(),
         parent_pid: Some(Pid(format!("init:{uid}"))),
         label: Some("a \"note\"".to_string()),
-        state: State::Idle,
-        active_run_id: None,
-        active_conversation_id: None,
-        cwd: "/home/ada".to_string(),
-        workspace_id: None,
-        context_files: "[]".to_string(),
-        next_message_id: 1,
-        created_at,
-        last_active_at: created_at,
-        exited_at: None,
+        ..ProcessRow::idle(pid.into(), Uid(uid), "task", "/home/ada", created_at)
     }
 }
 

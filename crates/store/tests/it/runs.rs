@@ -20,25 +20,8 @@ crate::home::with_a_store_on_both_engines! {
 }
 
 pub fn run(run_id: &str, pid: &str) -> RunRow {
-    RunRow {
-        run_id: run_id.into(),
-        pid: pid.into(),
-        uid: Uid(1000),
-        conversation_id: "default".into(),
-        generation: 1,
-        reason: "proc.send".to_string(),
-        status: RunStatus::Active,
-        finish_reason: None,
-        error: None,
-        absorbed_by: None,
-        provider: None,
-        model: None,
-        turns: 0,
-        tool_calls: 0,
-        used: Used::default(),
-        started_at: NOW_MS,
-        finished_at: None,
-    }
+    let begun = RunRow::begun(run_id.into(), &pid.into(), Uid(1000), &"default".into(), NOW_MS);
+    RunRow { reason: "proc.send".to_string(), ..begun }
 }
 
 const USED: Used = Used {

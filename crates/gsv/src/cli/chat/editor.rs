@@ -1,18 +1,13 @@
 //! Typed lines: with editing and history at the prompt, and short answers to questions.
 
-use std::borrow::Cow;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base::limits;
-use reedline::{
-    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, Reedline,
-    Signal,
-};
+use reedline::{Reedline, Signal};
 use tokio::task::JoinHandle;
 
+use crate::cli::sign::{self, Sign};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
@@ -51,14 +46,8 @@ pub struct Typing {
 impl Editor {
     /// The editor for messages.
     pub fn new(context: &Context) -> Editor {
-        let mut editor = Reedline::create().with_ansi_colors(context.output.colour).use_bracketed_paste(true);
-        if let Some(path) = history_path() {
-            match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {
-                Ok(history) => editor = editor.with_history(Box::new(history)),
-                Err(error) => context.output.note(&format!("warning: no history: {error}")),
-            }
-        }
-        Editor { editor: Some(editor) }
+        let editor = Reedline::create().with_ansi_colors(context.output.colour).use_bracketed_paste(true);
+        Editor { editor: Some(sign::remembering(editor, "chat_history", &context.output)) }
     }
 
     /// Begins to read a line, in a thread of its own.
@@ -84,7 +73,7 @@ impl Typing {
         crate::hangup::watch(|| std::process::exit(1));
         let withdraw = Arc::new(AtomicBool::new(false));
         let mut editor = editor.with_break_signal(withdraw.clone());
-        let sign = Sign(sign.to_string());
+        let sign = Sign { left: sign.to_string(), right: String::new(), more: "… " };
         let task = tokio::task::spawn_blocking(move || {
             let typed = editor.read_line(&sign);
             (editor, typed.map_err(std::io::Error::other))
@@ -112,43 +101,5 @@ impl Typing {
             _ => Typed::Withdrawn,
         };
         Ok((editor, typed))
-    }
-}
-
-/// Where typed lines are kept, readable by their owner only.
-fn history_path() -> Option<PathBuf> {
-    let directory = dirs::state_dir().or_else(dirs::data_local_dir)?.join("gsv");
-    std::fs::create_dir_all(&directory).ok()?;
-    let path = directory.join("chat_history");
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&path).ok()?;
-    Some(path)
-}
-
-struct Sign(String);
-
-impl Prompt for Sign {
-    fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.0)
-    }
-
-    fn render_prompt_right(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
-    }
-
-    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed("")
-    }
-
-    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        Cow::Borrowed("… ")
-    }
-
-    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        let failing = matches!(search.status, PromptHistorySearchStatus::Failing);
-        Cow::Owned(format!("({}search: {}) ", if failing { "failing " } else { "" }, search.term))
     }
 }

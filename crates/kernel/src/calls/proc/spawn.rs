@@ -11,7 +11,6 @@ use store::processes::ProcessRow;
 
 use super::{check_length, unknown};
 use crate::calls::Cx;
-use crate::calls::sys::connect::identity_of;
 use crate::processes::{self, init_pid};
 use crate::store_error;
 
@@ -117,9 +116,7 @@ async fn plan(
 
 async fn identity(cx: &Cx, uid: Option<Uid>) -> Result<ProcessIdentity, Error> {
     match uid {
-        Some(uid) if uid != cx.caller.uid() => {
-            Ok(identity_of(&processes::open_account(&cx.kernel, uid).await?))
-        }
+        Some(uid) if uid != cx.caller.uid() => Ok(processes::open_account(&cx.kernel, uid).await?.identity()),
         _ => Ok(ProcessIdentity::clone(&cx.caller.identity)),
     }
 }

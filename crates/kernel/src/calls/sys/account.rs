@@ -14,7 +14,6 @@ use protocol::sys::account::{
 use store::accounts::{Account, Group as GroupRow, NewAccount};
 use store::devices::Device;
 
-use super::connect::identity_of;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
@@ -76,7 +75,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         store.account_set_groups(account.uid, &groups).await.map_err(store_error)?;
     }
     let now = find(&cx, &args.username).await?;
-    cx.kernel.connections.refresh_account(&identity_of(&now));
+    cx.kernel.connections.refresh_account(&now.identity());
     let keeps_rights = native::keeps_rights(&account.gids, &now.gids);
     end_commands(&cx, |uid| uid == now.uid && !keeps_rights);
     shown(&cx, now).await
@@ -201,7 +200,7 @@ async fn members_of(cx: &Cx, gid: Gid) -> Result<HashSet<Uid>, Error> {
 async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
     for uid in uids {
         if let Some(account) = cx.kernel.store.account_by_uid(*uid).await.map_err(store_error)? {
-            cx.kernel.connections.refresh_account(&identity_of(&account));
+            cx.kernel.connections.refresh_account(&account.identity());
         }
     }
     Ok(())
@@ -231,7 +230,7 @@ fn user(account: Account, groups: Vec<String>) -> User {
     User {
         groups,
         locked: account.locked || passwords::is_unset(&account.hash),
-        identity: identity_of(&account),
+        identity: account.identity(),
     }
 }
 

@@ -97,7 +97,7 @@ async fn log_in(
     let auth = request.auth.as_ref().ok_or_else(Error::authentication_required)?;
     let (account, token) = authenticate(kernel, connection, request, auth, role).await?;
     let driver = check_role(request, role)?;
-    let identity = identity_of(&account);
+    let identity = account.identity();
     let device = match &driver {
         Some(driver) => Some(register(kernel, request, &account, driver).await?),
         None => None,
@@ -159,7 +159,7 @@ async fn recheck(
         }
         Some(account) => {
             if account.gids != before.gids {
-                kernel.connections.refresh_account(&identity_of(&account));
+                kernel.connections.refresh_account(&account.identity());
             }
             Ok(())
         }
@@ -365,18 +365,5 @@ fn describe(
             capabilities,
             channel: request.client.channel.clone().unwrap_or_default(),
         },
-    }
-}
-
-/// An account as connections and processes carry it.
-pub(crate) fn identity_of(account: &Account) -> ProcessIdentity {
-    ProcessIdentity {
-        uid: account.uid,
-        gid: account.gid,
-        gids: account.gids.clone(),
-        username: account.username.clone(),
-        home: account.home.clone(),
-        cwd: account.home.clone(),
-        workspace_id: None,
     }
 }

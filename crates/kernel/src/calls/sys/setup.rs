@@ -12,7 +12,7 @@ use protocol::sys::{Setup, SetupDone};
 use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
-use super::{connect, device, token};
+use super::{device, token};
 use crate::caller::Ticket;
 use crate::{Kernel, homes, passwords, settings, store_error, tasks};
 
@@ -62,7 +62,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     tracing::info!(username, uid = %account.uid, "the system was set up");
     homes::settle(&kernel.tree, account.clone()).await;
     Ok(SetupDone {
-        user: connect::identity_of(&account),
+        user: account.identity(),
         root_locked: passwords::is_unset(&root_hash),
         bootstrap: None,
         node_token: raw.zip(token_row).map(|(raw, row)| token::with_secret(&row, raw)),

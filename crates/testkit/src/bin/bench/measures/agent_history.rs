@@ -123,23 +123,7 @@ async fn history(store: &Store, uid: Uid, pid: &str, messages: usize) -> Result<
 }
 
 fn process(pid: &Pid, uid: Uid) -> ProcessRow {
-    ProcessRow {
-        pid: pid.clone(),
-        uid,
-        profile: "task".to_string(),
-        parent_pid: None,
-        label: None,
-        state: State::Idle,
-        active_run_id: None,
-        active_conversation_id: None,
-        cwd: "/".to_string(),
-        workspace_id: None,
-        context_files: "[]".to_string(),
-        next_message_id: 1_000_000,
-        created_at: 1,
-        last_active_at: 1,
-        exited_at: None,
-    }
+    ProcessRow { next_message_id: 1_000_000, ..ProcessRow::idle(pid.clone(), uid, "task", "/", 1) }
 }
 
 fn message(id: i64, conversation: &ConversationId) -> MessageRow {

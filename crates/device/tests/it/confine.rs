@@ -89,6 +89,25 @@ async fn absolute_paths_must_start_with_the_root() {
     }
 }
 
+#[tokio::test]
+async fn paths_with_nul_or_without_end_are_refused_and_nothing_dies() {
+    let bench = with_links();
+    for path in ["in/fi\0le".to_string(), "\0".to_string(), "x".repeat(300), "x/".repeat(5_000)] {
+        for (call, args) in [
+            ("fs.read", json!({ "path": path })),
+            ("fs.search", json!({ "path": path, "query": "secret" })),
+            ("fs.edit", json!({ "path": path, "oldString": "a", "newString": "b" })),
+            ("fs.write", json!({ "path": path, "content": "x" })),
+            ("fs.delete", json!({ "path": path })),
+        ] {
+            let data = bench.frame(call, args).await.to_string();
+            assert!(data.contains("\"ok\":false"), "{call} {path:?}: {data}");
+        }
+    }
+    let read = bench.frame("fs.read", json!({ "path": "in/file" })).await;
+    assert!(read.to_string().contains("\"ok\":true"), "{read}");
+}
+
 /// A directory that turns into a link out while files below it are used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_directory_that_becomes_a_link_leads_nowhere() {

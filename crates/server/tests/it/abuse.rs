@@ -91,15 +91,49 @@ async fn a_driver_that_floods_with_answers_and_garbage_harms_nobody() {
 }
 
 #[tokio::test]
-async fn sockets_that_never_log_in_make_room_for_new_ones() {
+async fn ten_thousand_sockets_that_never_send_make_room_for_each_other() {
     let gateway = Gateway::set_up().await;
-    let mut first = gateway.peer().await;
-    let mut idle = Vec::new();
-    for _ in 0..limits::PENDING_SOCKETS_MAX {
-        idle.push(Peer::open(&gateway.url()).await);
+    let mut user = gateway.user().await;
+    let mut idle = std::collections::VecDeque::new();
+    for n in 0..10_000 {
+        idle.push_back(Peer::open(&gateway.url()).await);
+        if idle.len() > limits::PENDING_SOCKETS_MAX {
+            let end = idle.pop_front().unwrap().ended().await;
+            assert_eq!(end.map(|end| end.0), Some(1008), "the oldest was closed for number {n}");
+        }
     }
-    assert_eq!(first.ended().await.map(|end| end.0), Some(1008), "the oldest was closed");
     gateway.user().await.call("sys.device.list", json!({})).await.unwrap();
+    user.call("sys.device.list", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_driver_that_does_not_read_harms_only_its_own_calls() {
+    let gateway = Gateway::set_up().await;
+    let mut root = gateway.root().await;
+    let wait = json!({ "key": "config/routing/timeout_ms", "value": 1_000 });
+    root.call("sys.config.set", wait).await.unwrap();
+    let deaf = gateway.driver().await;
+    let (mut user, mut other) = (gateway.user().await, gateway.user().await);
+    let content = "x".repeat(8 * 1024 * 1024);
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(
+            user.send_call("fs.write", json!({ "target": DEVICE, "path": "x", "content": content })).await,
+        );
+    }
+    for id in ids {
+        let code = user.answer(&id).await.unwrap_err().code;
+        assert!([503, 504].contains(&code), "{code}");
+    }
+    assert!(other.call("sys.device.list", json!({})).await.is_ok());
+    assert!(user.call("sys.device.list", json!({})).await.is_ok());
+    drop(deaf);
+    let mut driver = gateway.driver().await;
+    let id = user.send_call("fs.read", json!({ "target": DEVICE, "path": "y" })).await;
+    let request = driver.request().await;
+    assert_eq!(request["call"], "fs.read", "what was not taken is not sent to a later driver");
+    driver.reply(&request, json!(1)).await;
+    assert_eq!(user.answer(&id).await.unwrap(), json!(1));
 }
 
 #[tokio::test]

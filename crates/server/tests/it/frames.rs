@@ -1,7 +1,7 @@
 //! What is not a proper frame gets a clear error, and the socket lives on.
 
 use serde_json::json;
-use testkit::Gateway;
+use testkit::{Gateway, Peer};
 
 #[tokio::test]
 async fn malformed_and_foreign_frames_are_answered_and_the_socket_stays() {
@@ -82,4 +82,84 @@ async fn deep_nesting_is_survived() {
     let frame = peer.next().await;
     assert_eq!((&frame["id"], &frame["error"]["code"]), (&json!("d"), &json!(400)));
     assert!(peer.call("sys.device.list", json!({})).await.is_ok());
+}
+
+#[tokio::test]
+async fn null_and_odd_members_are_refused_by_name() {
+    let gateway = Gateway::set_up().await;
+    let mut peer = gateway.user().await;
+    let cases = [
+        (r#"{"type":null,"id":"1","call":"sys.device.list"}"#, "?", "Invalid frame type"),
+        (r#"{"type":"req","id":null,"call":"sys.device.list"}"#, "?", "Invalid frame: id"),
+        (r#"{"type":"req","id":7,"call":"sys.device.list"}"#, "?", "Invalid frame: id"),
+        (r#"{"type":"req","id":"1","call":null}"#, "1", "Invalid frame: call"),
+        (r#"{"type":"req","id":"1","call":["sys.device.list"]}"#, "1", "Invalid frame: call"),
+        (r#"{"type":"req","id":"1"}"#, "1", "Invalid frame: call"),
+        ("{\"type\":\"req\",\"id\":\"1\",\"call\":\"sys.device.list\"}\0", "?", "Malformed JSON"),
+        ("\0", "?", "Malformed JSON"),
+        ("\u{feff}{}", "?", "Malformed JSON"),
+    ];
+    for (text, id, message) in cases {
+        peer.send_text(text).await;
+        let frame = peer.next().await;
+        assert_eq!((&frame["id"], &frame["error"]["code"]), (&json!(id), &json!(400)), "{text}: {frame}");
+        assert_eq!(frame["error"]["message"], message, "{text}");
+    }
+    for args in ["null", "[]", "3", "\"text\""] {
+        let text = format!(r#"{{"type":"req","id":"{}","call":"sys.device.get","args":{args}}}"#, "a");
+        peer.send_text(text).await;
+        let frame = peer.next().await;
+        assert_eq!((&frame["id"], &frame["error"]["code"]), (&json!("a"), &json!(400)), "{args}: {frame}");
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_answered_without_arguments_and_with_odd_ones() {
+    let gateway = Gateway::set_up().await;
+    let mut root = gateway.root().await;
+    let deep = "[".repeat(20_000) + &"]".repeat(20_000);
+    for spec in protocol::calls() {
+        for (n, args) in
+            ["", r#","args":null"#, r#","args":[]"#, &format!(r#","args":{{"x":{deep}}}"#)].iter().enumerate()
+        {
+            let id = format!("{}-{n}", spec.name);
+            root.send_text(format!(r#"{{"type":"req","id":"{id}","call":"{}"{args}}}"#, spec.name)).await;
+            if let Err(refused) = root.answer(&id).await {
+                assert_ne!(refused.code, 500, "{id}: {refused:?}");
+                assert!(!refused.message.is_empty(), "{id}");
+            }
+        }
+    }
+    assert!(root.call("sys.device.list", json!({})).await.is_ok());
+}
+
+/// The next text that has this in it. A test can not parse what is nested too deeply.
+async fn text_with(peer: &mut Peer, part: &str) -> String {
+    loop {
+        let text = peer.next_text().await;
+        if text.contains(part) {
+            return text;
+        }
+    }
+}
+
+#[tokio::test]
+async fn deep_nesting_and_nul_reach_a_device_as_they_are_and_its_odd_answers_come_back() {
+    let gateway = Gateway::set_up().await;
+    let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
+    let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+    let text = format!(
+        r#"{{"type":"req","id":"d","call":"fs.read","args":{{"target":"laptop","path":"a\u0000b","x":{deep}}}}}"#
+    );
+    user.send_text(text).await;
+    let request = text_with(&mut driver, "\"type\":\"req\"").await;
+    assert!(
+        request.contains(&deep) && request.contains(r#""path":"a\u0000b""#),
+        "passed on as it is: {}",
+        &request[..200.min(request.len())]
+    );
+    let id = request.split(r#""id":""#).nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    driver.send_text(format!(r#"{{"type":"res","id":"{id}","ok":true,"data":{deep}}}"#)).await;
+    let answer = text_with(&mut user, "\"id\":\"d\"").await;
+    assert!(answer.contains(&deep), "{} bytes", answer.len());
 }

@@ -310,9 +310,11 @@ impl Connections {
     }
 
     /// Sockets that have not logged in for too long.
-    pub(crate) fn overdue(&self) -> Vec<Arc<Connection>> {
+    pub(crate) fn overdue(&self, now: Instant) -> Vec<Arc<Connection>> {
         let index = self.read();
-        let late = |open: &&Arc<Connection>| open.opened.elapsed() > limits::PENDING_SOCKET_TIMEOUT;
+        let late = |open: &&Arc<Connection>| {
+            now.saturating_duration_since(open.opened) > limits::PENDING_SOCKET_TIMEOUT
+        };
         index.pending.values().take_while(late).cloned().collect()
     }
 

@@ -195,7 +195,7 @@ impl Kernel {
             if ticks.is_multiple_of(per(Duration::from_secs(1))) {
                 transfers::expire(&self, now);
                 processes::tend_replies(&self);
-                self.connections.overdue().iter().for_each(|pending| pending.close(Close::IDLE));
+                self.connections.overdue(now).iter().for_each(|pending| pending.close(Close::IDLE));
             }
             if ticks.is_multiple_of(per(limits::OUTBOX_SPARE_KEPT)) {
                 self.connections.trim();

@@ -6,9 +6,10 @@ mod recall;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::clock::Clock;
+use base::limits;
 use protocol::identity::Role;
 use protocol::ids::{Gid, Pid};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use store::processes::ProcessRow;
 
 use crate::caller::{Caller, Origin};
 use crate::connections::Connection;
-use crate::{Kernel, processes};
+use crate::{Kernel, processes, routes};
 
 async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
@@ -68,6 +69,32 @@ async fn process(kernel: &Kernel) -> Caller {
         as_of: kernel.grants.generation(),
         origin: Origin::Process(Pid::from("init:1000")),
     }
+}
+
+#[tokio::test]
+async fn a_socket_that_never_logs_in_is_overdue_in_the_end_and_others_never_are() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    let driver = with_driver(&kernel).await;
+    let probe = kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let overdue = |wait: Duration| -> Vec<u64> {
+        let found = kernel.connections.overdue(Instant::now() + wait);
+        found.iter().map(|connection| connection.number).collect()
+    };
+    assert!(overdue(limits::PENDING_SOCKET_TIMEOUT - Duration::from_secs(60)).is_empty());
+    assert_eq!(overdue(limits::PENDING_SOCKET_TIMEOUT + Duration::from_secs(1)), [probe.number]);
+    assert!(driver.login().is_some());
+}
+
+#[test]
+fn only_drivers_that_do_not_name_their_instance_are_given_time_to_settle() {
+    let moment = Duration::from_millis(1);
+    assert_eq!(routes::settle_time(true, Duration::ZERO), Duration::ZERO);
+    let wait = routes::settle_time(false, Duration::ZERO);
+    // Shipped drivers lose what arrives within 5 ms.
+    assert!(wait >= Duration::from_millis(50), "{wait:?}");
+    assert_eq!(routes::settle_time(false, moment), wait - moment);
+    assert_eq!(routes::settle_time(false, wait + moment), Duration::ZERO);
 }
 
 /// A tool call of a process on the device.

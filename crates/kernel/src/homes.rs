@@ -32,7 +32,7 @@ fn lay_out_one(tree: &Tree, account: &Account) {
     let username = &account.username;
     match tree.lay_out_home(account) {
         Ok(Home::Kept) => {}
-        Ok(Home::LaidOut) => tracing::info!(username, "a home was laid out"),
+        Ok(Home::LaidOut) => tracing::debug!(username, "a home was laid out"),
         Ok(Home::Foreign) => {
             let home = &account.home;
             tracing::warn!(username, home, "the home belongs to somebody else and was left alone");

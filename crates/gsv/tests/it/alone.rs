@@ -1,6 +1,6 @@
 //! What works, or fails well, without any gateway.
 
-use crate::world::{Said, finish, gsv};
+use crate::world::{Running, Said, finish, gsv};
 
 fn run(args: &[&str]) -> Said {
     let home = tempfile::tempdir().unwrap();
@@ -77,4 +77,20 @@ fn an_address_that_is_taken_is_one_clear_line() {
     let said = run(&["serve", "--listen", &listen, "--data", "data"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.err.lines().any(|line| line.starts_with("error: ") && line.contains(&listen)), "{said:?}");
+}
+
+#[test]
+fn a_first_gateway_says_where_it_is_and_what_to_do_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("log");
+    let mut command = gsv(home.path());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let mut gateway = Running::start(command.stderr(std::fs::File::create(&log).unwrap()));
+    let listening = gateway.wait_for("");
+    let address = listening.strip_prefix("listening on http://").unwrap();
+    let hint = "this gateway is not set up yet; in another terminal: gsv auth setup";
+    assert_eq!(gateway.wait_for(""), format!("{hint} --url ws://{address}/ws"));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "", "nothing is worth a line in the log yet");
+    gateway.signal(libc::SIGTERM);
+    assert_eq!((gateway.wait(), gateway.rest()), (0, vec![]));
 }

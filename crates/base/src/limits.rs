@@ -397,6 +397,8 @@ pub const NATIVE_SHELL_ZERO_BYTES: usize = 16 * 1024 * 1024;
 pub const NATIVE_SHELL_RANDOM_BYTES: usize = 1024 * 1024;
 /// Native shell: time a command may keep its thread busy.
 pub const NATIVE_SHELL_CPU: Duration = Duration::from_secs(10);
+/// Native shell: by how much the memory of the whole gateway may grow while a command runs that takes most of it.
+pub const NATIVE_SHELL_HELD_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Native shell: commands that one script may run.
 pub const NATIVE_SHELL_COMMANDS_MAX: usize = 100_000;
 /// Native shell: turns of all loops of one script.

@@ -24,6 +24,11 @@ impl CpuClock {
         (failed == 0).then_some(CpuClock { id, thread })
     }
 
+    /// What the system calls the thread.
+    pub(crate) fn thread(&self) -> Option<u32> {
+        Some(self.thread)
+    }
+
     /// Lets every other thread go first from now on.
     pub(crate) fn make_least_urgent(&self) -> std::io::Result<()> {
         // SAFETY: it takes no pointers; a thread that is gone is an error.
@@ -49,6 +54,11 @@ impl CpuClock {
 impl CpuClock {
     /// None.
     pub(crate) fn of_this_thread() -> Option<CpuClock> {
+        None
+    }
+
+    /// Nothing.
+    pub(crate) fn thread(&self) -> Option<u32> {
         None
     }
 

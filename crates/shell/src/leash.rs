@@ -18,6 +18,8 @@ pub(crate) enum Why {
     Time(u64),
     /// It kept its thread busy too long.
     Cpu,
+    /// It took too much memory.
+    Memory,
     /// Somebody sent it this signal.
     Signal(i32),
     /// Its user lost rights that it runs with.
@@ -39,6 +41,10 @@ impl Why {
             Why::Cpu => {
                 let seconds = limits::NATIVE_SHELL_CPU.as_secs();
                 (TOO_MUCH, None, Some(stopped(&format!("more than {seconds} s of CPU"))))
+            }
+            Why::Memory => {
+                let most = limits::NATIVE_SHELL_HELD_BYTES_MAX / 1024 / 1024;
+                (TOO_MUCH, None, Some(stopped(&format!("more than {most} MiB of memory"))))
             }
             Why::Signal(number) => (128 + number, Some(format!("SIG{number}")), None),
             Why::Account => terminated("the account was changed"),
@@ -116,6 +122,11 @@ impl Leash {
     pub(crate) fn busy_for(&self) -> Duration {
         let Some((clock, start)) = self.busy.get() else { return Duration::ZERO };
         clock.read().unwrap_or_default().saturating_sub(*start)
+    }
+
+    /// The thread it runs on, as the system calls it.
+    pub(crate) fn thread(&self) -> Option<u32> {
+        self.busy.get().and_then(|(clock, _)| clock.thread())
     }
 
     /// Nobody waits for it any more: all others go first.

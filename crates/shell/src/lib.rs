@@ -17,6 +17,7 @@ mod gauge;
 mod heavy;
 mod jq;
 mod leash;
+mod memory;
 mod missing;
 mod places;
 mod pool;

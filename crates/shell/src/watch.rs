@@ -1,4 +1,4 @@
-//! Looks after one command from outside: its time, its CPU, and whether it ends when it is told to.
+//! Looks after one command from outside: its time, its CPU, its memory, and whether it ends when it is told to.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::engine;
 use crate::leash::Why;
+use crate::memory::Share;
 use crate::pool::{Left, Pool};
 use crate::shells::Running;
 
@@ -27,6 +28,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Until it has ended or is given up.
     pub(crate) async fn until(self, mut ended: oneshot::Receiver<()>) {
+        let mut memory = Share::of(&self.running.leash);
         let deadline = Instant::now() + Duration::from_millis(self.time_ms);
         loop {
             tokio::select! {
@@ -40,6 +42,8 @@ impl Watch {
                 leash.pull(Why::Time(self.time_ms));
             } else if leash.busy_for() > limits::NATIVE_SHELL_CPU {
                 leash.pull(Why::Cpu);
+            } else if memory.is_too_much() {
+                leash.pull(Why::Memory);
             }
             let Some((why, since)) = leash.pulled() else { continue };
             if since.elapsed() < limits::NATIVE_SHELL_GRACE {

@@ -12,6 +12,9 @@ const ENDLESS: &[(&str, &str)] = &[
     ("a=(); while :; do a+=(xxxxxxxxxxxxxxxxxxxxxxxxxx); done", ""),
     ("for ((;;)); do for ((;;)); do :; done; done", ""),
     ("x=$(yes)", ""),
+    ("seq 1000000000 | sort | tail -1", "Command stopped"),
+    ("yes | grep -n y > /dev/null", "Command stopped"),
+    ("echo a | sed ':a;s/a/aa/g;ta'", "Command stopped"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

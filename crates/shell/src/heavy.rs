@@ -69,7 +69,7 @@ impl Builtin for Heavy {
         let args = match self.which {
             Which::Sort => ctx.args.to_vec(),
             Which::Jq => match with_filter(&ctx).await {
-                Ok(args) => args,
+                Ok(args) => counted(args),
                 Err(refused) => return Ok(refused),
             },
         };
@@ -165,6 +165,16 @@ async fn with_filter(ctx: &BuiltinContext<'_>) -> Result<Vec<String>, ExecResult
     // A blank before it: it must not look like an option.
     let filter = if text.trim().is_empty() { ".".to_string() } else { format!(" {text}") };
     Ok(std::iter::once(filter).chain(read.others).collect())
+}
+
+/// The arguments with a filter in which every call is counted.
+fn counted(mut args: Vec<String>) -> Vec<String> {
+    let filter = JqWords::read(&args).filter;
+    let at = args.iter().position(|word| filter.is_some_and(|filter| std::ptr::eq(filter, word.as_str())));
+    if let Some(at) = at {
+        args[at] = jq::counted(&args[at]).into_owned();
+    }
+    args
 }
 
 /// The words of a `jq`, as the interpreter's own reads them.

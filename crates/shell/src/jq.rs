@@ -1,17 +1,134 @@
-//! How long a `jq` may go on. It looks at its own time and at nothing else, so this also bounds how long one goes on
-//! that was told to end. A definition that calls itself with filters keeps a little of each call until the last one
-//! has answered, uncounted: programs with such definitions get less time.
+//! What a `jq` may take. It looks at its own time and at nothing else, so this also bounds how long one goes on that was
+//! told to end. A definition that calls itself with filters keeps a little of each call until the last one has
+//! answered, and that is not counted: so such definitions are given a value of their own, which is.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use base::limits;
 
-/// The time of a program.
+/// Made anew by every call of a definition, and kept for as long as the call is.
+const FRAME: &str = " [null] as $__frame |";
+
+/// The program with a value in each call that would not be counted otherwise.
+pub(crate) fn counted(filter: &str) -> Cow<'_, str> {
+    if !calls_itself_with_filters(filter) {
+        return Cow::Borrowed(filter);
+    }
+    let mut text = String::with_capacity(filter.len() * 2);
+    let mut from = 0;
+    for at in Bodies::of(filter) {
+        text.push_str(&filter[from..at]);
+        text.push_str(FRAME);
+        from = at;
+    }
+    text.push_str(&filter[from..]);
+    Cow::Owned(text)
+}
+
+/// The time of a program, counted or not. One in which not every definition could be found gets little.
 pub(crate) fn time(filter: &str) -> Duration {
-    if calls_itself_with_filters(filter) {
+    let definitions = words(filter).filter(|word| *word == "def").count();
+    if calls_itself_with_filters(filter) && filter.matches(FRAME).count() < definitions {
         limits::NATIVE_SHELL_JQ_RECURSION
     } else {
         limits::NATIVE_SHELL_CPU
+    }
+}
+
+/// Finds where the bodies of definitions begin. Strings and comments hold none, but what is put into a string may.
+struct Bodies<'a> {
+    rest: &'a str,
+    all: usize,
+    /// For each string that has not ended, how many brackets were open where it began.
+    strings: Vec<usize>,
+    brackets: usize,
+    in_string: bool,
+}
+
+impl Bodies<'_> {
+    fn of(filter: &str) -> Vec<usize> {
+        let mut bodies =
+            Bodies { rest: filter, all: filter.len(), strings: Vec::new(), brackets: 0, in_string: false };
+        let mut found = Vec::new();
+        while !bodies.rest.is_empty() {
+            if bodies.in_string { bodies.string() } else { found.extend(bodies.code()) }
+        }
+        found
+    }
+
+    fn take(&mut self, bytes: usize) -> &str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        taken
+    }
+
+    /// One step within a string.
+    fn string(&mut self) {
+        if self.rest.starts_with("\\(") {
+            self.take(2);
+            self.strings.push(self.brackets);
+            (self.brackets, self.in_string) = (0, false);
+        } else if self.rest.starts_with('\\') {
+            let escaped = self.rest.chars().nth(1).map_or(0, char::len_utf8);
+            self.take(1 + escaped);
+        } else {
+            let letter = self.rest.chars().next().unwrap_or_default();
+            self.take(letter.len_utf8());
+            self.in_string = letter != '"';
+        }
+    }
+
+    /// One step outside of strings; the place of a body if one begins behind it.
+    fn code(&mut self) -> Option<usize> {
+        let letter = self.rest.chars().next()?;
+        if is_part(letter) || matches!(letter, '.' | '$' | '@') {
+            let sign = usize::from(!is_part(letter));
+            let end = self.rest[sign..].find(|letter| !is_part(letter)).unwrap_or(self.rest.len() - sign);
+            let word = self.take(sign + end.max(1 - sign));
+            return (word == "def").then(|| self.head()).flatten();
+        }
+        self.take(letter.len_utf8());
+        match letter {
+            '"' => self.in_string = true,
+            '#' => drop(self.take(self.rest.find('\n').unwrap_or(self.rest.len()))),
+            '(' => self.brackets += 1,
+            ')' if self.brackets > 0 => self.brackets -= 1,
+            ')' => {
+                if let Some(brackets) = self.strings.pop() {
+                    (self.brackets, self.in_string) = (brackets, true);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Behind `def`: a name, parameters perhaps, and a colon.
+    fn head(&mut self) -> Option<usize> {
+        self.blank();
+        let name = self.rest.find(|letter| !is_part(letter)).filter(|length| *length > 0)?;
+        self.take(name);
+        self.blank();
+        if self.rest.starts_with('(') {
+            let end = self.rest.find(')')?;
+            self.take(end + 1);
+            self.blank();
+        }
+        let is_body = self.rest.starts_with(':');
+        self.take(usize::from(is_body));
+        is_body.then(|| self.all - self.rest.len())
+    }
+
+    /// Blanks and comments.
+    fn blank(&mut self) {
+        loop {
+            self.rest = self.rest.trim_start();
+            if !self.rest.starts_with('#') {
+                return;
+            }
+            self.take(self.rest.find('\n').unwrap_or(self.rest.len()));
+        }
     }
 }
 
@@ -69,6 +186,27 @@ fn body(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_call_of_a_definition_that_calls_itself_is_counted() {
+        for (filter, parts) in [
+            ("def f(x): f(x); f(1)", &["def f(x):", " f(x); f(1)"][..]),
+            ("def a: 1; def f ( g; $h ) :f(g; $h); .", &["def a:", " 1; def f ( g; $h ) :", "f(g; $h); ."]),
+            ("def f(x): # def g:\n f(x); \"def h:\"", &["def f(x):", " # def g:\n f(x); \"def h:\""]),
+            ("\"a\\\"\\((def f(x): f(x); f(1)))def\"", &["\"a\\\"\\((def f(x):", " f(x); f(1)))def\""]),
+            (
+                ".def | {def: 1, a: $def} | def f(x):f(x);.",
+                &[".def | {def: 1, a: $def} | def f(x):", "f(x);."],
+            ),
+        ] {
+            assert_eq!(counted(filter), parts.join(FRAME), "{filter}");
+        }
+        for filter in [".a | map(.def)", "def f: f; f", "def twice(f): f | f; twice(.+1)", ""] {
+            assert_eq!(counted(filter), filter);
+        }
+        assert_eq!(time(&counted("def f(x): f(x); f(1)")), limits::NATIVE_SHELL_CPU);
+        assert_eq!(time("def f(x): f(x); f(1)"), limits::NATIVE_SHELL_JQ_RECURSION);
+    }
 
     #[test]
     fn definitions_that_call_themselves_with_filters_are_found() {

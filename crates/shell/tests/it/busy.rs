@@ -158,7 +158,9 @@ const GREEDY: &[(&str, &str)] = &[
         "head -c 30000000 /dev/zero | tr '\\0' x | sed s/x/yyyyyyyyyyyyyyyy/g > /dev/null",
         "more than 128 MiB of memory",
     ),
-    ("jq -n 'def f(x): f(x); f(1)'", "timed out"),
+    ("jq -n 'def f(x): f(x); f(1)'", "value size limit"),
+    ("jq -n 'def f(g): f(g|g); f(.)'", "value size limit"),
+    ("jq -n '\"\\(def f(g): def h(i): f(i); h(g); f(1))\"'", "value size limit"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,6 +174,9 @@ async fn no_command_holds_more_than_it_may() {
     }
     let fits = "seq 100000 > f; cat f f f | tac | sed 's/1/one/g' | awk 'END { print NR }'; mapfile -t a < f; echo ${#a[@]}";
     assert_eq!(place.run(fits).await.output, "300000\n100000\n");
+    let recursive =
+        "jq -cn 'def up(f): if . > 50000 then . else (. + 1 | up(f)) end; 0 | [up(.), (\"\\(1)\" | .)]'";
+    assert_eq!(place.run(recursive).await.output, "[50001,\"1\"]\n");
     let again = "head -c 60000000 /dev/zero > f; cat f > g; cat < f > h; head -c 9 f | cmp - <(head -c 9 < g); wc -c < h";
     assert_eq!(place.run(again).await.output, "60000000\n", "each of these holds one file");
 }

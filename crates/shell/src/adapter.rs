@@ -12,6 +12,7 @@ use vfs::View;
 
 use crate::commands::{Command, Cx};
 use crate::gauge::Gauge;
+use crate::readers::{self, Demand};
 use crate::{Settings, umask};
 
 /// What the commands of one script share.
@@ -35,9 +36,10 @@ impl Builtin for Adapter {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
         let around = &self.surroundings;
         around.gauge.learn_umask(ctx.variables.get(umask::VARIABLE));
+        let device = around.gauge.fed(self.name);
         let pipes = pipes(&ctx).await;
         let view = around.view.at(&ctx.cwd.to_string_lossy());
-        let done = (self.command.run)(&Cx {
+        let mut done = (self.command.run)(&Cx {
             name: self.name,
             args: ctx.args,
             env: ctx.env,
@@ -50,6 +52,10 @@ impl Builtin for Adapter {
             clock: &around.clock,
         })
         .await;
+        if let Some(device) = device.filter(|_| readers::demand(self.name, ctx.args) == Some(Demand::All)) {
+            done.stderr.extend(format!("{}: {}\n", self.name, Gauge::never_ends(&device)).bytes());
+            done.code = done.code.max(1);
+        }
         Ok(ExecResult {
             stdout: done.stdout.into(),
             stderr: done.stderr.into(),

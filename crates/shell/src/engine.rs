@@ -17,7 +17,7 @@ use crate::leash::{Leash, Why, stopped};
 use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
-use crate::{commands, enter, find, missing, rewrites, timeout, umask, weigh};
+use crate::{commands, endless, enter, find, missing, rewrites, timeout, umask, weigh};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -31,7 +31,8 @@ pub(crate) async fn run(
     let handlers = Handlers::default();
     handlers.guard(&registry);
     let _tie = umask::guard(&registry, &surroundings.gauge);
-    let mut bash = interpreter(surroundings, registry, time);
+    let asked = Asked { time, names_devices: surroundings.gauge.read_script(script) };
+    let mut bash = interpreter(surroundings, registry, &asked);
     leash.tie(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
         session: session.clone(),
@@ -78,13 +79,24 @@ async fn say_goodbye(bash: &mut Bash, script: &str, outlet: &Arc<Outlet>) {
     }
 }
 
-fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Duration) -> Bash {
+/// What one script is run with.
+struct Asked {
+    time: Duration,
+    /// Whether it may redirect from a device that never ends.
+    names_devices: bool,
+}
+
+fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, asked: &Asked) -> Bash {
+    let time = asked.time;
     let surroundings = Arc::new(surroundings);
     enter::guard(&registry, &surroundings);
     find::guard(&registry, &surroundings);
     rewrites::guard(&registry);
     timeout::guard(&registry);
     weigh::guard(&registry);
+    if asked.names_devices {
+        endless::guard(&registry, &surroundings.gauge);
+    }
     let mut builder = Bash::builder()
         .fs(Files::new(surroundings.view.clone(), surroundings.gauge.clone()))
         .rootfs(false)
@@ -113,8 +125,12 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, time: Dura
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
     let gauge = surroundings.gauge.clone();
     builder = builder.before_tool(Box::new(move |event| gauge.begin(event)));
-    let bash =
-        builder.command("seq", Seq).command("yes", Yes).command("tr", Tr).builtin_registry(registry).build();
+    let bash = builder
+        .command("seq", Seq)
+        .command("yes", Yes)
+        .command("tr", Tr(surroundings.gauge.clone()))
+        .builtin_registry(registry)
+        .build();
     files::know_builtins(|| bash.builtin_names());
     bash
 }

@@ -12,7 +12,7 @@ use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata};
 use vfs::view::Writing;
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath, View};
 
-use crate::gauge::{Endless, Gauge};
+use crate::gauge::{self, Endless, Gauge};
 
 /// The tree of one user, for one command.
 pub(crate) struct Files {
@@ -81,6 +81,11 @@ impl FileSystem for Files {
 
     async fn append_file(&self, path: &Path, content: &[u8]) -> bashkit::Result<()> {
         let virtual_path = virtual_path(path)?;
+        if !self.gauge.append(path.to_str().unwrap_or_default(), content.len()) {
+            let most = gauge::APPENDED_BYTES_MAX / 1024 / 1024;
+            let why = format!("one script appends at most {most} MiB to a file");
+            return Err(bashkit::Error::Io(io::Error::new(ErrorKind::FileTooLarge, why)));
+        }
         if self.mode_of_new(&virtual_path, 0o666).await.is_some() {
             return self.write_file(path, content).await;
         }

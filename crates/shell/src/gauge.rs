@@ -1,13 +1,18 @@
 //! What the command that runs now takes from the tree: how much it may hold, how much of an endless device it asks
 //! for, and which permission bits its new files do not get.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+mod endless;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base::limits;
 use bashkit::hooks::{HookAction, ToolEvent};
 
 use crate::weigh;
+use endless::Asked;
+pub(crate) use endless::Endless;
 
 /// Commands that look at one file after the other, and hold the lines of one at a time.
 const SEARCHING: &[&str] = &["egrep", "fgrep", "grep", "rg"];
@@ -28,12 +33,19 @@ pub(crate) const HOLDING: &[&str] = &[
 
 const USUAL_MASK: u32 = 0o022;
 
+/// What one script appends to one file at most. A single stream is not bounded otherwise when it goes into a file.
+pub(crate) const APPENDED_BYTES_MAX: usize = 4 * limits::NATIVE_SHELL_STREAM_BYTES_MAX;
+
 /// Of one script. Commands run one after the other, or take turns on one thread.
 pub(crate) struct Gauge {
     /// What the command that runs now has read, as far as that counts.
     taken: AtomicUsize,
     umask: AtomicU32,
     now: Mutex<Now>,
+    /// What was appended to which file.
+    appended: Mutex<HashMap<String, usize>>,
+    /// Whether redirections from endless devices are refused.
+    refuses: AtomicBool,
 }
 
 #[derive(Default)]
@@ -43,10 +55,12 @@ struct Now {
     times: usize,
     /// The last parts of the words that may be files it has yet to read.
     unread: Vec<String>,
-    /// What it asks of an endless device that it names.
-    asked: Option<Asked>,
+    /// What it asks of an endless device that it names, as often as it names one. Later ones are redirections.
+    asked: Vec<Asked>,
     /// The endless device that was read last and not by a command that names it: by a redirection.
     redirected: Option<String>,
+    /// A command into which such a device was redirected and that could not be given its name; and the device.
+    fed: Option<(String, String)>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -58,33 +72,15 @@ enum Holds {
     Lines,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// So many bytes.
-    Bytes(usize),
-    /// The usual amount, and to be told that there would be more.
-    Usual,
-    /// All of it.
-    All,
-}
-
-/// How much of an endless device is handed over.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Endless {
-    Bytes(usize),
-    Refused(&'static str),
-}
-
-const NEVER_ENDS: &str = "it never ends; take a part of it with head -c";
-const WANTS_TOO_MUCH: &str = "more than 64 MiB of it are asked for";
-const WAS_CUT: &str = "it never ends; this is all that is read of it at once";
-
-/// Behind the name of an endless device: where the usual amount of it ends.
-const REST: &str = "...";
-
 impl Default for Gauge {
     fn default() -> Gauge {
-        Gauge { taken: AtomicUsize::new(0), umask: AtomicU32::new(USUAL_MASK), now: Mutex::default() }
+        Gauge {
+            taken: AtomicUsize::new(0),
+            umask: AtomicU32::new(USUAL_MASK),
+            now: Mutex::default(),
+            appended: Mutex::default(),
+            refuses: AtomicBool::new(false),
+        }
     }
 }
 
@@ -101,16 +97,16 @@ impl Gauge {
         };
         now.times = if event.name == "sed" { weigh::growth(&event.args) } else { 1 };
         now.unread = event.args.iter().filter(|word| may_be_file(word)).map(|word| last_part(word)).collect();
-        let redirected = now.redirected.take();
-        if let (Some(device), "head") = (redirected, event.name.as_str())
-            && event.args.iter().any(|word| word.starts_with("-c") || word.starts_with("--bytes"))
-            && !names_a_file(&event.args)
-        {
-            event.args.push(device);
+        now.fed = None;
+        if let Some(device) = now.redirected.take() {
+            match endless::named(&event.name, &event.args, &device) {
+                Some(args) => event.args = args,
+                None => now.fed = Some((event.name.clone(), device)),
+            }
         }
-        now.asked = asked(&event.name, &event.args);
-        if now.asked == Some(Asked::Usual) {
-            event.args = event.args.into_iter().flat_map(with_rest).collect();
+        now.asked = endless::asked(&event.name, &event.args);
+        if now.asked.first() == Some(&Asked::Usual) {
+            event.args = event.args.into_iter().flat_map(endless::with_rest).collect();
         }
         HookAction::Continue(event)
     }
@@ -132,23 +128,55 @@ impl Gauge {
 
     /// How much of an endless device is read now; nothing when the path is none.
     pub(crate) fn endless(&self, path: &str) -> Option<Endless> {
-        let Some(usual) = usual(path) else {
-            return usual(path.strip_suffix(REST)?).map(|_| Endless::Refused(WAS_CUT));
+        let Some(usual) = endless::usual(path) else {
+            let device = path.strip_suffix(endless::REST)?;
+            return endless::usual(device).map(|_| Endless::Refused(endless::WAS_CUT));
         };
         let mut now = self.lock();
         // Who asks by name reads once for each name; what is read otherwise is read for a redirection.
-        Some(match now.asked {
-            Some(Asked::All) => Endless::Refused(NEVER_ENDS),
+        Some(match now.asked.pop() {
+            Some(Asked::All) => Endless::Refused(endless::NEVER_ENDS),
             Some(Asked::Bytes(count)) if count > limits::NATIVE_SHELL_STREAM_BYTES_MAX => {
-                Endless::Refused(WANTS_TOO_MUCH)
+                Endless::Refused(endless::WANTS_TOO_MUCH)
             }
             Some(Asked::Bytes(count)) => Endless::Bytes(count),
             Some(Asked::Usual) => Endless::Bytes(usual),
+            None if self.refuses.load(Ordering::Relaxed) => Endless::Refused(endless::NEVER_ENDS),
             None => {
                 now.redirected = Some(path.to_string());
                 Endless::Bytes(usual)
             }
         })
+    }
+
+    /// The endless device that was redirected into a command, and that it could not be given by name. Asked once.
+    pub(crate) fn fed(&self, name: &str) -> Option<String> {
+        let mut now = self.lock();
+        now.fed.take_if(|(fed, _)| fed == name).map(|(_, device)| device)
+    }
+
+    /// Notes that a device is redirected into a command.
+    pub(crate) fn feed(&self, name: &str, device: String) {
+        self.lock().fed = Some((name.to_string(), device));
+    }
+
+    /// What is said of such a device.
+    pub(crate) fn never_ends(device: &str) -> String {
+        format!("{device}: {}", endless::NEVER_ENDS)
+    }
+
+    /// Learns from the text of a script what can not be told while it runs. Whether it may redirect from such a device.
+    pub(crate) fn read_script(&self, script: &str) -> bool {
+        self.refuses.store(endless::is_captured(script), Ordering::Relaxed);
+        ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].iter().any(|device| script.contains(device))
+    }
+
+    /// Counts what is appended to a file. False when it is too much for one script.
+    pub(crate) fn append(&self, path: &str, bytes: usize) -> bool {
+        let mut appended = self.appended.lock().unwrap_or_else(PoisonError::into_inner);
+        let so_far = appended.entry(path.to_string()).or_default();
+        *so_far = so_far.saturating_add(bytes);
+        *so_far <= APPENDED_BYTES_MAX
     }
 
     /// Which permission bits new files do not get.
@@ -196,95 +224,9 @@ pub(crate) fn cost(bytes: &[u8]) -> usize {
     bytes.len().saturating_add(lines.saturating_mul(limits::NATIVE_SHELL_LINE_BYTES))
 }
 
-/// How much one reading of an endless device usually gives.
-fn usual(path: &str) -> Option<usize> {
-    match path {
-        "/dev/zero" | "/dev/full" => Some(limits::NATIVE_SHELL_ZERO_BYTES),
-        "/dev/random" | "/dev/urandom" => Some(limits::NATIVE_SHELL_RANDOM_BYTES),
-        _ => None,
-    }
-}
-
-fn with_rest(word: String) -> Vec<String> {
-    match usual(&word) {
-        Some(_) => vec![word.clone(), word + REST],
-        None => vec![word],
-    }
-}
-
-/// What a command wants of the endless devices among its words; nothing when it names none.
-fn asked(name: &str, args: &[String]) -> Option<Asked> {
-    let is_endless = |word: &String| usual(word.strip_prefix("if=").unwrap_or(word)).is_some();
-    if !args.iter().any(is_endless) {
-        return None;
-    }
-    Some(match name {
-        "head" => bytes_of_head(args).map_or(Asked::All, Asked::Bytes),
-        "dd" => bytes_of_dd(args).map_or(Asked::All, Asked::Bytes),
-        "cat" => Asked::Usual,
-        // These ask what kind of file it is, or are programs that others read with.
-        "ls" | "stat" | "test" | "[" | "file" | "echo" | "printf" | "xxd" | "od" | "cp" => return None,
-        _ => Asked::All,
-    })
-}
-
-fn bytes_of_head(args: &[String]) -> Option<usize> {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        let value = match word.as_str() {
-            "-c" | "--bytes" => rest.next()?.as_str(),
-            word => match word.strip_prefix("--bytes=").or_else(|| word.strip_prefix("-c")) {
-                Some(value) => value,
-                None => continue,
-            },
-        };
-        return size(value);
-    }
-    None
-}
-
-fn bytes_of_dd(args: &[String]) -> Option<usize> {
-    let value = |key: &str| args.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-    let block = match value("bs").or_else(|| value("ibs")) {
-        Some(text) => size(text)?,
-        None => 512,
-    };
-    let skipped = value("skip").map_or(Some(0), size)?;
-    size(value("count")?)?.checked_add(skipped)?.checked_mul(block)
-}
-
-/// `20`, `16K`, `1MB`, `2MiB`.
-fn size(text: &str) -> Option<usize> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let number: usize = text[..digits].parse().ok()?;
-    let unit: usize = match &text[digits..] {
-        "" | "c" => 1,
-        "b" => 512,
-        "kB" | "KB" => 1_000,
-        "k" | "K" | "KiB" => 1 << 10,
-        "MB" => 1_000_000,
-        "M" | "MiB" => 1 << 20,
-        "GB" => 1_000_000_000,
-        "G" | "GiB" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(unit)
-}
-
-fn names_a_file(args: &[String]) -> bool {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "-c" | "-n" | "--bytes" | "--lines" => drop(rest.next()),
-            word if word.len() > 1 && word.starts_with('-') => {}
-            _ => return true,
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
+    use super::endless::{NEVER_ENDS, WANTS_TOO_MUCH, WAS_CUT};
     use super::*;
 
     fn begin(gauge: &Gauge, line: &str) -> String {
@@ -306,6 +248,8 @@ mod tests {
             ("head /dev/zero", Endless::Refused(NEVER_ENDS)),
             ("head -c 1G /dev/zero", Endless::Refused(WANTS_TOO_MUCH)),
             ("dd if=/dev/zero of=f bs=1M count=20", Endless::Bytes(20 << 20)),
+            ("od -An -N 4 /dev/urandom", Endless::Bytes(4)),
+            ("od /dev/zero", Endless::Refused(NEVER_ENDS)),
             ("dd if=/dev/zero of=f", Endless::Refused(NEVER_ENDS)),
             ("wc -c /dev/zero", Endless::Refused(NEVER_ENDS)),
             ("cat /dev/zero", Endless::Bytes(limits::NATIVE_SHELL_ZERO_BYTES)),
@@ -339,6 +283,38 @@ mod tests {
         assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000 /dev/zero");
         begin(&gauge, "echo");
         assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000", "it was another command's");
+        for (line, words) in [
+            ("wc -c", "-c /dev/zero"),
+            ("cat", "/dev/zero /dev/zero..."),
+            ("sed -n p", "-n p /dev/zero"),
+            ("dd bs=1M count=2", "bs=1M count=2 if=/dev/zero"),
+            ("wc -c f", "-c f"),
+            ("tr a b", "a b"),
+        ] {
+            begin(&gauge, "echo");
+            gauge.endless("/dev/zero");
+            assert_eq!(begin(&gauge, line), words, "{line}");
+        }
+        assert_eq!(gauge.fed("tr").as_deref(), Some("/dev/zero"));
+        assert_eq!(gauge.fed("tr"), None);
+    }
+
+    #[test]
+    fn a_device_that_no_command_reads_is_refused() {
+        let gauge = Gauge::default();
+        assert!(gauge.read_script("x=$(< /dev/urandom)"));
+        assert_eq!(gauge.endless("/dev/urandom"), Some(Endless::Refused(NEVER_ENDS)));
+        assert!(gauge.read_script("x=$(head -c 4 < /dev/urandom; y=$(<f))"));
+        assert!(matches!(gauge.endless("/dev/urandom"), Some(Endless::Bytes(_))));
+        assert!(!gauge.read_script("echo"));
+    }
+
+    #[test]
+    fn one_script_appends_so_much_to_a_file() {
+        let gauge = Gauge::default();
+        let half = APPENDED_BYTES_MAX / 2;
+        let appends = ["/f", "/g", "/f", "/f", "/g"].map(|path| gauge.append(path, half));
+        assert_eq!(appends, [true, true, true, false, true]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod bounds;
 pub mod commands;
 mod cpu;
 mod depth;
+mod endless;
 mod engine;
 mod enter;
 mod files;

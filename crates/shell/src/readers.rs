@@ -94,6 +94,10 @@ pub(crate) fn demand(name: &str, args: &[String]) -> Option<Demand> {
         "head" if words.reads_stdin(row) => Some(head_demand(&words)),
         "grep" if words.has('r') || words.has('R') => None,
         "jq" if words.has('n') => None,
+        "xxd" if words.has('l') && words.reads_stdin(row) => {
+            let count = words.value_of('l').and_then(|count| count.parse().ok());
+            Some(count.map_or(Demand::All, |count| Demand::Bytes(count, None)))
+        }
         "shuf" if words.has('i') || words.has('e') => None,
         "awk" if words.operands.first().is_some_and(|program| only_begins(program)) => None,
         _ => words.reads_stdin(row).then_some(Demand::All),

@@ -2,10 +2,13 @@
 
 mod sets;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bashkit::{CommandContext, CommandStatus};
 
 use super::{Command, Cx, Done, flat};
+use crate::gauge::Gauge;
 use sets::Set;
 
 pub(super) static COMMAND: Command = Command {
@@ -55,7 +58,7 @@ async fn translate(cx: &Cx<'_>) -> Result<Done, Done> {
 }
 
 /// The same as a command of the interpreter that writes while it reads: what is piped in may have no end.
-pub(crate) struct Tr;
+pub(crate) struct Tr(pub(crate) Arc<Gauge>);
 
 #[async_trait]
 impl bashkit::Command for Tr {
@@ -68,12 +71,19 @@ impl bashkit::Command for Tr {
                 return Ok(CommandStatus::with_code(done.code));
             }
         };
+        let device = self.0.fed(ctx.name);
         let mut out = Vec::new();
         while let Some(bytes) = ctx.stdin.read_chunk().await? {
             table.pass(&bytes, &mut out);
             ctx.stdout.write_all(&out).await?;
             out.clear();
             tokio::task::yield_now().await;
+        }
+        // Whoever has enough of it stops reading before.
+        if let Some(device) = device {
+            let why = format!("{}: {}\n", ctx.name, Gauge::never_ends(&device));
+            ctx.stderr.write_all(why.as_bytes()).await?;
+            return Ok(CommandStatus::with_code(1));
         }
         Ok(CommandStatus::success())
     }

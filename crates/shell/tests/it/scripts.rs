@@ -235,6 +235,23 @@ const ENDLESS: &[(&str, &str, bool, &str)] = &[
     ("wc -c /dev/zero", "", false, "never ends"),
     ("head -c 100M /dev/zero > f", "", false, "more than 64 MiB"),
     ("sort /dev/urandom", "", false, "never ends"),
+    ("wc -c < /dev/zero", "", false, "wc: /dev/zero: it never ends"),
+    ("head -c 5 /dev/zero | wc -c; wc -c < /dev/zero", "", false, "wc: /dev/zero: it never ends"),
+    ("cat < /dev/urandom > f", "", false, "never ends"),
+    ("x=$(< /dev/zero); echo ${#x}", "0\n", true, "/dev/zero: it never ends"),
+    ("while read -r x; do echo $x; done < /dev/zero", "", true, "read: /dev/zero: it never ends"),
+    ("mapfile -t a < /dev/urandom", "", false, "mapfile: /dev/urandom: it never ends"),
+    ("awk '{ print }' < /dev/zero", "", false, "awk: /dev/zero: it never ends"),
+    ("d=/dev; sed p < $d/zero", "", false, "/dev/zero: it never ends"),
+    ("tr -d x < /dev/zero > /dev/null", "", false, "tr: /dev/zero: it never ends"),
+    ("base64 < /dev/urandom > /dev/null", "", false, "base64: /dev/urandom: it never ends"),
+    ("read -r -n 4 x < /dev/urandom; xxd -l 2 -p < /dev/zero", "0000\n", true, ""),
+    (
+        "od -An -tx1 -N 2 < /dev/zero; dd bs=1M count=20 < /dev/zero 2>/dev/null | wc -c",
+        " 00 00\n20971520\n",
+        true,
+        "",
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,73 @@
+//! Commands that could not say themselves what is wrong, and into which a device without an end may be redirected. In scripts
+//! that name such a device they are asked how much of it they want; whoever wants all of it is told.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+
+use crate::files;
+use crate::gauge::Gauge;
+use crate::readers::{self, Demand};
+
+const NAMES: [&str; 7] = ["awk", "fold", "mapfile", "read", "readarray", "tee", "xargs"];
+
+/// Puts the question in front of every such command.
+pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) {
+    for name in NAMES {
+        let (before, gauge) = (registry.lookup(name), gauge.clone());
+        registry.insert(name, Arc::new(Asked { name, before, gauge }));
+    }
+}
+
+struct Asked {
+    name: &'static str,
+    /// What stood there: it may have stdin for the command.
+    before: Option<Arc<dyn Builtin>>,
+    gauge: Arc<Gauge>,
+}
+
+#[async_trait]
+impl Builtin for Asked {
+    /// Asked for when there is no plan: it is refused, here or by what stood there.
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
+        match (self.gauge.fed(self.name), &self.before) {
+            (None, Some(before)) => before.execute(ctx).await,
+            (device, _) => {
+                let why = Gauge::never_ends(&device.unwrap_or_default());
+                Ok(ExecResult::err(format!("bash: {}: {why}\n", self.name), 1))
+            }
+        }
+    }
+
+    async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
+        if let Some(device) = self.gauge.fed(self.name)
+            && !self.is_satisfied(ctx)
+        {
+            self.gauge.feed(self.name, device);
+            return Ok(None);
+        }
+        if let Some(before) = &self.before {
+            return before.execution_plan(ctx).await;
+        }
+        // By its path the command is found past this guard.
+        let command = SubCommand {
+            name: files::program(self.name),
+            args: ctx.args.to_vec(),
+            stdin: ctx.stdin.cloned(),
+            assignments: Vec::new(),
+        };
+        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+    }
+}
+
+impl Asked {
+    /// Whether the command finds what it wants in the part that is there.
+    fn is_satisfied(&self, ctx: &BuiltinContext<'_>) -> bool {
+        let Some(stdin) = ctx.stdin else { return true };
+        match readers::demand(self.name, ctx.args) {
+            Some(Demand::All) | None => false,
+            Some(demand) => demand.found_in(stdin.as_bytes(), 0).is_some(),
+        }
+    }
+}

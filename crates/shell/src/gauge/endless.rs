@@ -1,0 +1,156 @@
+//! Devices without an end: how much of one a command asks for. The interpreter reads files as a whole.
+
+use base::limits;
+
+use crate::readers;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// So many bytes.
+    Bytes(usize),
+    /// The usual amount, and to be told that there would be more.
+    Usual,
+    /// All of it.
+    All,
+}
+
+/// How much of an endless device is handed over.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Endless {
+    Bytes(usize),
+    Refused(&'static str),
+}
+
+pub(super) const NEVER_ENDS: &str = "it never ends; take a part of it with head -c";
+pub(super) const WANTS_TOO_MUCH: &str = "more than 64 MiB of it are asked for";
+pub(super) const WAS_CUT: &str = "it never ends; this is all that is read of it at once";
+
+/// Behind the name of an endless device: where the usual amount of it ends.
+pub(super) const REST: &str = "...";
+
+/// How much one reading of an endless device usually gives.
+pub(super) fn usual(path: &str) -> Option<usize> {
+    match path {
+        "/dev/zero" | "/dev/full" => Some(limits::NATIVE_SHELL_ZERO_BYTES),
+        "/dev/random" | "/dev/urandom" => Some(limits::NATIVE_SHELL_RANDOM_BYTES),
+        _ => None,
+    }
+}
+
+pub(super) fn with_rest(word: String) -> Vec<String> {
+    match usual(&word) {
+        Some(_) => vec![word.clone(), word + REST],
+        None => vec![word],
+    }
+}
+
+/// What a command wants of each of the endless devices among its words.
+pub(super) fn asked(name: &str, args: &[String]) -> Vec<Asked> {
+    let is_endless = |word: &&String| usual(word.strip_prefix("if=").unwrap_or(word)).is_some();
+    let count = args.iter().filter(is_endless).count();
+    if count == 0 {
+        return Vec::new();
+    }
+    let each = match name {
+        "head" => bytes_of_head(args).map_or(Asked::All, Asked::Bytes),
+        "od" => bytes_of_od(args).map_or(Asked::All, Asked::Bytes),
+        "dd" => bytes_of_dd(args).map_or(Asked::All, Asked::Bytes),
+        "cat" => Asked::Usual,
+        // These ask what kind of file it is, or are programs that others read with.
+        "ls" | "stat" | "test" | "[" | "file" | "echo" | "printf" | "xxd" | "cp" => {
+            return Vec::new();
+        }
+        _ => Asked::All,
+    };
+    vec![each; count]
+}
+
+fn bytes_of_head(args: &[String]) -> Option<usize> {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let value = match word.as_str() {
+            "-c" | "--bytes" => rest.next()?.as_str(),
+            word => match word.strip_prefix("--bytes=").or_else(|| word.strip_prefix("-c")) {
+                Some(value) => value,
+                None => continue,
+            },
+        };
+        return size(value);
+    }
+    None
+}
+
+fn bytes_of_od(args: &[String]) -> Option<usize> {
+    let at = args.iter().position(|word| word.starts_with("-N") || word.starts_with("--read-bytes"))?;
+    match args[at].strip_prefix("-N").or_else(|| args[at].strip_prefix("--read-bytes="))? {
+        "" => size(args.get(at + 1)?),
+        attached => size(attached),
+    }
+}
+
+fn bytes_of_dd(args: &[String]) -> Option<usize> {
+    let value = |key: &str| args.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let block = match value("bs").or_else(|| value("ibs")) {
+        Some(text) => size(text)?,
+        None => 512,
+    };
+    let skipped = value("skip").map_or(Some(0), size)?;
+    size(value("count")?)?.checked_add(skipped)?.checked_mul(block)
+}
+
+/// `20`, `16K`, `1MB`, `2MiB`.
+fn size(text: &str) -> Option<usize> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: usize = text[..digits].parse().ok()?;
+    let unit: usize = match &text[digits..] {
+        "" | "c" => 1,
+        "b" => 512,
+        "kB" | "KB" => 1_000,
+        "k" | "K" | "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "M" | "MiB" => 1 << 20,
+        "GB" => 1_000_000_000,
+        "G" | "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// The words of a command into which an endless device is redirected, with the device among them: so that the command
+/// gets as much as it asks for, or is told. Nothing when it takes no files.
+pub(super) fn named(name: &str, args: &[String], device: &str) -> Option<Vec<String>> {
+    let word = match name {
+        "head" => (!names_a_file(args)).then(|| device.to_string()),
+        "dd" => (!args.iter().any(|word| word.starts_with("if="))).then(|| format!("if={device}")),
+        // They write files, take none, do not say why one could not be read, or are ours (`adapter`).
+        "awk" | "base64" | "bc" | "cut" | "fold" | "gunzip" | "gzip" | "mapfile" | "read" | "readarray"
+        | "tee" | "tr" | "xargs" | "xxd" => None,
+        _ => readers::demand(name, args).map(|_| device.to_string()),
+    };
+    word.map(|word| args.iter().cloned().chain([word]).collect())
+}
+
+/// Whether the script reads an endless device into a variable, where no command could say anything of it.
+pub(super) fn is_captured(script: &str) -> bool {
+    let mut rest = script;
+    while let Some(at) = rest.find("$(<") {
+        rest = &rest[at + 3..];
+        let file = rest.trim_start().split([')', ' ', '\n']).next().unwrap_or_default();
+        if usual(file.trim_matches(['"', '\''])).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+fn names_a_file(args: &[String]) -> bool {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-c" | "-n" | "--bytes" | "--lines" => drop(rest.next()),
+            word if word.len() > 1 && word.starts_with('-') => {}
+            _ => return true,
+        }
+    }
+    false
+}

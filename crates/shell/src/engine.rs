@@ -17,7 +17,7 @@ use crate::leash::{Leash, Why, stopped};
 use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
-use crate::{commands, endless, enter, find, missing, rewrites, timeout, umask, weigh};
+use crate::{commands, endless, enter, find, mend, missing, rewrites, timeout, umask, weigh};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -31,7 +31,9 @@ pub(crate) async fn run(
     let handlers = Handlers::default();
     handlers.guard(&registry);
     let _tie = umask::guard(&registry, &surroundings.gauge);
-    let asked = Asked { time, names_devices: surroundings.gauge.read_script(script) };
+    let number = rewrites::shell_number();
+    let script = &*mend::mended(script, number);
+    let asked = Asked { time, number, names_devices: surroundings.gauge.read_script(script) };
     let mut bash = interpreter(surroundings, registry, &asked);
     leash.tie(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
@@ -82,6 +84,8 @@ async fn say_goodbye(bash: &mut Bash, script: &str, outlet: &Arc<Outlet>) {
 /// What one script is run with.
 struct Asked {
     time: Duration,
+    /// What it takes for the number of its process.
+    number: u32,
     /// Whether it may redirect from a device that never ends.
     names_devices: bool,
 }
@@ -123,6 +127,8 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, asked: &As
     }
     builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
+    let number = asked.number;
+    builder = builder.before_tool(Box::new(move |event| rewrites::kill_by_number(event, number)));
     let gauge = surroundings.gauge.clone();
     builder = builder.before_tool(Box::new(move |event| gauge.begin(event)));
     let bash = builder

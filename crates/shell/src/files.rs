@@ -223,6 +223,11 @@ pub(crate) fn program(name: &str) -> String {
     format!("/usr/bin/{name}")
 }
 
+/// Whether there is a program of a command at that path.
+pub(crate) fn is_program(path: &str) -> bool {
+    builtin_at(Path::new(path)).is_some()
+}
+
 fn builtin_at(path: &Path) -> Option<&str> {
     let (directory, name) = path.to_str()?.rsplit_once('/')?;
     let is_one = matches!(directory, "/bin" | "/usr/bin") && BUILTINS.get()?.contains(name);

@@ -19,6 +19,7 @@ mod heavy;
 mod jq;
 mod leash;
 mod memory;
+mod mend;
 mod missing;
 mod places;
 mod pool;

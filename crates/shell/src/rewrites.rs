@@ -124,6 +124,21 @@ fn with_stdin_script(name: &str, args: &[String]) -> Option<Vec<String>> {
     Some(options.into_iter().chain(script).chain(rest.iter().cloned()).collect())
 }
 
+/// A number for the process of a script. There is no such process, and no two scripts should share what they name by it.
+pub(crate) fn shell_number() -> u32 {
+    // Below what a machine counts processes up to, above those that have a meaning.
+    1_000 + u32::from_le_bytes(base::random::bytes()) % 4_000_000
+}
+
+/// `kill` of the script's own number: to the interpreter that is 1.
+pub(crate) fn kill_by_number(mut event: ToolEvent, number: u32) -> HookAction<ToolEvent> {
+    if event.name == "kill" {
+        let number = number.to_string();
+        event.args.iter_mut().filter(|word| **word == number).for_each(|word| *word = "1".to_string());
+    }
+    HookAction::Continue(event)
+}
+
 /// What runs each command of `xargs`: a failure of the command is 123, to be told from one of `xargs`.
 const EACH: &str = r#""$@"; c=$?; [ $c -eq 0 ] || [ $c -gt 125 ] || c=123; exit $c"#;
 

@@ -20,3 +20,5 @@ for i in {08..11}; do echo -n "$i "; done; echo; echo img{001..003}.png
 x={a,b}; echo $x; arr=({1..3}{a,b}); echo ${#arr[@]} ${arr[*]}
 #### sequences-of-letters
 echo {A..F} {x..z}{1,2}
+#### long-ranges
+n=0; for i in {1..12000}; do n=$((n + i)); done; echo $n; echo {12000..1} | wc -w; echo {0..40000..3} | tail -c 7

@@ -38,3 +38,15 @@ chmod 000 notes.txt; [ -r notes.txt ] || echo unreadable; cat notes.txt; echo $?
 [ -t 0 ] || echo not-a-terminal; [ -t 1 ] || echo piped; [ -p /dev/stdin ] || echo no-pipe
 #### arithmetic-in-brackets
 x=5; [[ x -eq 5 ]] && echo bare; [[ $x -eq 2+3 ]] && echo expr; [ "$((x*2))" -eq 10 ] && echo ten
+#### conditional-files
+touch f; ln -s f l; ln -s nowhere d; for x in f l d none; do [[ -L $x ]] && echo "L $x"; [[ -h "$x" ]] && echo "h $x"; [[ -e $x ]] && echo "e $x"; done; true
+#### conditional-permissions
+touch a b c; chmod 000 a; chmod 500 b; chmod 200 c; for x in a b c none; do [[ -r $x ]] && echo "r $x"; [[ -w ./$x ]] && echo "w $x"; [[ -x "$PWD"/$x ]] && echo "x $x"; done; [[ ! -r a && ( -x b || -w b ) ]] && echo both; rm -f a b c
+#### conditional-newer
+touch -d '2020-01-01' a; touch -d '2021-01-01' b; mkdir -p d; cd d; [[ ../b -nt ../a ]] && echo newer; [[ ../a -nt ../b ]] || echo not; [[ ../a -ot ../b ]] && echo older; [[ ../b -nt ../none ]] && echo there; x=../a; [[ $x -ef ../d/../a ]] && echo same
+#### conditional-options
+set -u; [[ -o nounset ]] && echo u; [[ -o errexit ]] || echo no e; set +u; [[ -o nounset ]] || echo no u
+#### conditional-executable-found
+[[ -x $(command -v ls) ]] && echo found; [[ -x "$(command -v no-such-program)" ]] || echo missing; [[ -r $none ]] || echo empty; [[ -w ~/ ]] && echo home
+#### conditional-looks-like-a-test
+x=-L; [[ $x == -L ]] && echo equal; [[ -n -r ]] && echo text; [[ "-r" ]] && echo one; [[ a =~ ^(-r|a)$ ]] && echo matched

@@ -77,3 +77,13 @@ if then
 eval 'echo )'; echo "code $?"
 #### umask-shown
 umask; umask -S; umask 027; umask; umask -p; (umask 077; umask); umask; umask 999; echo $?; umask u=rwx,go=; umask
+#### shell-number
+[ "$$" -gt 1 ] && echo number; [ $$ = "$$" ] && echo same; (echo $$) | cmp - <(echo $$) && echo kept; x=$(echo $$); [ $x = $$ ] && echo "in substitution"; echo $$>f; [ "$(cat f)" = "$$" ] && echo file; echo '$$' \$\$ "\$\$"; rm f
+#### shell-number-in-handler
+echo hi > t.$$; trap 'rm -f t.$$; ls t.* 2>/dev/null | wc -l' EXIT; cat "t.$$"
+#### shell-number-signals
+trap 'echo got' USR1; kill -USR1 $$; kill -0 $$ && echo alive; echo $$ > p; kill -USR1 "$(cat p)"; rm p
+#### shell-number-and-subshells
+[ $BASHPID = $$ ] && echo same; ( [ $BASHPID != $$ ] && echo other ); cat <<E | tr -d 0-9
+a$$b
+E

@@ -4,10 +4,14 @@ use base::limits;
 use vfs::{Follow, Kind, Stat, VPath};
 
 use crate::commands::Cx;
+use crate::files;
 
 /// `-f x` and its like; anything that can not be looked at is false.
 pub(super) async fn unary(cx: &Cx<'_>, operator: &str, word: &str) -> bool {
     let Some(path) = path(cx, word) else { return false };
+    if files::is_program(&path.to_string()) {
+        return matches!(operator, "-e" | "-a" | "-f" | "-s" | "-r" | "-x");
+    }
     let link = matches!(operator, "-L" | "-h");
     let follow = if link { Follow::No } else { Follow::Yes };
     let Ok(stat) = cx.view.stat(&path, follow).await else { return false };

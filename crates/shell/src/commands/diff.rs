@@ -5,11 +5,13 @@ mod script;
 mod texts;
 mod tree;
 
+use base::limits;
 use jiff::tz::TimeZone;
 use vfs::{Follow, Kind};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
+use crate::gauge;
 use print::Columns;
 use texts::{Ignored, Text};
 
@@ -209,6 +211,13 @@ impl Comparing<'_> {
         let is_binary = |side: &Side| side.bytes[..side.bytes.len().min(PROBED)].contains(&0);
         if !self.options.has("text") && (is_binary(&old) || is_binary(&new)) {
             return self.differ(&old, &new, true);
+        }
+        if gauge::cost(&old.bytes).saturating_add(gauge::cost(&new.bytes))
+            > limits::NATIVE_SHELL_SORT_BYTES_MAX
+        {
+            let most = limits::NATIVE_SHELL_SORT_BYTES_MAX / 1024 / 1024;
+            let why = format!("{} and {}: they take more than {most} MiB of memory", old.shown, new.shown);
+            return self.done.complain(self.cx.name, why, 2);
         }
         let (a, b) = (Text::new(&old.bytes), Text::new(&new.bytes));
         let ignored = self.ignored();

@@ -158,6 +158,11 @@ const GREEDY: &[(&str, &str)] = &[
         "head -c 30000000 /dev/zero | tr '\\0' x | sed s/x/yyyyyyyyyyyyyyyy/g > /dev/null",
         "more than 128 MiB of memory",
     ),
+    (
+        "seq 2000000 > a; seq 2000000 -1 1 > b; diff a b",
+        "diff: a and b: they take more than 128 MiB of memory",
+    ),
+    ("seq 200000 > a; seq 200000 -1 1 > b; diff a b > d; echo $? >&2; false", "1\n"),
     ("jq -n 'def f(x): f(x); f(1)'", "value size limit"),
     ("jq -n 'def f(g): f(g|g); f(.)'", "value size limit"),
     ("jq -n '\"\\(def f(g): def h(i): f(i); h(g); f(1))\"'", "value size limit"),

@@ -13,16 +13,19 @@ pub(super) struct Change {
 /// Beyond so many steps a path that is good enough is taken.
 const STEPS_MAX: usize = 4_096;
 
+/// Diagonals that are followed for two files altogether; what was not compared by then counts as changed.
+const WORK_MAX: usize = 100_000_000;
+
 /// What changed between two lists of lines, given as what is compared of each.
 pub(super) fn changes(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<Change> {
     let mut numbers = HashMap::new();
-    let mut number = |line: &Vec<u8>| {
+    let mut number = |line| {
         let next = numbers.len();
-        *numbers.entry(line.clone()).or_insert(next)
+        *numbers.entry(line).or_insert(next)
     };
     let old: Vec<usize> = old.iter().map(&mut number).collect();
     let new: Vec<usize> = new.iter().map(&mut number).collect();
-    let mut flags = compare(&old, &new, numbers.len());
+    let mut flags = compare(&old, &new, numbers.len(), WORK_MAX);
     let (first, second) = flags.split_at_mut(1);
     shift(&old, &mut first[0], &second[0]);
     shift(&new, &mut second[0], &first[0]);
@@ -53,7 +56,7 @@ impl Flags {
 }
 
 /// Finds the changed lines. Those that the other side does not have at all are not searched for.
-fn compare(old: &[usize], new: &[usize], numbers: usize) -> [Flags; 2] {
+fn compare(old: &[usize], new: &[usize], numbers: usize, work: usize) -> [Flags; 2] {
     let mut seen = [vec![false; numbers], vec![false; numbers]];
     old.iter().for_each(|line| seen[0][*line] = true);
     new.iter().for_each(|line| seen[1][*line] = true);
@@ -69,7 +72,7 @@ fn compare(old: &[usize], new: &[usize], numbers: usize) -> [Flags; 2] {
         }
     }
     let lines = |side: usize| kept[side].iter().map(|(_, line)| *line).collect::<Vec<_>>();
-    let mut search = Search::new(lines(0), lines(1));
+    let mut search = Search::new(lines(0), lines(1), work);
     search.run();
     for (side, changed) in [search.old_changed, search.new_changed].into_iter().enumerate() {
         for at in changed {
@@ -87,12 +90,14 @@ struct Search {
     backward: Vec<isize>,
     old_changed: Vec<usize>,
     new_changed: Vec<usize>,
+    /// Diagonals that may still be followed.
+    work: usize,
 }
 
 type Part = [isize; 4];
 
 impl Search {
-    fn new(x: Vec<usize>, y: Vec<usize>) -> Search {
+    fn new(x: Vec<usize>, y: Vec<usize>, work: usize) -> Search {
         let diagonals = x.len() + y.len() + 3;
         Search {
             x,
@@ -101,6 +106,7 @@ impl Search {
             backward: vec![0; diagonals],
             old_changed: Vec::new(),
             new_changed: Vec::new(),
+            work,
         }
     }
 
@@ -113,9 +119,8 @@ impl Search {
             while x < x_end && y < y_end && self.same(x_end - 1, y_end - 1) {
                 (x_end, y_end) = (x_end - 1, y_end - 1);
             }
-            if x == x_end {
+            if x == x_end || y == y_end || self.work == 0 {
                 self.new_changed.extend(y as usize..y_end as usize);
-            } else if y == y_end {
                 self.old_changed.extend(x as usize..x_end as usize);
             } else {
                 let (x_middle, y_middle) = self.middle([x, x_end, y, y_end]);
@@ -144,7 +149,7 @@ impl Search {
         let (f, b) = (self.slot(front), self.slot(back));
         self.forward[f] = x0;
         self.backward[b] = x_end;
-        for steps in 1.. {
+        for steps in 1usize.. {
             self.widen(&mut f_low, &mut f_high, lowest, highest, true);
             let mut diagonal = f_high;
             while diagonal >= f_low {
@@ -163,7 +168,8 @@ impl Search {
                 }
                 diagonal -= 2;
             }
-            if steps >= STEPS_MAX {
+            self.work = self.work.saturating_sub(steps.saturating_mul(2));
+            if steps >= STEPS_MAX || self.work == 0 {
                 return self.farthest(part, [f_low, f_high, b_low, b_high]);
             }
         }
@@ -327,6 +333,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_takes_too_long_to_compare_counts_as_changed() {
+        let (old, new): (Vec<usize>, Vec<usize>) = ((0..1_000).collect(), (0..1_000).rev().collect());
+        let unchanged = |work: usize| {
+            let [old, new] = compare(&old, &new, 1_000, work);
+            let kept = |flags: &Flags| (0..flags.lines()).filter(|at| !flags.at(*at)).count();
+            (kept(&old), kept(&new))
+        };
+        assert_eq!(unchanged(WORK_MAX), (1, 1));
+        let (old, new) = unchanged(1_000);
+        assert!(old <= 1 && old == new, "both sides keep the same lines");
+    }
 
     fn lines(text: &str) -> Vec<Vec<u8>> {
         text.chars().map(|line| vec![line as u8]).collect()

@@ -61,7 +61,7 @@ pub(crate) async fn run(
         }
     }
     let end = match ended {
-        Ok(result) => finished(&result, &outlet),
+        Ok(result) => finished(&result, &outlet, handlers.has_end()),
         Err(error) => given_up(bounds::given_up(error, script), session, leash, time),
     };
     End { cwd: Some(bash.shell_state_view().cwd.to_string_lossy().into_owned()), ..end }
@@ -205,7 +205,7 @@ impl Outlet {
 }
 
 /// A script that came to its end by itself. One whose output was cut has not done what it was told to.
-fn finished(result: &ExecResult, outlet: &Outlet) -> End {
+fn finished(result: &ExecResult, outlet: &Outlet, has_handler: bool) -> End {
     for (stream, all, told) in
         [(Stream::Stdout, &result.stdout, &outlet.stdout), (Stream::Stderr, &result.stderr, &outlet.stderr)]
     {
@@ -215,10 +215,17 @@ fn finished(result: &ExecResult, outlet: &Outlet) -> End {
         }
     }
     if !result.stdout_truncated && !result.stderr_truncated && !outlet.is_cut() {
-        return End { exit_code: Some(result.exit_code), ..End::default() };
+        return End { exit_code: Some(exit_code(result, has_handler)), ..End::default() };
     }
     let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX / 1024 / 1024;
     too_much(&format!("more than {most} MiB of output"), &outlet.session)
+}
+
+/// The code of a script that is given as text and not as a file: one that ends at a variable that is not there has 127,
+/// unless a handler runs at its end.
+fn exit_code(result: &ExecResult, has_handler: bool) -> i32 {
+    let is_unbound = result.stderr.as_bytes().trim_ascii_end().ends_with(b": unbound variable");
+    if result.exit_code == 1 && is_unbound && !has_handler { 127 } else { result.exit_code }
 }
 
 fn given_up(given_up: GivenUp, session: &Session, leash: &Leash, time: Duration) -> End {

@@ -167,12 +167,12 @@ async fn with_filter(ctx: &BuiltinContext<'_>) -> Result<Vec<String>, ExecResult
     Ok(std::iter::once(filter).chain(read.others).collect())
 }
 
-/// The arguments with a filter in which every call is counted.
+/// The arguments with a filter that does what is meant, and in which every call is counted.
 fn counted(mut args: Vec<String>) -> Vec<String> {
     let filter = JqWords::read(&args).filter;
     let at = args.iter().position(|word| filter.is_some_and(|filter| std::ptr::eq(filter, word.as_str())));
     if let Some(at) = at {
-        args[at] = jq::counted(&args[at]).into_owned();
+        args[at] = jq::counted(&jq::mended(&args[at])).into_owned();
     }
     args
 }

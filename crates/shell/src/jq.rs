@@ -7,6 +7,18 @@ use std::time::Duration;
 
 use base::limits;
 
+/// `del` for a key of an object leaves the others in their order; `jq`'s own here puts the last one in its place.
+const DEL: &str = "def del(f): reduce ([path(f)] | sort | reverse | .[]) as $p (.; \
+    if ($p | length) == 0 or ($p[-1] | type) != \"string\" then delpaths([$p]) \
+    else getpath($p[:-1]) as $o | if ($o | type) != \"object\" then delpaths([$p]) \
+    else setpath($p[:-1]; $o | with_entries(select(.key != $p[-1]))) end end); ";
+
+/// The program with what `jq` does differently here put right.
+pub(crate) fn mended(filter: &str) -> Cow<'_, str> {
+    let is_called = words(filter).any(|word| word == "del");
+    if is_called { Cow::Owned(format!("{DEL}{filter}")) } else { Cow::Borrowed(filter) }
+}
+
 /// Made anew by every call of a definition, and kept for as long as the call is.
 const FRAME: &str = " [null] as $__frame |";
 

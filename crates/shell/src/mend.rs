@@ -1,6 +1,6 @@
 //! A script in words that the interpreter takes as bash would. Some of its expressions mean something else to it and
-//! can not be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges in braces, and what is piped
-//! into a command with a `<(…)`. They are put differently before the script is run. Scripts without them stay as they are.
+//! can not be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges in braces, what is piped into
+//! a command with a `<(…)`, and some more. They are put differently before the script is run. Scripts without them stay as they are.
 
 mod conditional;
 mod place;
@@ -22,7 +22,8 @@ const STREAMING: [&str; 3] = ["seq", "tr", "yes"];
 
 /// The script as it is run. `number` is what `$$` stands for.
 pub(crate) fn mended(script: &str, number: u32) -> Cow<'_, str> {
-    let may_need = ["$$", "BASHPID", "[[", "..", "<("].iter().any(|sign| script.contains(sign));
+    let may_need =
+        ["$$", "BASHPID", "[[", "..", "<(", "//%", "//#", "=("].iter().any(|sign| script.contains(sign));
     if !may_need || script.len() > limits::NATIVE_SHELL_SCAN_BYTES_MAX {
         return Cow::Borrowed(script);
     }
@@ -93,6 +94,10 @@ impl<'a> Mend<'a> {
                 '#' if place.is_at_word() => self.copy(self.rest().find('\n').unwrap_or(self.rest().len())),
                 ')' if place.closes(close) => return Some(()),
                 ')' => {
+                    // `(a+=(x))`: without a blank the interpreter takes the brackets for those of a sum.
+                    if self.out.ends_with(')') {
+                        self.out.push(' ');
+                    }
                     self.copy(1);
                     place.close()?;
                 }
@@ -216,6 +221,7 @@ impl<'a> Mend<'a> {
             Some(())
         } else if rest.starts_with("${") {
             self.copy(2);
+            self.replacement();
             self.within(|this| this.until('}'))?;
             self.copy(1);
             Some(())
@@ -230,6 +236,17 @@ impl<'a> Mend<'a> {
         } else {
             self.copy(1);
             Some(())
+        }
+    }
+
+    /// `${v//%/x}`: a sign at the beginning of the pattern stands for itself where everything is replaced.
+    fn replacement(&mut self) {
+        let rest = self.rest();
+        let name = rest.find(|letter| !place::is_name(letter)).unwrap_or(rest.len());
+        if name > 0 && (rest[name..].starts_with("//%") || rest[name..].starts_with("//#")) {
+            self.copy(name + 2);
+            let sign = self.rest()[..1].to_string();
+            self.skip(1, &format!("[{sign}]"));
         }
     }
 

@@ -36,6 +36,11 @@ impl Handlers {
         Some(wanted.iter().map(of).collect::<String>()).filter(|script| !script.trim().is_empty())
     }
 
+    /// Whether something is done at the end.
+    pub(crate) fn has_end(&self) -> bool {
+        self.lock().contains_key("EXIT")
+    }
+
     fn note(&self, args: &[String]) {
         let args = args.strip_prefix(&["--".to_string()]).unwrap_or(args);
         let mut handlers = self.lock();

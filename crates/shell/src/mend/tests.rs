@@ -79,6 +79,14 @@ fn what_is_piped_to_a_command_with_a_substitution_stays_with_it() {
 }
 
 #[test]
+fn signs_and_arrays_are_put_so_that_they_are_read() {
+    check(&[
+        ("x=${v//%/\\x} ${v//#/n} ${v/%a/b} ${v//a/b}", "x=${v//[%]/\\x} ${v//[#]/n} ${v/%a/b} ${v//a/b}"),
+        ("(a+=(x)); (b=(y)); c=(z)", "(a+=(x) ); (b=(y) ); c=(z)"),
+    ]);
+}
+
+#[test]
 fn what_is_not_understood_stays_as_it_is() {
     for script in [
         "echo $$ 'open",

@@ -28,7 +28,7 @@ const SCRIPTS: &[(&str, &str, i32)] = &[
     ("f() { local n=$1; ((n < 2)) && echo 1 || echo $((n * $(f $((n - 1))))); }; f 5", "120\n", 0),
     ("cat <<'E'\n$HOME\nE\ncat <<E\n$HOME\nE", "$HOME\n/home/ann\n", 0),
     ("set -e; false; echo no", "", 1),
-    ("set -u; echo $nothing; echo no", "", 1),
+    ("set -u; echo $nothing; echo no", "", 127),
     ("set -o pipefail; false | true; echo $?", "1\n", 0),
     ("trap 'echo bye' EXIT; echo hi; exit 7", "hi\nbye\n", 7),
     ("(sleep 0.05; echo slow) & echo fast; wait; echo done", "fast\nslow\ndone\n", 0),

@@ -1,8 +1,9 @@
 //! Bash over the native file tree, inside the gateway: no program of the host is started.
 //!
 //! [`Shells`] runs commands on threads of its own (`pool`), each looked after from outside (`watch`, `leash`). Under
-//! it are the interpreter (`engine`), its view of the tree (`files`), its limits (`bounds`, `gauge`), what callers write to
-//! a running command (`stdin`), and the commands of this system, one file each under `commands`.
+//! it are the interpreter (`engine`), the script as it reads it (`mend`), its view of the tree (`files`), its limits
+//! (`bounds`, `gauge`, `memory`), what callers write to a running command (`stdin`), and the commands of this system,
+//! one file each under `commands`.
 
 mod adapter;
 mod bounds;

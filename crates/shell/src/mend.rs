@@ -186,8 +186,8 @@ impl<'a> Mend<'a> {
     /// of a descriptor.
     fn quoted_or_dollar(&mut self, is_bare: bool) -> Option<()> {
         let rest = self.rest();
-        if rest.starts_with('\'') {
-            self.copy(rest[1..].find('\'')? + 2);
+        if let Some(quoted) = rest.strip_prefix('\'') {
+            self.copy(quoted.find('\'')? + 2);
         } else if rest.starts_with('"') {
             self.copy(1);
             self.within(|this| this.until('"'))?;
@@ -195,8 +195,8 @@ impl<'a> Mend<'a> {
         } else if rest.starts_with('\\') {
             self.copy(1);
             self.copy_letter();
-        } else if rest.starts_with("$'") {
-            let escaped = rest[2..].char_indices().scan(false, |is_escaped, (at, letter)| {
+        } else if let Some(quoted) = rest.strip_prefix("$'") {
+            let escaped = quoted.char_indices().scan(false, |is_escaped, (at, letter)| {
                 let is_end = letter == '\'' && !*is_escaped;
                 *is_escaped = letter == '\\' && !*is_escaped;
                 Some(is_end.then_some(at))

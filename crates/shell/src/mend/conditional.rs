@@ -96,7 +96,8 @@ fn whole(word: &str) -> Option<String> {
     if word.starts_with("$(") && word.ends_with(')') && word.matches("$(").count() == 1 {
         return Some(format!("\"{word}\""));
     }
-    if word.contains(['\'', '\\', '`']) || word.contains("$(") || word.matches('"').count() % 2 != 0 {
+    if word.contains(['\'', '\\', '`']) || word.contains("$(") || !word.matches('"').count().is_multiple_of(2)
+    {
         return None;
     }
     // In turn outside and inside of double quotes; outside nothing is split here, so that it may be quoted too.

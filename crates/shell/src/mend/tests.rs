@@ -1,3 +1,5 @@
+//! What scripts look like once they are mended.
+
 use proptest::prelude::*;
 
 use super::mended;

@@ -15,6 +15,9 @@ const ENDLESS: &[(&str, &str)] = &[
     ("seq 1000000000 | sort | tail -1", "Command stopped"),
     ("yes | grep -n y > /dev/null", "Command stopped"),
     ("echo a | sed ':a;s/a/aa/g;ta'", "Command stopped"),
+    ("yes | xargs -n 1 echo | wc -c", "Command stopped"),
+    ("x='eval \"$x\"'; eval \"$x\"", "Command stopped"),
+    ("echo ./s > s; chmod +x s; ./s", "Command stopped"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

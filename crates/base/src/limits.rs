@@ -419,8 +419,8 @@ pub const NATIVE_SHELL_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const NATIVE_SHELL_SCAN_BYTES_MAX: usize = 256 * 1024;
 /// Native shell: how deep such a script may be nested.
 pub const NATIVE_SHELL_SCAN_DEPTH_MAX: usize = 100;
-/// Native shell: longest script, in bytes.
-pub const NATIVE_SHELL_SCRIPT_BYTES_MAX: usize = 10_000_000;
+/// Native shell: longest script, in bytes. What is made of it takes ninety times as much.
+pub const NATIVE_SHELL_SCRIPT_BYTES_MAX: usize = 4_000_000;
 
 /// Native shell: statements, calls and sums of one `bc`.
 pub const BC_STEPS_MAX: usize = 1_000_000;

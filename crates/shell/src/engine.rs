@@ -17,7 +17,7 @@ use crate::leash::{Leash, Why, stopped};
 use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
-use crate::{commands, endless, enter, find, mend, missing, rewrites, timeout, umask, weigh};
+use crate::{commands, endless, enter, find, mend, missing, rewrites, timeout, truncate, umask, weigh};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -97,6 +97,7 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, asked: &As
     find::guard(&registry, &surroundings);
     rewrites::guard(&registry);
     timeout::guard(&registry);
+    truncate::guard(&registry);
     weigh::guard(&registry);
     if asked.names_devices {
         endless::guard(&registry, &surroundings.gauge);

@@ -12,7 +12,7 @@ use bashkit::hooks::{HookAction, ToolEvent};
 
 use crate::weigh;
 use endless::Asked;
-pub(crate) use endless::Endless;
+pub(crate) use endless::{Endless, size};
 
 /// Commands that look at one file after the other, and hold the lines of one at a time.
 const SEARCHING: &[&str] = &["egrep", "fgrep", "grep", "rg"];

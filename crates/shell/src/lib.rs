@@ -35,6 +35,7 @@ mod stdin;
 mod streams;
 mod timeout;
 mod trap;
+mod truncate;
 mod umask;
 mod watch;
 mod weigh;

@@ -62,6 +62,9 @@ async fn make(cx: &Cx<'_>, shown: &str, mode: u32, options: &Options, done: &mut
     Ok(())
 }
 
+/// Longest path that is made part by part, as on Linux: each part is looked up from the first one.
+const PATH_BYTES_MAX: usize = 4_095;
+
 async fn with_parents(
     cx: &Cx<'_>,
     operand: &str,
@@ -70,6 +73,9 @@ async fn with_parents(
     options: &Options,
     done: &mut Done,
 ) -> Result<(), String> {
+    if operand.len() > PATH_BYTES_MAX {
+        return Err(format!("{operand}': {}", Code::NameTooLong.shell_words()));
+    }
     let whole = operand.trim_end_matches('/');
     let ends = whole.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([whole.len()]);
     for end in ends {

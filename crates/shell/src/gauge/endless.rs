@@ -99,7 +99,7 @@ fn bytes_of_dd(args: &[String]) -> Option<usize> {
 }
 
 /// `20`, `16K`, `1MB`, `2MiB`.
-fn size(text: &str) -> Option<usize> {
+pub(crate) fn size(text: &str) -> Option<usize> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let number: usize = text[..digits].parse().ok()?;
     let unit: usize = match &text[digits..] {

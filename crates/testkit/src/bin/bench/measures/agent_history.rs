@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::Store;
 use store::change::Change;
 use store::messages::MessageRow;
-use store::processes::{ProcessRow, State};
+use store::processes::ProcessRow;
 
 use crate::agents::Agents;
 use crate::report::{Bar, Row, Spread};

@@ -255,6 +255,21 @@ pub const FILE_SETTLE_IDLE: Duration = Duration::from_secs(10);
 pub const FILE_SETTLE_MAX: usize = 256;
 /// Native files: replaced files whose room is given back by that thread too; beyond it the writer does it itself.
 pub const FILE_REPLACED_MAX: usize = 128;
+/// Native files: size of each of the two files of the journal of small writes.
+pub const FILE_JOURNAL_BYTES: u64 = 4 * 1024 * 1024;
+/// Native files: largest content that is written by way of the journal.
+pub const FILE_JOURNAL_CONTENT_MAX: usize = 64 * 1024;
+/// Native files: room that each file of the journal keeps for notes that a record counts no longer.
+pub const FILE_JOURNAL_SPARE_BYTES: u64 = 256 * 1024;
+/// Native files: written files that only the journal makes durable yet; each is an open file. Beyond it, writes go
+/// the ordinary way until these are durable by themselves.
+pub const FILE_JOURNAL_PENDING_MAX: usize = 1_024;
+/// Native files: what the journal holds is made durable by itself so long after the first record.
+pub const FILE_JOURNAL_SETTLE_AFTER: Duration = Duration::from_secs(1);
+/// Native files: threads that make many files durable at once, which share the disk's turns.
+pub const FILE_JOURNAL_SYNC_THREADS: usize = 8;
+/// Native files: how long anything waits for the journal.
+pub const FILE_JOURNAL_WAIT: Duration = Duration::from_secs(60);
 /// Native files: writes are done where they are asked for only while they take no longer than this.
 pub const FILE_WRITE_HERE_TIME_MAX: Duration = Duration::from_millis(2);
 /// Native files: largest content that is written where it is asked for.

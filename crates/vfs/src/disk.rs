@@ -12,6 +12,7 @@ pub(crate) mod dir;
 pub(crate) mod fail;
 pub mod fast;
 pub mod glance;
+pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod meta;
 pub(crate) mod mounts;
@@ -21,10 +22,12 @@ pub(crate) mod walk;
 pub(crate) mod write;
 
 mod change;
+mod place;
 mod remove;
 mod rename;
 mod settle;
 mod shown;
+mod structure;
 mod sweep;
 
 use std::collections::HashMap;
@@ -43,6 +46,7 @@ use rustix::io::Errno;
 
 use dir::HostId;
 use fast::Remembered;
+use journal::Journal;
 use lock::Locks;
 use meta::Meta;
 use mounts::MOUNTS;
@@ -61,6 +65,7 @@ pub struct Disk {
     home_changes: Mutex<()>,
     locks: Locks,
     settle: Settle,
+    pub(crate) journal: Journal,
     pub(crate) usage: Usage,
     pub(crate) remembered: Remembered,
     pub(crate) shown: Shown,
@@ -78,6 +83,11 @@ const DIRECTORY: OFlags =
 impl Disk {
     /// Opens the directory, making what is missing.
     pub fn open(files: &Path, clock: Clock) -> io::Result<Disk> {
+        Disk::open_in(files, clock, journal::boot())
+    }
+
+    /// The same in a given run of the machine.
+    pub(crate) fn open_in(files: &Path, clock: Clock, boot: Option<journal::Boot>) -> io::Result<Disk> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(files)?;
         let handle = openat(CWD, files, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let attributes = keeps_attributes(&handle)?;
@@ -88,8 +98,9 @@ impl Disk {
                 files.display()
             );
         }
-        let disk = Disk::new(handle, attributes, clock);
+        let disk = Disk::new(handle, attributes, clock, boot);
         disk.make_mounts()?;
+        disk.recover();
         disk.sweep_all();
         Ok(disk)
     }
@@ -99,9 +110,11 @@ impl Disk {
         Ok(Disk { attributes: false, ..Disk::open(files, clock)? })
     }
 
-    fn new(files: OwnedFd, attributes: bool, clock: Clock) -> Disk {
+    fn new(files: OwnedFd, attributes: bool, clock: Clock, boot: Option<journal::Boot>) -> Disk {
+        let files = Arc::new(files);
         Disk {
-            files: Arc::new(files),
+            journal: Journal::new(&files, boot),
+            files,
             attributes,
             clock,
             homes: RwLock::default(),

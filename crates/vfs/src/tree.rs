@@ -46,6 +46,19 @@ impl Tree {
         Ok(Tree::new(disk, store, clock))
     }
 
+    /// The same in a given run of the machine: for tests.
+    #[doc(hidden)]
+    pub fn open_in(files: &Path, store: Store, clock: Clock, boot: [u8; 16]) -> std::io::Result<Tree> {
+        let disk = Disk::open_in(files, clock.clone(), Some(boot))?;
+        Ok(Tree::new(disk, store, clock))
+    }
+
+    /// Leaves the journal of small writes as a killed gateway does; the tree must not be used any more: for tests.
+    #[doc(hidden)]
+    pub fn abandon(&self) {
+        self.disk.journal.abandon();
+    }
+
     /// Keeps files as they were shown from the second time on, however young they are: for tests.
     #[doc(hidden)]
     pub fn trust_young_files(&mut self) {

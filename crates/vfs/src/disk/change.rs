@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use base::limits;
 use protocol::identity::ProcessIdentity;
@@ -29,11 +30,20 @@ const NOW_MS: i64 = 2_000;
 impl Disk {
     /// Makes a directory; EEXIST when anything is there. It appears with its owner, or not at all.
     pub(crate) fn make_directory(&self, who: &ProcessIdentity, entry: &Entry, mode: u32) -> Result<(), Fail> {
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
+        let id = entry.dir.id()?;
+        let _held = self.locks.one(id, entry.os_name())?;
         if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
             return Err(Code::Exists.into());
         }
         let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
+        self.journal.let_go(id, entry.os_name())?;
+        let change = self.settle.restructure();
+        self.make_with(entry, meta)?;
+        self.settle.restructured(change, &[(id, &entry.dir.fd)]);
+        Ok(())
+    }
+
+    fn make_with(&self, entry: &Entry, meta: Meta) -> Result<(), Fail> {
         if !self.attributes {
             return Ok(mkdirat(&*entry.dir.fd, entry.os_name(), Mode::RWXU)?);
         }
@@ -63,7 +73,8 @@ impl Disk {
         if target.len() > limits::PATH_BYTES_MAX {
             return Err(Code::NameTooLong.into());
         }
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
+        let id = entry.dir.id()?;
+        let _held = self.locks.one(id, entry.os_name())?;
         if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
             return Err(Code::Exists.into());
         }
@@ -72,6 +83,7 @@ impl Disk {
         }
         entry.dir.need_change(who)?;
         self.refuse_link_in_shared(who, entry)?;
+        self.journal.let_go(id, entry.os_name())?;
         Ok(symlinkat(target, &*entry.dir.fd, entry.os_name())?)
     }
 
@@ -125,7 +137,8 @@ impl Disk {
         if mounts::fixed_names(entry.path().as_str()).is_some() {
             return Err(part_of_system(entry.path().as_str()));
         }
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
+        let id = entry.dir.id()?;
+        let _held = self.locks.one(id, entry.os_name())?;
         entry.existing()?;
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
         // A link has neither owner nor mode, and where it leads was not asked about.
@@ -137,7 +150,15 @@ impl Disk {
             let note = "the disk under this system keeps no owners and modes";
             return Err(Fail::because(Code::Unsupported, note));
         }
-        let _shift = there.is_directory().then(|| self.shift());
+        if there.is_directory() {
+            let _shift = self.shift();
+            let change = self.settle.restructure();
+            self.stamp(there.handle()?, after)?;
+            let directory = Arc::new(there.handle()?.try_clone_to_owned()?);
+            self.settle.restructured(change, &[(there.id, &directory)]);
+            return Ok(());
+        }
+        self.journal.let_go(id, entry.os_name())?;
         self.stamp(there.handle()?, after)?;
         if before.uid != after.uid && there.stat.kind == Kind::File {
             let bytes = signed(there.stat.size);
@@ -163,6 +184,9 @@ impl Disk {
                 tv_nsec: (ms.rem_euclid(1_000) * 1_000_000) as _,
             },
         };
+        let id = entry.dir.id()?;
+        let _held = self.locks.one(id, entry.os_name())?;
+        self.journal.let_go(id, entry.os_name())?;
         Ok(futimens(there.handle()?, &times)?)
     }
 }

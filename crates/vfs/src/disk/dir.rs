@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::Disk;
 use super::fail::Fail;
+use super::journal::record::Identity;
 use super::meta::{ENTER, Meta, READ, WRITE};
 use super::mounts;
 use crate::fault::Code;
@@ -79,6 +80,8 @@ pub(crate) struct There {
     /// Something that is neither file, directory nor link: it can only be removed or renamed.
     pub special: bool,
     pub id: HostId,
+    /// When it was last written, as fine as the host tells.
+    modified_ns: i64,
     fd: Option<OwnedFd>,
 }
 
@@ -96,6 +99,11 @@ impl There {
     /// Whether it is a link.
     pub fn is_link(&self) -> bool {
         self.stat.kind == Kind::Link
+    }
+
+    /// What tells the file from others, and from itself before a change.
+    pub fn identity(&self) -> Identity {
+        Identity { ino: self.id.1, modified_ns: self.modified_ns, size: self.stat.size }
     }
 
     /// The handle of a file or directory, open for reading.
@@ -310,7 +318,7 @@ fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> Ther
     let modified_ms = modified_ms(host);
     let size = if kind == Kind::Directory || special { 0 } else { u64::try_from(host.st_size).unwrap_or(0) };
     let stat = Stat { kind, size, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms };
-    There { stat, stamped: false, special, id: host_id(host), fd: None }
+    There { stat, stamped: false, special, id: host_id(host), modified_ns: modified_ns(host), fd: None }
 }
 
 fn kind_of(host: &rustix::fs::Stat) -> (Kind, bool) {
@@ -336,4 +344,9 @@ pub(super) fn host_id(host: &rustix::fs::Stat) -> HostId {
 #[allow(clippy::unnecessary_cast)]
 pub(super) fn modified_ms(host: &rustix::fs::Stat) -> i64 {
     (host.st_mtime as i64).saturating_mul(1_000).saturating_add(host.st_mtime_nsec as i64 / 1_000_000)
+}
+
+#[allow(clippy::unnecessary_cast)]
+pub(crate) fn modified_ns(host: &rustix::fs::Stat) -> i64 {
+    (host.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(host.st_mtime_nsec as i64)
 }

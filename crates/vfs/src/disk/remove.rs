@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, FileType, unlinkat};
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::{Dir, There};
+use super::dir::{Dir, HostId, There};
 use super::fail::Fail;
 use super::meta::{ENTER, READ, WRITE};
 use super::mounts::{self, Protected};
@@ -49,7 +49,8 @@ impl Disk {
     }
 
     fn unlink(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
-        let _held = self.locks.one(dir.id()?, name)?;
+        let id = dir.id()?;
+        let _held = self.locks.one(id, name)?;
         let careful = self.counts_usage() || is_shared(dir);
         let there = if careful { self.look(dir, name)? } else { None };
         if let Some(there) = &there {
@@ -58,6 +59,7 @@ impl Disk {
                 return Err(Code::IsDirectory.into());
             }
         }
+        self.journal.let_go(id, name)?;
         unlinkat(&*dir.fd, name, AtFlags::empty())?;
         self.refund_file(there.as_ref());
         Ok(())
@@ -65,7 +67,8 @@ impl Disk {
 
     /// Removes a directory in which there is nothing to be seen.
     fn remove_empty(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
-        let _held = self.locks.one(dir.id()?, name)?;
+        let id = dir.id()?;
+        let _held = self.locks.one(id, name)?;
         // The name may name something else by now that somebody has put there.
         if is_shared(dir)
             && let Some(there) = self.look(dir, name)?
@@ -73,6 +76,8 @@ impl Disk {
             refuse_keeping(who, dir, name, &there)?;
         }
         let _shift = self.shift();
+        let _closed = self.journal.close_gate()?;
+        self.let_go_below(dir, id, name)?;
         match unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) if self.clear_ours(dir, name)? => {
                 Ok(unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR)?)
@@ -80,6 +85,15 @@ impl Disk {
             Err(Errno::EXIST) => Err(Code::NotEmpty.into()),
             done => Ok(done?),
         }
+    }
+
+    /// Lets the journal go of what is at a name in a directory and below it. The journal's gate must be closed.
+    pub(super) fn let_go_below(&self, dir: &Dir, id: HostId, name: &OsStr) -> Result<(), Fail> {
+        if self.journal.is_idle() {
+            return Ok(());
+        }
+        let is_sure = name.to_str().is_some() && self.leads_to(dir, id);
+        self.journal.let_go_below(&dir.path.join(&name.to_string_lossy()), is_sure)
     }
 
     /// Removes the gateway's own files from a directory if there is nothing else in it.
@@ -109,6 +123,11 @@ impl Disk {
     fn remove_tree(&self, who: &ProcessIdentity, entry: &Entry) -> Result<(), Fail> {
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
         refuse_keeping(who, &entry.dir, entry.os_name(), &there)?;
+        if !self.journal.is_idle() {
+            // All at once is quicker than one by one.
+            let _closed = self.journal.close_gate()?;
+            self.let_go_below(&entry.dir, entry.dir.id()?, entry.os_name())?;
+        }
         let mut here = self.enter(&entry.dir, entry.os_name(), there)?;
         let mut above: Vec<(Above, OsString)> = Vec::new();
         let mut races = 0;

@@ -32,6 +32,15 @@ impl Disk {
         }
         self.stamp_before_move(from, &moved, to)?;
         let _shift = moved.is_directory().then(|| self.shift());
+        let _closed = if moved.is_directory() { Some(self.journal.close_gate()?) } else { None };
+        for (id, entry) in [(from_id, from), (to_id, to)] {
+            if moved.is_directory() {
+                self.let_go_below(&entry.dir, id, entry.os_name())?;
+            } else {
+                self.journal.let_go(id, entry.os_name())?;
+            }
+        }
+        let change = self.settle.restructure();
         let rename = || renameat(&*from.dir.fd, from.os_name(), &*to.dir.fd, to.os_name());
         match rename() {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
@@ -42,6 +51,7 @@ impl Disk {
             }
             done => done?,
         }
+        self.settle.restructured(change, &[(from_id, &from.dir.fd), (to_id, &to.dir.fd)]);
         self.refund_file(replaced.as_ref());
         Ok(())
     }

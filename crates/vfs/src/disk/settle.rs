@@ -1,8 +1,9 @@
 //! Makes changed directories durable: soon, by a thread of its own, or before going on.
 //!
-//! A file's new content is durable before it takes its place; only that it has taken its place is made durable
-//! here. Writers of one directory share their syncs, so many writers at once need few of them.
-//! The room of the files that were replaced is given back here too: it takes a quarter as long as writing them.
+//! The new content of a file that the journal does not take is durable before it takes its place; only that it has
+//! taken its place is made durable here. Writers of one directory share their syncs, so many writers at once need
+//! few of them. The room of the files that were replaced is given back here too: it takes a quarter as long as
+//! writing them.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,6 +14,7 @@ use rustix::fs::fsync;
 use rustix::io::Errno;
 
 use super::dir::HostId;
+use super::structure::{Change, Structure};
 
 /// The directories that are being made durable.
 #[derive(Default)]
@@ -26,6 +28,7 @@ pub(crate) struct Settle {
 struct Changed {
     directories: Mutex<Waiting>,
     more: Condvar,
+    structure: Structure,
 }
 
 #[derive(Default)]
@@ -33,12 +36,19 @@ struct Waiting {
     handles: HashMap<HostId, Arc<OwnedFd>>,
     /// Files that have no name any more; the host gives their room back when they are closed.
     replaced: Vec<OwnedFd>,
+    /// Whether names were moved or made that writes may depend on.
+    restructured: bool,
     /// Whether the thread that syncs them is there.
     tended: bool,
 }
 
 impl Waiting {
+    fn is_idle(&self) -> bool {
+        self.handles.is_empty() && !self.restructured
+    }
+
     fn take(&mut self) -> (HashMap<HostId, Arc<OwnedFd>>, Vec<OwnedFd>) {
+        self.restructured = false;
         (std::mem::take(&mut self.handles), std::mem::take(&mut self.replaced))
     }
 }
@@ -50,13 +60,14 @@ impl Changed {
             // Those that come meanwhile share the sync.
             std::thread::sleep(limits::FILE_SETTLE_AFTER);
             let (handles, replaced) = locked(&self.directories).take();
+            self.structure.sync();
             handles.values().for_each(sync);
             drop(replaced);
             let waiting = locked(&self.directories);
-            let idle = |waiting: &mut Waiting| waiting.handles.is_empty();
+            let idle = |waiting: &mut Waiting| waiting.is_idle();
             let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if waiting.handles.is_empty() {
+            if waiting.is_idle() {
                 waiting.tended = false;
                 return;
             }
@@ -68,6 +79,7 @@ impl Drop for Settle {
     /// The thread may not come to it any more when the program ends.
     fn drop(&mut self) {
         let (handles, _replaced) = locked(&self.changed.directories).take();
+        self.changed.structure.sync();
         handles.values().for_each(sync);
     }
 }
@@ -81,10 +93,16 @@ pub(super) fn make_durable(file: impl AsFd) -> Result<(), Errno> {
     fsync(file)
 }
 
+/// Makes the names in a directory durable, where that can be done.
+pub(super) fn sync_directory(directory: impl AsFd) -> Result<(), Errno> {
+    match make_durable(directory) {
+        Err(errno) if cannot_be_synced(errno) => Ok(()),
+        done => done,
+    }
+}
+
 fn sync(directory: &Arc<OwnedFd>) {
-    if let Err(errno) = make_durable(directory)
-        && !cannot_be_synced(errno)
-    {
+    if let Err(errno) = sync_directory(directory) {
         tracing::error!(%errno, "a directory of the file tree could not be made durable");
     }
 }
@@ -122,6 +140,30 @@ impl Settle {
         if waiting.replaced.len() < limits::FILE_REPLACED_MAX {
             waiting.replaced.extend(replaced.take());
         }
+        self.tend(waiting);
+    }
+
+    /// Something is about to be changed that journaled writes may depend on: directories are made or renamed, or
+    /// their owners and modes change. What is [`Change::done`] is made durable soon, and before any such write.
+    pub fn restructure(&self) -> Change<'_> {
+        self.changed.structure.begin()
+    }
+
+    /// Ends such a change.
+    pub fn restructured(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
+        change.done(directories);
+        let mut waiting = locked(&self.changed.directories);
+        waiting.restructured = true;
+        self.tend(waiting);
+    }
+
+    /// Makes durable what such changes have done. False when that is not possible.
+    pub fn structure_stands(&self) -> bool {
+        self.changed.structure.sync()
+    }
+
+    /// Sees to it that the thread is there, and awake.
+    fn tend(&self, mut waiting: MutexGuard<'_, Waiting>) {
         if waiting.tended {
             self.changed.more.notify_one();
             return;
@@ -134,6 +176,7 @@ impl Settle {
                 tracing::warn!(%error, "no thread for syncing directories");
                 let (handles, _replaced) = waiting.take();
                 drop(waiting);
+                self.changed.structure.sync();
                 handles.values().for_each(sync);
             }
         }

@@ -10,6 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags, openat};
 use super::Disk;
 use super::dir::{Dir, HostId, Place, There};
 use super::fail::Fail;
+use super::journal::JOURNAL;
 use super::meta::Meta;
 use crate::fault::Code;
 use crate::path::VPath;
@@ -49,8 +50,8 @@ pub(crate) trait OnFail: FnMut(&VPath, Fail) -> Result<(), Fail> {}
 impl<F: FnMut(&VPath, Fail) -> Result<(), Fail>> OnFail for F {}
 
 impl Disk {
-    /// Calls `visit` for all files and directories on disk below one, the gateway's own and what is no text included,
-    /// each directory before what is in it. `failed` is told what can not be gone through.
+    /// Calls `visit` for all files and directories on disk below one, the gateway's own and what is no text included
+    /// but not the journal, each directory before what is in it. `failed` is told what can not be gone through.
     pub(crate) fn tour(
         &self,
         top: Dir,
@@ -137,7 +138,7 @@ impl Disk {
             Ok(())
         };
         let listed = dir.each_raw(|name, kind| {
-            if kind == FileType::Symlink {
+            if kind == FileType::Symlink || is_journal(dir, name) {
                 return ControlFlow::Continue(());
             }
             done = meet(name).or_else(|fail| failed(&dir.path.join(&name.to_string_lossy()), fail));
@@ -147,6 +148,11 @@ impl Disk {
         listed.map_err(Fail::from).or_else(|fail| failed(&dir.path, fail))?;
         Ok(directories)
     }
+}
+
+/// The journal is neither anybody's nor part of the tree.
+fn is_journal(dir: &Dir, name: &OsStr) -> bool {
+    dir.path.as_str() == "/" && name == JOURNAL
 }
 
 #[cfg(test)]

@@ -229,17 +229,12 @@ impl Walk<'_> {
 
 impl Disk {
     /// Makes a name's missing directories, each with the caller as owner, and finds it then.
-    pub(crate) fn find_with_parents(
-        &self,
-        who: &ProcessIdentity,
-        path: &VPath,
-        durable: bool,
-    ) -> Result<Found, Fail> {
+    pub(crate) fn find_with_parents(&self, who: &ProcessIdentity, path: &VPath) -> Result<Found, Fail> {
         for _ in 0..limits::FILE_RACES_MAX {
             match self.walk(who, path, Follow::Yes)? {
                 End::Found(found) => return Ok(found),
                 End::Missing(entry, rest) => {
-                    if let Some(entry) = self.make_missing(who, entry, rest, durable)? {
+                    if let Some(entry) = self.make_missing(who, entry, rest)? {
                         return Ok(Found::Entry(entry));
                     }
                 }
@@ -255,15 +250,11 @@ impl Disk {
         who: &ProcessIdentity,
         mut entry: Entry,
         mut rest: Vec<String>,
-        durable: bool,
     ) -> Result<Option<Entry>, Fail> {
         while let Some(next) = rest.pop() {
             match self.make_directory(who, &entry, 0o755) {
                 Err(fail) if fail.code == Code::Exists => return Ok(None),
                 made => made?,
-            }
-            if durable {
-                self.settle.soon(entry.dir.id()?, &entry.dir.fd, None);
             }
             let made = self.look(&entry.dir, entry.os_name())?.filter(There::is_directory);
             let Some(made) = made.filter(|_| next != "..") else { return Ok(None) };

@@ -1,6 +1,7 @@
-//! Writing files: a draft beside the file takes its place when it is complete and durable, so readers, also
-//! after a crash, see the old content or the new one. An existing file keeps its owner, group and mode.
-//! Content is durable before it takes its place; that it has taken its place is durable moments later.
+//! Writing files: a draft beside the file takes its place when it is complete, so readers, also after a crash, see
+//! the old content or the new one. An existing file keeps its owner, group and mode.
+//! What is small is durable, with its name, before the write is answered: by its record in the journal. Else the
+//! content is durable before it takes its place, and that it has taken its place is moments later.
 //!
 //! Appending goes into the file itself and is as durable as the page cache: a killed gateway loses nothing, a
 //! machine that loses power may. The next write of the file makes it durable.
@@ -15,15 +16,14 @@ use std::sync::atomic::Ordering;
 use base::limits;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::Uid;
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::{Dir, There, modified_ms};
+use super::dir::{Dir, There};
 use super::fail::Fail;
 use super::meta::{Meta, READ, WRITE};
 use super::mounts;
-use super::settle::make_durable;
 use super::usage::signed;
 use super::walk::{Entry, Found};
 use crate::fault::Code;
@@ -41,16 +41,18 @@ pub(crate) enum Target {
 
 /// A file being written, beside the one it will replace. It is removed unless it took its place.
 pub(crate) struct Draft {
-    dir: Arc<OwnedFd>,
-    name: OsString,
+    pub(super) dir: Arc<OwnedFd>,
+    pub(super) name: OsString,
     pub file: File,
-    keep: bool,
+    pub(super) keep: bool,
     /// What is kept beside it, if that is known.
-    meta: Option<Meta>,
+    pub(super) meta: Option<Meta>,
     /// Whether all of it is durable.
-    durable: bool,
+    pub(super) durable: bool,
+    /// All of its content, as long as it is small enough for the journal.
+    pub(super) content: Option<Vec<u8>>,
     /// Bytes that somebody was charged for it so far.
-    charged: (Uid, i64),
+    pub(super) charged: (Uid, i64),
 }
 
 impl Drop for Draft {
@@ -66,11 +68,8 @@ impl Drop for Draft {
 impl Disk {
     /// Where a write of this path goes.
     pub(crate) fn target(&self, who: &ProcessIdentity, path: &VPath, parents: bool) -> Result<Target, Fail> {
-        let found = if parents {
-            self.find_with_parents(who, path, true)?
-        } else {
-            self.find(who, path, Follow::Yes)?
-        };
+        let found =
+            if parents { self.find_with_parents(who, path)? } else { self.find(who, path, Follow::Yes)? };
         match found {
             Found::Live(path) => Ok(Target::Live(path)),
             Found::Root(_) => Err(Code::IsDirectory.into()),
@@ -98,14 +97,16 @@ impl Disk {
         let mut draft = self.draft(&entry.dir, meta)?;
         let placed = (|| {
             fill(&mut Filling::new(self, &mut draft, entry.there.as_ref()))?;
-            self.prepare(&mut draft, meta)?;
+            if draft.content.is_none() {
+                self.prepare(&mut draft, meta)?;
+            }
             let id = entry.dir.id()?;
             let held = self.locks.one(id, entry.os_name())?;
             let there = self.look(&entry.dir, entry.os_name())?;
             let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
-            let stat = self.put(entry, there.as_ref(), &mut draft, meta)?;
+            let (stat, placed) = self.put(id, entry, there.as_ref(), &mut draft, meta)?;
             drop(held);
-            self.settle.soon(id, &entry.dir.fd, there.and_then(There::into_handle));
+            self.settle_placed(placed, id, entry, there);
             Ok(stat)
         })();
         self.refund_unless_placed(&draft, &placed);
@@ -161,46 +162,6 @@ impl Disk {
         Err(Fail::because(Code::NotPermitted, note))
     }
 
-    /// Lets a finished draft take its place. The file's lock must be held, and the directory settled afterwards;
-    /// what was charged for the draft is the caller's to take back if this fails.
-    fn put(&self, entry: &Entry, there: Option<&There>, draft: &mut Draft, meta: Meta) -> Result<Stat, Fail> {
-        let host = fstat(&draft.file)?;
-        let size = u64::try_from(host.st_size).unwrap_or(0);
-        let grows = signed(size).saturating_sub(there.map_or(0, |there| signed(there.stat.size)));
-        if draft.charged.0 != meta.uid {
-            self.refund(draft.charged.0, draft.charged.1);
-            draft.charged = (meta.uid, 0);
-        }
-        self.charge(meta.uid, grows.saturating_sub(draft.charged.1))?;
-        draft.charged.1 = grows;
-        self.prepare(draft, meta)?;
-        renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
-        draft.keep = true;
-        let modified_ms = modified_ms(&host);
-        let Meta { uid, gid, mode } = meta;
-        Ok(Stat { kind: Kind::File, size, mode, uid, gid, modified_ms })
-    }
-
-    /// Gives a filled draft its owner and mode and makes it durable, unless that is done.
-    fn prepare(&self, draft: &mut Draft, meta: Meta) -> Result<(), Errno> {
-        if draft.meta != Some(meta) {
-            draft.durable = false;
-            self.stamp(&draft.file, meta)?;
-            draft.meta = Some(meta);
-        }
-        if !draft.durable {
-            make_durable(&draft.file)?;
-            draft.durable = true;
-        }
-        Ok(())
-    }
-
-    fn refund_unless_placed<T>(&self, draft: &Draft, placed: &Result<T, Fail>) {
-        if placed.is_err() {
-            self.refund(draft.charged.0, draft.charged.1);
-        }
-    }
-
     /// Like [`Disk::replace`] for a draft that was made earlier: asks again whether the caller may, and returns
     /// when everything is durable.
     pub(crate) fn put_durably(
@@ -217,10 +178,10 @@ impl Disk {
         let held = self.locks.one(id, entry.os_name())?;
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
-        let placed = self.put(entry, there.as_ref(), &mut draft, meta);
+        let placed = self.put(id, entry, there.as_ref(), &mut draft, meta);
         self.refund_unless_placed(&draft, &placed);
         drop(held);
-        let stat = placed?;
+        let (stat, _) = placed?;
         self.settle.settle(id, &*entry.dir.fd)?;
         Ok(stat)
     }
@@ -237,8 +198,9 @@ impl Disk {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(&*dir.fd, &*name, flags, Mode::RUSR | Mode::WUSR)?);
         let dir = dir.fd.clone();
-        let mut draft =
-            Draft { dir, name, file, keep: false, meta: None, durable: false, charged: (meta.uid, 0) };
+        let content = self.journal.takes(0).then(Vec::new);
+        let charged = (meta.uid, 0);
+        let mut draft = Draft { dir, name, file, keep: false, meta: None, durable: false, content, charged };
         // It counts as its owner's from the beginning.
         self.stamp(&draft.file, meta)?;
         draft.meta = Some(meta);
@@ -255,15 +217,18 @@ impl Disk {
     /// kept if it does not take its place.
     pub(crate) fn draft_of_partial(&self, dir: &Dir, name: &OsStr, file: File) -> Draft {
         let (dir, name) = (dir.fd.clone(), name.to_os_string());
-        Draft { dir, name, file, keep: true, meta: None, durable: false, charged: (Uid::ROOT, 0) }
+        let charged = (Uid::ROOT, 0);
+        Draft { dir, name, file, keep: true, meta: None, durable: false, content: None, charged }
     }
 
     /// Adds to the end of a file, which is made if need be.
     pub(crate) fn append(&self, who: &ProcessIdentity, entry: &Entry, bytes: &[u8]) -> Result<(), Fail> {
         self.freshen_usage();
-        let _held = self.locks.one(entry.dir.id()?, entry.os_name())?;
+        let id = entry.dir.id()?;
+        let _held = self.locks.one(id, entry.os_name())?;
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), Writing::default())?;
+        self.journal.let_go(id, entry.os_name())?;
         let Some(there) = there else {
             let mut draft = self.draft(&entry.dir, meta)?;
             let placed = (|| {
@@ -323,12 +288,12 @@ impl Disk {
         let mut draft = self.draft(&entry.dir, meta)?;
         let placed = (|| {
             Filling::new(self, &mut draft, Some(&there)).add(&after)?;
-            self.put(entry, Some(&there), &mut draft, meta)
+            self.put(id, entry, Some(&there), &mut draft, meta)
         })();
         self.refund_unless_placed(&draft, &placed);
-        placed?;
+        let (_, placed) = placed?;
         drop(held);
-        self.settle.soon(id, &entry.dir.fd, there.into_handle());
+        self.settle_placed(placed, id, entry, Some(there));
         Ok(Ok(value))
     }
 }
@@ -356,6 +321,11 @@ impl<'a> Filling<'a> {
         if more > 0 {
             self.disk.charge(uid, more)?;
             self.draft.charged.1 += more;
+        }
+        let content = self.draft.content.take();
+        self.draft.content = content.filter(|kept| self.disk.journal.takes(kept.len() + bytes.len()));
+        if let Some(content) = &mut self.draft.content {
+            content.extend_from_slice(bytes);
         }
         Ok(self.draft.file.write_all(bytes)?)
     }

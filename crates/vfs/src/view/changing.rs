@@ -21,7 +21,7 @@ impl View {
         } else {
             self.on_disk(move |disk, who| {
                 let found = if recursive {
-                    disk.find_with_parents(who, &wanted, false)?
+                    disk.find_with_parents(who, &wanted)?
                 } else {
                     disk.find(who, &wanted, Follow::No)?
                 };

@@ -1,0 +1,312 @@
+//! A journal for small writes: a file that was written is durable, with its name, as soon as its record is, which
+//! takes one sync of a file that never grows. The file itself is made durable within a second, and after a
+//! power cut the record makes it whole again.
+//!
+//! Whoever changes in another way what a record may still be about must let it go first ([`Journal::let_go`]).
+//! Where there can be no journal, files are synced before they take their place, as without one.
+
+mod checkpoint;
+mod gate;
+mod log;
+pub(crate) mod record;
+pub(crate) mod replay;
+mod segment;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use base::limits;
+use rustix::fs::{AtFlags, FlockOperation, Mode, flock, fsync, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+
+use self::gate::{Closed, Gate, Inside};
+use self::log::{Files, Pending, Phase, Segment, State};
+use self::record::{Record, Written};
+use self::segment::Title;
+use super::DIRECTORY;
+use super::dir::HostId;
+use super::fail::Fail;
+use crate::fault::Code;
+use crate::path::VPath;
+
+pub(crate) use self::log::{Ticket, Unlogged};
+pub(crate) use self::segment::Boot;
+
+/// Its directory, beside those of the tree.
+pub(crate) const JOURNAL: &str = ".journal";
+
+/// The journal of a tree.
+pub(crate) struct Journal {
+    shared: Arc<Shared>,
+    gate: Gate,
+}
+
+struct Shared {
+    files: Weak<OwnedFd>,
+    /// This run of the machine; without it there can be no journal.
+    boot: Option<Boot>,
+    state: Mutex<State>,
+    /// Records have become durable.
+    written: Condvar,
+    /// There may be something to make durable, or somebody is done with a record.
+    changed: Condvar,
+    checkpointing: Mutex<()>,
+    /// How many files wait to become durable by themselves.
+    waiting: AtomicUsize,
+    opened: Instant,
+}
+
+impl Shared {
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, state: &State) {
+        self.waiting.store(state.pending.len(), Ordering::SeqCst);
+    }
+}
+
+/// A journaled write that may go on: no directory is moved meanwhile.
+pub(crate) struct Entered<'a> {
+    journal: &'a Journal,
+    _inside: Inside<'a>,
+}
+
+impl Journal {
+    /// The journal of the tree in `files`, which is made when it is first needed.
+    pub fn new(files: &Arc<OwnedFd>, boot: Option<Boot>) -> Journal {
+        let phase = if boot.is_some() { Phase::Untried } else { Phase::Off };
+        let shared = Shared {
+            files: Arc::downgrade(files),
+            boot,
+            state: Mutex::new(State::new(phase)),
+            written: Condvar::new(),
+            changed: Condvar::new(),
+            checkpointing: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            opened: Instant::now(),
+        };
+        Journal { shared: Arc::new(shared), gate: Gate::default() }
+    }
+
+    /// Whether so many bytes may be written by way of it.
+    pub fn takes(&self, bytes: usize) -> bool {
+        bytes <= limits::FILE_JOURNAL_CONTENT_MAX && !matches!(self.shared.locked().phase, Phase::Off)
+    }
+
+    /// Begins a journaled write, if there is a journal and no directory is being moved.
+    pub fn enter(&self) -> Option<Entered<'_>> {
+        self.shared.make_if_untried();
+        let is_ready = matches!(self.shared.locked().phase, Phase::Ready(_));
+        let inside = if is_ready { self.gate.enter()? } else { return None };
+        Some(Entered { journal: self, _inside: inside })
+    }
+
+    /// Keeps journaled writes out while a directory is moved or removed.
+    pub fn close_gate(&self) -> Result<Closed<'_>, Fail> {
+        self.gate.close()
+    }
+
+    /// To be called before a file is changed in any other way, with its lock held: if only a record makes it
+    /// durable, it is made so by itself, and the record counts no longer.
+    pub fn let_go(&self, dir: HostId, name: &OsStr) -> Result<(), Fail> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        let key = (dir, name.to_os_string());
+        let pending = self.shared.locked().pending.get(&key).cloned();
+        match pending {
+            Some(pending) => {
+                let path = pending.path.to_string();
+                self.forget(vec![pending], path)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same for everything at a path and below it; for everything there is if the path may be an old one.
+    /// The gate must be closed.
+    pub fn let_go_below(&self, path: &VPath, is_sure: bool) -> Result<(), Fail> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        let top = if is_sure { path.clone() } else { VPath::root() };
+        let is_below =
+            |pending: &&Pending| VPath::absolute(&pending.path).is_ok_and(|path| path.is_within(&top));
+        let pending: Vec<Pending> = self.shared.locked().pending.values().filter(is_below).cloned().collect();
+        if pending.is_empty() { Ok(()) } else { self.forget(pending, top.to_string()) }
+    }
+
+    /// True when nothing is durable by records only.
+    pub fn is_idle(&self) -> bool {
+        self.shared.waiting.load(Ordering::SeqCst) == 0
+    }
+
+    /// Makes files durable by themselves, and says so in the journal.
+    fn forget(&self, pending: Vec<Pending>, path: String) -> Result<(), Fail> {
+        checkpoint::sync_all(pending.iter())?;
+        self.note(Record::Forget(path))?;
+        let mut state = self.shared.locked();
+        state.pending.retain(|_, left| !pending.iter().any(|gone| gone.number == left.number));
+        self.shared.count(&state);
+        Ok(())
+    }
+
+    /// Adds a note and waits until it is durable. A journal that has failed needs none.
+    fn note(&self, record: Record) -> Result<(), Fail> {
+        for _ in 0..limits::FILE_RACES_MAX {
+            if let Some(ticket) = self.add(&record) {
+                return match ticket.commit() {
+                    Ok(()) | Err(Unlogged::Broken) => Ok(()),
+                    Err(Unlogged::Late) => Err(late()),
+                };
+            }
+            if !matches!(self.shared.locked().phase, Phase::Ready(_)) {
+                return Ok(());
+            }
+            self.shared.checkpoint();
+        }
+        Err(late())
+    }
+
+    fn add(&self, record: &Record) -> Option<Ticket<'_>> {
+        let ticket = self.shared.add(record)?;
+        self.shared.tended();
+        Some(ticket)
+    }
+
+    /// A write whose record is durable has failed all the same: the record must not count.
+    pub fn withdraw(&self, ticket: Ticket, dir: HostId, name: &OsStr, path: &str) {
+        // The part of the journal it is in must not wait for it.
+        drop(ticket);
+        // What was written there before may be durable by its record only.
+        let key = (dir, name.to_os_string());
+        let before = self.shared.locked().pending.get(&key).cloned();
+        let forgotten = self.forget(before.into_iter().collect(), path.to_string());
+        if let Err(fail) = forgotten {
+            tracing::error!(path, ?fail, "a write that failed may be done after a power cut");
+        }
+    }
+
+    /// Makes everything durable by itself and closes the journal.
+    fn shut(&self) {
+        {
+            let mut state = self.shared.locked();
+            state.closing = true;
+            self.shared.changed.notify_all();
+        }
+        // Both parts may hold something.
+        while self.shared.checkpoint() {}
+        self.shared.locked().phase = Phase::Off;
+    }
+
+    /// Closes the journal as if the program was killed: for tests.
+    pub fn abandon(&self) {
+        let _alone = self.shared.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.locked();
+        (state.closing, state.phase) = (true, Phase::Off);
+        state.pending.clear();
+        self.shared.count(&state);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+impl<'a> Entered<'a> {
+    /// Adds the record of a write; nothing when another way must be taken.
+    pub fn add(&self, written: Written) -> Option<Ticket<'a>> {
+        self.journal.add(&Record::Write(written))
+    }
+}
+
+impl Shared {
+    fn make_if_untried(&self) {
+        let mut state = self.locked();
+        if !matches!(state.phase, Phase::Untried) {
+            return;
+        }
+        state.phase = Phase::Making;
+        drop(state);
+        let phase = match self.make() {
+            Ok(files) => Phase::Ready(files),
+            Err(error) => {
+                tracing::warn!(%error, "there is no journal of small writes; each file is synced by itself");
+                Phase::Off
+            }
+        };
+        self.locked().phase = phase;
+    }
+
+    fn make(&self) -> io::Result<Files> {
+        let files = self.files.upgrade().ok_or(Errno::NOENT)?;
+        match mkdirat(&*files, JOURNAL, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let dir = own(&files)?;
+        let made = self.make_in(&files, &dir);
+        if made.is_err()
+            && let Err(error) = remove_both(&dir)
+        {
+            tracing::debug!(%error, "half a journal could not be removed");
+        }
+        let segments = made?;
+        Ok(Files { dir, segments, active: 0 })
+    }
+
+    /// Both files, and everything on the way to them and to the tree, durably.
+    fn make_in(&self, files: &OwnedFd, dir: &OwnedFd) -> io::Result<[Segment; 2]> {
+        let boot = self.boot.ok_or(Errno::NOSYS)?;
+        let make = |number: usize| -> io::Result<Segment> {
+            let title = Title { epoch: 1 + number as u64, boot };
+            Ok(Segment::new(segment::make(dir, number, &title)?, title))
+        };
+        let segments = [make(0)?, make(1)?];
+        fsync(dir)?;
+        for way in [".", "usr", "usr/share", ".."] {
+            fsync(openat(files, way, DIRECTORY, Mode::empty())?)?;
+        }
+        Ok(segments)
+    }
+}
+
+/// The journal's directory, for this gateway alone.
+fn own(files: &OwnedFd) -> io::Result<OwnedFd> {
+    let dir = openat(files, JOURNAL, DIRECTORY, Mode::empty())?;
+    flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(dir)
+}
+
+/// Removes both files, so that nothing in them is ever done again.
+fn remove_both(dir: &OwnedFd) -> io::Result<()> {
+    for name in ["0", "1"] {
+        match unlinkat(dir, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(fsync(dir)?)
+}
+
+/// What this run of the machine is called, where that can be told.
+pub(crate) fn boot() -> Option<Boot> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
+}
+
+fn late() -> Fail {
+    Fail::because(Code::Io, "the disk is too slow, try again later")
+}

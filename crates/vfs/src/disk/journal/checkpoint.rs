@@ -1,0 +1,203 @@
+//! Makes what the journal holds durable by itself, so that its room can be used again: soon after the first
+//! record, by a thread that ends when there is nothing to do.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use base::limits;
+use rustix::fs::fsync;
+
+use super::log::{Key, Pending, Phase, State};
+use super::segment::{self, FIRST, Title};
+use super::{Shared, remove_both};
+use crate::disk::settle::sync_directory;
+
+impl Shared {
+    /// When the next checkpoint should be; nothing when there is nothing to do.
+    pub(super) fn due(&self, state: &State) -> Option<Instant> {
+        let Phase::Ready(files) = &state.phase else { return None };
+        let active = &files.segments[files.active];
+        if !files.segments[files.other()].is_clean() {
+            return Some(self.opened);
+        }
+        let began = active.began?;
+        let is_half = active.end > limits::FILE_JOURNAL_BYTES / 2;
+        let is_crowded = state.pending.len() > limits::FILE_JOURNAL_PENDING_MAX / 2;
+        Some(if is_half || is_crowded { self.opened } else { began + limits::FILE_JOURNAL_SETTLE_AFTER })
+    }
+
+    /// Sees to it that somebody makes durable what was added.
+    pub(super) fn tended(self: &Arc<Shared>) {
+        let mut state = self.locked();
+        if state.tended || state.closing {
+            return;
+        }
+        let shared = self.clone();
+        let tending = std::thread::Builder::new().name("gsv-journal".into()).spawn(move || shared.tend());
+        match tending {
+            Ok(_) => state.tended = true,
+            Err(error) => {
+                drop(state);
+                self.broke(&error);
+            }
+        }
+    }
+
+    fn tend(&self) {
+        loop {
+            let mut state = self.locked();
+            let due = self.due(&state);
+            let now = Instant::now();
+            let wait = match due {
+                Some(due) => due.saturating_duration_since(now),
+                None => limits::FILE_SETTLE_IDLE,
+            };
+            if !state.closing && !wait.is_zero() {
+                let waited = self.changed.wait_timeout(state, wait);
+                let late;
+                (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+                let idle = due.is_none() && late.timed_out() && self.due(&state).is_none();
+                if !idle && !state.closing {
+                    continue;
+                }
+            }
+            if state.closing || due.is_none() {
+                state.tended = false;
+                return;
+            }
+            drop(state);
+            self.checkpoint();
+        }
+    }
+
+    /// Makes the older records' files durable and cleans their part of the journal. False when that did not
+    /// work now; a journal that failed is given up.
+    pub(super) fn checkpoint(&self) -> bool {
+        let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((at, file)) = self.leave_segment() else { return false };
+        let pending: Vec<(Key, Pending)> = {
+            let state = self.locked();
+            let of_it = state.pending.iter().filter(|(_, pending)| pending.segment == at);
+            of_it.map(|(key, pending)| (key.clone(), pending.clone())).collect()
+        };
+        let cleaned = sync_all(pending.iter().map(|(_, pending)| pending)).and_then(|()| {
+            let title = self.next_title();
+            segment::clean(&file, &title)?;
+            Ok(title)
+        });
+        match cleaned {
+            Ok(title) => self.take_back(at, title, &pending),
+            Err(error) => self.broke(&error),
+        }
+        true
+    }
+
+    /// The file whose records are all in their places, and which nothing is added to any more.
+    fn leave_segment(&self) -> Option<(usize, Arc<File>)> {
+        let mut state = self.locked();
+        let Phase::Ready(files) = &mut state.phase else { return None };
+        if files.segments[files.other()].is_clean() {
+            if files.segments[files.active].is_clean() {
+                return None;
+            }
+            files.active = files.other();
+        }
+        let at = files.other();
+        let busy = |state: &mut State| match &state.phase {
+            Phase::Ready(files) => files.segments[at].in_flight > 0,
+            _ => false,
+        };
+        let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, busy);
+        let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        match &state.phase {
+            Phase::Ready(files) if !late.timed_out() => Some((at, files.segments[at].file.clone())),
+            _ => None,
+        }
+    }
+
+    fn next_title(&self) -> Title {
+        let epoch = match &self.locked().phase {
+            Phase::Ready(files) => files.next_epoch(),
+            _ => 0,
+        };
+        Title { epoch, boot: self.boot.unwrap_or_default() }
+    }
+
+    fn take_back(&self, at: usize, title: Title, synced: &[(Key, Pending)]) {
+        let mut state = self.locked();
+        for (key, done) in synced {
+            if state.pending.get(key).is_some_and(|pending| pending.number == done.number) {
+                state.pending.remove(key);
+            }
+        }
+        self.count(&state);
+        if let Phase::Ready(files) = &mut state.phase {
+            let segment = &mut files.segments[at];
+            (segment.title, segment.end, segment.began) = (title, FIRST, None);
+        }
+    }
+
+    /// Gives the journal up for the rest of this run: what it holds is made durable at once.
+    pub(super) fn broke(&self, error: &io::Error) {
+        let mut state = self.locked();
+        let Phase::Ready(files) = std::mem::replace(&mut state.phase, Phase::Off) else { return };
+        let pending: Vec<Pending> = state.pending.drain().map(|(_, pending)| pending).collect();
+        self.count(&state);
+        drop(state);
+        self.changed.notify_all();
+        self.written.notify_all();
+        tracing::error!(%error, "the journal of small writes failed; files are written without it until the next start");
+        match sync_all(pending.iter()).and_then(|()| remove_both(&files.dir)) {
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!(%error, "what the journal of small writes holds could not all be made durable");
+            }
+        }
+    }
+}
+
+/// Makes one file and its name durable.
+pub(super) fn sync_one(pending: &Pending) -> io::Result<()> {
+    fsync(&*pending.file)?;
+    Ok(sync_directory(&pending.dir)?)
+}
+
+/// Makes files and their names durable. Many are done by several threads, which share the disk's turns.
+pub(super) fn sync_all<'a>(pending: impl Iterator<Item = &'a Pending>) -> io::Result<()> {
+    let (mut files, mut directories): (Vec<&File>, HashMap<*const OwnedFd, &OwnedFd>) = Default::default();
+    for pending in pending {
+        files.push(&pending.file);
+        directories.insert(Arc::as_ptr(&pending.dir), &pending.dir);
+    }
+    sync_files(files)?;
+    directories.values().try_for_each(|dir| Ok(sync_directory(dir)?))
+}
+
+fn sync_files(files: Vec<&File>) -> io::Result<()> {
+    let threads = limits::FILE_JOURNAL_SYNC_THREADS.min(files.len());
+    if threads <= 1 {
+        return files.into_iter().try_for_each(|file| Ok(fsync(file)?));
+    }
+    let queue = Mutex::new(files);
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let work = || -> io::Result<()> {
+        while let Some(file) = next() {
+            fsync(file)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work);
+        let others: Vec<_> = (1..threads).map(spawn).collect();
+        let mut done = work();
+        for other in others.into_iter().flatten() {
+            let theirs = other.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            done = done.and(theirs);
+        }
+        done
+    })
+}

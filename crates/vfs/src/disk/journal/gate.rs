@@ -1,0 +1,116 @@
+//! Keeps journaled writes and changes of directories apart: a record names its file by a path, which must not
+//! lead elsewhere before the file is in its place.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use base::limits;
+
+use crate::disk::fail::Fail;
+use crate::fault::Code;
+
+/// Writers pass it together; who moves or removes a directory closes it first.
+#[derive(Default)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    inside: usize,
+    closed: bool,
+}
+
+/// A journaled write under way.
+pub(crate) struct Inside<'a>(&'a Gate);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.locked();
+        state.inside -= 1;
+        if state.inside == 0 && state.closed {
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+/// Nobody is inside, and nobody gets in.
+pub(crate) struct Closed<'a>(&'a Gate);
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.locked().closed = false;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Gate {
+    /// Enters, unless it is closed.
+    pub fn enter(&self) -> Option<Inside<'_>> {
+        let mut state = self.locked();
+        if state.closed {
+            return None;
+        }
+        state.inside += 1;
+        Some(Inside(self))
+    }
+
+    /// Closes it and waits until nobody is inside.
+    pub fn close(&self) -> Result<Closed<'_>, Fail> {
+        let waited =
+            self.changed.wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |state| state.closed);
+        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            return Err(busy());
+        }
+        state.closed = true;
+        let closed = Closed(self);
+        let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, |it| it.inside > 0);
+        let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        if late.timed_out() { Err(busy()) } else { Ok(closed) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn busy() -> Fail {
+    Fail::because(Code::Io, "the disk is too slow, try again later")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_inside_while_it_is_closed() {
+        let (gate, inside, passed) = (Gate::default(), AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..2_000 {
+                        let Some(_inside) = gate.enter() else { continue };
+                        inside.fetch_add(1, Ordering::SeqCst);
+                        passed.fetch_add(1, Ordering::SeqCst);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let _closed = gate.close().unwrap();
+                        assert_eq!(inside.load(Ordering::SeqCst), 0);
+                        assert!(gate.enter().is_none());
+                    }
+                });
+            }
+        });
+        assert!(gate.enter().is_some());
+        assert!(passed.load(Ordering::SeqCst) > 0);
+    }
+}

@@ -1,0 +1,281 @@
+//! Adding records and committing them. Whoever finds nobody writing writes for all: one `pwrite` and one
+//! `fdatasync` for everything that was added meanwhile. A lone writer hands nothing over to anybody.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Instant;
+
+use base::limits;
+use rustix::fs::fdatasync;
+
+use super::Shared;
+use super::record::{self, HEAD_BYTES, Record};
+use super::segment::{self, FIRST, Title};
+use crate::disk::dir::HostId;
+
+/// A name in a directory, whatever that is called by now.
+pub(super) type Key = (HostId, OsString);
+
+/// A file that is in its place, but durable by its record only.
+#[derive(Clone)]
+pub(super) struct Pending {
+    pub number: u64,
+    pub segment: usize,
+    pub path: Arc<str>,
+    pub file: Arc<File>,
+    pub dir: Arc<OwnedFd>,
+}
+
+/// Whether there is a journal.
+#[derive(Default)]
+pub(super) enum Phase {
+    /// Nobody needed it yet.
+    #[default]
+    Untried,
+    /// Somebody makes it.
+    Making,
+    Ready(Files),
+    /// It can not be had, or is not to be used any more.
+    Off,
+}
+
+/// The two files.
+pub(super) struct Files {
+    /// The directory they are in; whoever has its lock owns the journal.
+    pub dir: OwnedFd,
+    pub segments: [Segment; 2],
+    /// The one that records are added to.
+    pub active: usize,
+}
+
+/// One of the two files.
+pub(super) struct Segment {
+    pub file: Arc<File>,
+    pub title: Title,
+    /// Where the next record goes.
+    pub end: u64,
+    /// Added, but not yet written: the last bytes before `end`.
+    buffer: Vec<u8>,
+    /// Records whose writers are not done with them.
+    pub in_flight: usize,
+    /// When the first record was added.
+    pub began: Option<Instant>,
+}
+
+impl Segment {
+    pub fn new(file: Arc<File>, title: Title) -> Segment {
+        Segment { file, title, end: FIRST, buffer: Vec::new(), in_flight: 0, began: None }
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.end == FIRST
+    }
+}
+
+impl Files {
+    /// The one that is not added to.
+    pub fn other(&self) -> usize {
+        1 - self.active
+    }
+
+    /// An epoch that no record was ever written in.
+    pub fn next_epoch(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.title.epoch).max().unwrap_or(0) + 1
+    }
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub phase: Phase,
+    /// The number of the last record that was added.
+    pub added: u64,
+    /// The number of the last one that is durable.
+    pub committed: u64,
+    /// Whether somebody writes.
+    leading: bool,
+    pub pending: HashMap<Key, Pending>,
+    /// Directories of pending files, each open once.
+    directories: HashMap<HostId, Weak<OwnedFd>>,
+    /// Whether the thread that makes them durable is there.
+    pub tended: bool,
+    /// Whether the tree is being closed.
+    pub closing: bool,
+}
+
+impl State {
+    pub fn new(phase: Phase) -> State {
+        State { phase, ..State::default() }
+    }
+
+    /// The one handle that is kept of a directory.
+    fn directory(&mut self, id: HostId, dir: &Arc<OwnedFd>) -> Arc<OwnedFd> {
+        if let Some(known) = self.directories.get(&id).and_then(Weak::upgrade) {
+            return known;
+        }
+        if self.directories.len() >= limits::FILE_JOURNAL_PENDING_MAX {
+            self.directories.retain(|_, dir| dir.strong_count() > 0);
+        }
+        self.directories.insert(id, Arc::downgrade(dir));
+        dir.clone()
+    }
+}
+
+/// Why a record is not durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unlogged {
+    /// The journal is of no use any more.
+    Broken,
+    /// The disk does not answer.
+    Late,
+}
+
+/// A record whose writer is not done with it: its file is not cleaned until then.
+pub(crate) struct Ticket<'a> {
+    shared: &'a Shared,
+    pub(super) number: u64,
+    segment: usize,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.locked();
+        if let Phase::Ready(files) = &mut state.phase {
+            files.segments[self.segment].in_flight -= 1;
+            if files.segments[self.segment].in_flight == 0 && self.segment != files.active {
+                self.shared.changed.notify_all();
+            }
+        }
+    }
+}
+
+impl Ticket<'_> {
+    /// Returns when the record is durable.
+    pub fn commit(&self) -> Result<(), Unlogged> {
+        self.shared.commit(self.number)
+    }
+
+    /// The file is in its place: it is remembered until it is durable by itself.
+    pub fn placed(self, key: Key, path: Arc<str>, file: File, dir: &Arc<OwnedFd>) {
+        let mut state = self.shared.locked();
+        let dir = state.directory(key.0, dir);
+        let pending = Pending { number: self.number, segment: self.segment, path, file: Arc::new(file), dir };
+        if let Phase::Ready(_) = state.phase {
+            state.pending.insert(key, pending);
+            self.shared.count(&state);
+            return;
+        }
+        drop(state);
+        // It broke while the file took its place.
+        if let Err(error) = super::checkpoint::sync_one(&pending) {
+            tracing::error!(%error, path = %pending.path, "a file could not be made durable");
+        }
+    }
+}
+
+impl Shared {
+    /// Adds a record; nothing where there is no room or no journal, so that another way must be taken.
+    pub(super) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
+        let body = record.body();
+        let sum = record::sum(&body);
+        let is_write = matches!(record, Record::Write(_));
+        let mut state = self.locked();
+        let is_crowded = is_write && state.pending.len() >= limits::FILE_JOURNAL_PENDING_MAX;
+        let number = state.added + 1;
+        let Phase::Ready(files) = &mut state.phase else { return None };
+        let spare = if is_write { limits::FILE_JOURNAL_SPARE_BYTES } else { 0 };
+        let length = (HEAD_BYTES + body.len()) as u64;
+        let fits = |segment: &Segment| segment.end + length + spare <= limits::FILE_JOURNAL_BYTES;
+        let other = files.other();
+        if !fits(&files.segments[files.active]) && files.segments[other].is_clean() {
+            files.active = other;
+        }
+        let at = files.active;
+        let active = &mut files.segments[at];
+        if is_crowded || !fits(active) {
+            self.changed.notify_all();
+            return None;
+        }
+        segment::add(&mut active.buffer, active.title.epoch, number, &body, &sum);
+        active.end += length;
+        active.in_flight += 1;
+        active.began.get_or_insert_with(Instant::now);
+        state.added = number;
+        let ticket = Ticket { shared: self, number, segment: at };
+        if self.due(&state).is_some_and(|due| due <= Instant::now()) {
+            self.changed.notify_all();
+        }
+        Some(ticket)
+    }
+
+    /// Returns when the record with this number, and all before it, are durable.
+    pub(super) fn commit(&self, number: u64) -> Result<(), Unlogged> {
+        let deadline = Instant::now() + limits::FILE_JOURNAL_WAIT;
+        let mut state = self.locked();
+        loop {
+            if state.committed >= number {
+                return Ok(());
+            }
+            if !matches!(state.phase, Phase::Ready(_)) {
+                return Err(Unlogged::Broken);
+            }
+            if state.leading {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Err(Unlogged::Late);
+                }
+                let waited = self.written.wait_timeout(state, left);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            state.leading = true;
+            let (batches, last) = (take_buffers(&mut state), state.added);
+            drop(state);
+            let written = batches.iter().try_for_each(Batch::write);
+            state = self.locked();
+            state.leading = false;
+            match written {
+                Ok(()) => state.committed = last,
+                Err(error) => {
+                    drop(state);
+                    self.broke(&error);
+                    return Err(Unlogged::Broken);
+                }
+            }
+            self.written.notify_all();
+        }
+    }
+}
+
+/// Records that are written at once.
+struct Batch {
+    file: Arc<File>,
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    fn write(&self) -> io::Result<()> {
+        self.file.write_all_at(&self.bytes, self.at)?;
+        Ok(fdatasync(&*self.file)?)
+    }
+}
+
+fn take_buffers(state: &mut State) -> Vec<Batch> {
+    let Phase::Ready(files) = &mut state.phase else { return Vec::new() };
+    let (active, other) = (files.active, files.other());
+    // What was added to the other one came before it was left.
+    let in_order = [other, active].into_iter();
+    in_order
+        .filter_map(|at| {
+            let segment = &mut files.segments[at];
+            let bytes = std::mem::take(&mut segment.buffer);
+            let at = segment.end - bytes.len() as u64;
+            (!bytes.is_empty()).then(|| Batch { file: segment.file.clone(), at, bytes })
+        })
+        .collect()
+}

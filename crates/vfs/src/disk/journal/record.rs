@@ -1,0 +1,230 @@
+//! What the journal keeps: one record for each small write, and notes that a path's records count no longer.
+//!
+//! Nothing that is read back is trusted: a record counts only with the right epoch, number, length and checksum.
+
+use protocol::ids::{Gid, Uid};
+use sha2::{Digest, Sha256};
+
+use base::limits;
+
+use crate::disk::dir::modified_ns;
+use crate::disk::meta::{MODE_MASK, Meta};
+
+/// Bytes before each record's body: epoch, number, length, checksum.
+pub(super) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
+/// The longest body there can be.
+pub(super) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
+
+const SUM_BYTES: usize = 16;
+const WRITE: u8 = 1;
+const FORGET: u8 = 2;
+
+/// The beginning of a digest.
+pub(super) type Sum = [u8; SUM_BYTES];
+
+/// What tells a file from others, and from itself before a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub ino: u64,
+    pub modified_ns: i64,
+    pub size: u64,
+}
+
+impl Identity {
+    // The host decides how wide these numbers are.
+    #[allow(clippy::unnecessary_cast)]
+    pub fn of(host: &rustix::fs::Stat) -> Identity {
+        let size = u64::try_from(host.st_size).unwrap_or(0);
+        Identity { ino: host.st_ino as u64, modified_ns: modified_ns(host), size }
+    }
+}
+
+/// A small write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Where, free of links.
+    pub path: String,
+    pub meta: Meta,
+    /// What was there before.
+    pub replaced: Option<Identity>,
+    /// What is there afterwards.
+    pub placed: Identity,
+    pub content: Vec<u8>,
+}
+
+/// What one record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// A file was written.
+    Write(Written),
+    /// What was said of this path, and of everything below it, counts no longer.
+    Forget(String),
+}
+
+impl Record {
+    /// The body; the head is added when its number is known.
+    pub fn body(&self) -> Vec<u8> {
+        match self {
+            Record::Write(written) => written.body(),
+            Record::Forget(path) => {
+                let mut body = Vec::with_capacity(path.len() + 3);
+                body.push(FORGET);
+                put_path(&mut body, path);
+                body
+            }
+        }
+    }
+
+    /// What a body says; nothing if it is none.
+    pub fn parse(body: &[u8]) -> Option<Record> {
+        let mut rest = Rest(body);
+        let kind = rest.take::<1>()?[0];
+        let length = usize::from(u16::from_le_bytes(rest.take()?));
+        let path = String::from_utf8(rest.bytes(length)?.to_vec()).ok()?;
+        match kind {
+            FORGET => rest.0.is_empty().then_some(Record::Forget(path)),
+            WRITE => Written::parse(path, rest).map(Record::Write),
+            _ => None,
+        }
+    }
+}
+
+impl Written {
+    fn body(&self) -> Vec<u8> {
+        let mut body = Vec::with_capacity(self.path.len() + self.content.len() + 96);
+        body.push(WRITE);
+        put_path(&mut body, &self.path);
+        for number in [self.meta.uid.0, self.meta.gid.0, self.meta.mode] {
+            body.extend(number.to_le_bytes());
+        }
+        body.push(u8::from(self.replaced.is_some()));
+        let nothing = Identity { ino: 0, modified_ns: 0, size: 0 };
+        for identity in [self.replaced.unwrap_or(nothing), self.placed] {
+            body.extend(identity.ino.to_le_bytes());
+            body.extend(identity.modified_ns.to_le_bytes());
+            body.extend(identity.size.to_le_bytes());
+        }
+        body.extend_from_slice(&self.content);
+        body
+    }
+
+    fn parse(path: String, mut rest: Rest) -> Option<Written> {
+        let (uid, gid) = (Uid(rest.u32()?), Gid(rest.u32()?));
+        let mode = rest.u32()?;
+        let was_there = rest.take::<1>()?[0] != 0;
+        let replaced = rest.identity()?;
+        let placed = rest.identity()?;
+        let content = rest.0.to_vec();
+        let fits = content.len() as u64 == placed.size && content.len() <= limits::FILE_JOURNAL_CONTENT_MAX;
+        let meta = Meta { uid, gid, mode };
+        (fits && mode & !MODE_MASK == 0).then_some(Written {
+            path,
+            meta,
+            replaced: was_there.then_some(replaced),
+            placed,
+            content,
+        })
+    }
+}
+
+/// Paths are at most `limits::PATH_BYTES_MAX` long, which two bytes can tell.
+fn put_path(body: &mut Vec<u8>, path: &str) {
+    let length = u16::try_from(path.len()).unwrap_or(u16::MAX);
+    body.extend(length.to_le_bytes());
+    body.extend_from_slice(&path.as_bytes()[..usize::from(length)]);
+}
+
+/// What is left to read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(length)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn identity(&mut self) -> Option<Identity> {
+        let ino = u64::from_le_bytes(self.take()?);
+        let modified_ns = i64::from_le_bytes(self.take()?);
+        Some(Identity { ino, modified_ns, size: u64::from_le_bytes(self.take()?) })
+    }
+}
+
+/// The digest of a body, which may take a while and needs no number.
+pub(super) fn sum(bytes: &[u8]) -> Sum {
+    cut(Sha256::digest(bytes).as_slice())
+}
+
+/// The head of a record.
+pub(super) fn head(epoch: u64, number: u64, length: usize, body: &Sum) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..8].copy_from_slice(&epoch.to_le_bytes());
+    head[8..16].copy_from_slice(&number.to_le_bytes());
+    head[16..20].copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+    let mut digest = Sha256::new();
+    digest.update(&head[..20]);
+    digest.update(body);
+    head[20..].copy_from_slice(&cut(digest.finalize().as_slice()));
+    head
+}
+
+fn cut(digest: &[u8]) -> Sum {
+    let mut sum = Sum::default();
+    sum.copy_from_slice(&digest[..SUM_BYTES]);
+    sum
+}
+
+/// The number and length that a head tells, if it is of this epoch.
+pub(super) fn told(head: &[u8; HEAD_BYTES], epoch: u64) -> Option<(u64, usize)> {
+    let mut rest = Rest(head);
+    let is_ours = u64::from_le_bytes(rest.take()?) == epoch;
+    let number = u64::from_le_bytes(rest.take()?);
+    let length = usize::try_from(rest.u32()?).ok()?;
+    (is_ours && length <= BODY_BYTES_MAX).then_some((number, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(content: &[u8], replaced: bool) -> Record {
+        let identity = |ino| Identity { ino, modified_ns: -5, size: content.len() as u64 };
+        Record::Write(Written {
+            path: "/home/ann/ä".into(),
+            meta: Meta { uid: Uid(1_000), gid: Gid(100), mode: 0o1640 },
+            replaced: replaced.then(|| identity(7)),
+            placed: identity(8),
+            content: content.to_vec(),
+        })
+    }
+
+    #[test]
+    fn a_body_is_read_back_and_half_of_it_is_none() {
+        for record in [written(b"text", true), written(b"", false), Record::Forget("/tmp".into())] {
+            let body = record.body();
+            assert!(body.len() <= BODY_BYTES_MAX);
+            assert_eq!(Record::parse(&body), Some(record));
+            for end in 0..body.len() {
+                assert_eq!(Record::parse(&body[..end]), None, "{end} bytes");
+            }
+            assert_eq!(Record::parse(&[&body[..], b"x"].concat()), None);
+        }
+    }
+
+    #[test]
+    fn a_head_counts_in_its_epoch_only() {
+        let head = head(3, 9, 100, &sum(b"body"));
+        assert_eq!(told(&head, 3), Some((9, 100)));
+        assert_eq!(told(&head, 4), None);
+        assert_eq!(told(&super::head(3, 9, BODY_BYTES_MAX + 1, &sum(b"")), 3), None);
+    }
+}

@@ -1,0 +1,236 @@
+//! One of the two files of the journal: made of zeros once, so that later writes change neither its size nor its
+//! blocks and one `fdatasync` is all they need. Its head tells the epoch, which is new at every reuse.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use base::limits;
+use rustix::fs::{Mode, OFlags, fdatasync, fsync, openat};
+use rustix::io::Errno;
+
+use super::record::{self, HEAD_BYTES, Record, Sum};
+
+/// Where the first record begins: no write of a record touches the block of the head.
+pub(super) const FIRST: u64 = 4_096;
+
+const MAGIC: &[u8; 8] = b"gsvjrn01";
+const TITLE_BYTES: usize = 8 + 8 + 16 + 16;
+const ZEROS: usize = 64 * 1024;
+
+/// One run of the machine.
+pub(crate) type Boot = [u8; 16];
+
+/// What the head of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Title {
+    pub epoch: u64,
+    /// In which run of the machine its records are written.
+    pub boot: Boot,
+}
+
+/// The name of the file with this number.
+fn name(number: usize) -> &'static str {
+    if number == 0 { "0" } else { "1" }
+}
+
+/// Opens one of the two files if it is there and whole.
+pub(super) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>>> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match openat(dir, name(number), flags, Mode::empty()) {
+        Ok(file) => {
+            let file = File::from(file);
+            let metadata = file.metadata()?;
+            let is_whole = metadata.is_file() && metadata.len() == limits::FILE_JOURNAL_BYTES;
+            Ok(is_whole.then(|| Arc::new(file)))
+        }
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Makes one of the two files. Its blocks are really written: those that are only set aside would cost the file
+/// system a change of its own at each first use.
+pub(super) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<Arc<File>> {
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(dir, name(number), flags, Mode::RUSR | Mode::WUSR)?);
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    file.set_len(0)?;
+    let zeros = vec![0; ZEROS];
+    let mut at = 0;
+    while at < limits::FILE_JOURNAL_BYTES {
+        let length = zeros.len().min(usize::try_from(limits::FILE_JOURNAL_BYTES - at).unwrap_or(ZEROS));
+        file.write_all_at(&zeros[..length], at)?;
+        at += length as u64;
+    }
+    file.write_all_at(&title.bytes(), 0)?;
+    fsync(&file)?;
+    Ok(Arc::new(file))
+}
+
+/// Begins a new epoch: what is in the file counts no longer.
+pub(super) fn clean(file: &File, title: &Title) -> io::Result<()> {
+    file.write_all_at(&title.bytes(), 0)?;
+    Ok(fdatasync(file)?)
+}
+
+impl Title {
+    fn bytes(&self) -> [u8; TITLE_BYTES] {
+        let mut bytes = [0; TITLE_BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..16].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[16..32].copy_from_slice(&self.boot);
+        let sum = record::sum(&bytes[..32]);
+        bytes[32..].copy_from_slice(&sum);
+        bytes
+    }
+
+    /// What the head of a file says; nothing if it is none.
+    pub fn read(file: &File) -> io::Result<Option<Title>> {
+        let mut bytes = [0; TITLE_BYTES];
+        file.read_exact_at(&mut bytes, 0)?;
+        let (mut epoch, mut boot) = ([0; 8], Boot::default());
+        epoch.copy_from_slice(&bytes[8..16]);
+        boot.copy_from_slice(&bytes[16..32]);
+        let title = Title { epoch: u64::from_le_bytes(epoch), boot };
+        Ok((title.bytes() == bytes).then_some(title))
+    }
+}
+
+/// The records of a file as they follow each other; the first one that is not whole ends it.
+pub(super) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
+    let mut records: Vec<(u64, Record)> = Vec::new();
+    let mut at = FIRST;
+    while at + HEAD_BYTES as u64 <= limits::FILE_JOURNAL_BYTES {
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact_at(&mut head, at)?;
+        let Some((number, length)) = record::told(&head, epoch) else { break };
+        at += HEAD_BYTES as u64;
+        let follows = records.last().is_none_or(|(before, _)| before.checked_add(1) == Some(number));
+        if !follows || at + length as u64 > limits::FILE_JOURNAL_BYTES {
+            break;
+        }
+        let mut body = vec![0; length];
+        file.read_exact_at(&mut body, at)?;
+        at += length as u64;
+        if record::head(epoch, number, length, &record::sum(&body)) != head {
+            break;
+        }
+        let Some(record) = Record::parse(&body) else { break };
+        records.push((number, record));
+    }
+    Ok(records)
+}
+
+/// A record as it is written.
+pub(super) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], sum: &Sum) {
+    buffer.extend(record::head(epoch, number, body.len(), sum));
+    buffer.extend_from_slice(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TITLE: Title = Title { epoch: 5, boot: [1; 16] };
+
+    fn forget(number: u64) -> Record {
+        Record::Forget(format!("/tmp/{number}"))
+    }
+
+    /// A file with three records, and where each ends.
+    fn filled() -> (tempfile::TempDir, Arc<File>, Vec<u64>) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = make(File::open(dir.path()).unwrap(), 0, &TITLE).unwrap();
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for number in 7..10 {
+            let body = forget(number).body();
+            add(&mut bytes, TITLE.epoch, number, &body, &record::sum(&body));
+            ends.push(FIRST + bytes.len() as u64);
+        }
+        file.write_all_at(&bytes, FIRST).unwrap();
+        (dir, file, ends)
+    }
+
+    fn numbers(file: &File) -> Vec<u64> {
+        read(file, TITLE.epoch).unwrap().into_iter().map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn records_are_read_back_until_the_epoch_changes() {
+        let (dir, file, _) = filled();
+        let expected: Vec<_> = (7..10).map(|number| (number, forget(number))).collect();
+        assert_eq!(read(&file, TITLE.epoch).unwrap(), expected);
+        assert_eq!(Title::read(&file).unwrap(), Some(TITLE));
+        let next = Title { epoch: 6, ..TITLE };
+        clean(&file, &next).unwrap();
+        assert_eq!(Title::read(&file).unwrap(), Some(next));
+        assert_eq!(read(&file, next.epoch).unwrap(), []);
+        assert_eq!(file.metadata().unwrap().len(), limits::FILE_JOURNAL_BYTES);
+        let again = open(File::open(dir.path()).unwrap(), 0).unwrap().unwrap();
+        assert_eq!(Title::read(&again).unwrap(), Some(next));
+        assert!(open(File::open(dir.path()).unwrap(), 1).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_torn_end_is_no_record() {
+        let (_dir, file, ends) = filled();
+        let (begin, end) = (ends[1], ends[2]);
+        let mut whole = vec![0; usize::try_from(end - begin).unwrap()];
+        file.read_exact_at(&mut whole, begin).unwrap();
+        for kept in 0..whole.len() {
+            let mut torn = whole.clone();
+            torn[kept..].fill(0);
+            if torn == whole {
+                continue;
+            }
+            file.write_all_at(&torn, begin).unwrap();
+            assert_eq!(numbers(&file), [7, 8], "{kept} bytes");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_ends_the_reading() {
+        let (_dir, file, ends) = filled();
+        let (begin, end) = (ends[0], ends[1]);
+        for at in begin..end {
+            for bit in 0..8 {
+                let mut byte = [0];
+                file.read_exact_at(&mut byte, at).unwrap();
+                file.write_all_at(&[byte[0] ^ (1 << bit)], at).unwrap();
+                assert_eq!(numbers(&file), [7], "bit {bit} at {at}");
+                file.write_all_at(&byte, at).unwrap();
+            }
+        }
+        assert_eq!(numbers(&file), [7, 8, 9]);
+    }
+
+    #[test]
+    fn a_damaged_head_says_nothing() {
+        let (_dir, file, _) = filled();
+        for at in 0..TITLE_BYTES as u64 {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+            assert_eq!(Title::read(&file).unwrap(), None, "at {at}");
+            file.write_all_at(&byte, at).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_full_file_is_read_to_its_end() {
+        let (_dir, file, _) = filled();
+        let (mut bytes, mut number) = (Vec::new(), 0);
+        let body = Record::Forget("x".repeat(4_000)).body();
+        while FIRST as usize + bytes.len() + HEAD_BYTES + body.len() <= limits::FILE_JOURNAL_BYTES as usize {
+            add(&mut bytes, TITLE.epoch, number, &body, &record::sum(&body));
+            number += 1;
+        }
+        file.write_all_at(&bytes, FIRST).unwrap();
+        assert_eq!(numbers(&file).len() as u64, number);
+    }
+}

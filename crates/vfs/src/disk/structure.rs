@@ -1,0 +1,143 @@
+//! Changes that later writes may depend on: directories that are made, names that move, and who may enter a
+//! directory. The journal makes a small write durable before the file system does, so what came before it must
+//! not be lost when it is not: a moved file would be gone, or be there twice.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use base::limits;
+
+use super::dir::HostId;
+use super::settle::sync_directory;
+
+/// The changes that are not known to be durable.
+#[derive(Default)]
+pub(super) struct Structure {
+    /// How many changes were begun.
+    begun: AtomicU64,
+    /// How many of them were durable when this was last seen to.
+    synced: AtomicU64,
+    waiting: Mutex<Waiting>,
+    /// A change has ended.
+    ended: Condvar,
+    /// Held while directories are synced: nobody goes on before that is over.
+    syncing: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Changes under way.
+    under_way: usize,
+    directories: HashMap<HostId, Arc<OwnedFd>>,
+    /// Something could not be made durable: nothing is ever certain again.
+    failed: bool,
+}
+
+/// A change under way.
+pub(crate) struct Change<'a>(&'a Structure);
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.0.locked().under_way -= 1;
+        self.0.ended.notify_all();
+    }
+}
+
+impl Change<'_> {
+    /// These directories were changed.
+    pub(super) fn done(self, directories: &[(HostId, &Arc<OwnedFd>)]) {
+        let mut waiting = self.0.locked();
+        for (id, directory) in directories {
+            waiting.directories.insert(*id, Arc::clone(directory));
+        }
+        let is_much = waiting.directories.len() > limits::FILE_SETTLE_MAX;
+        drop(waiting);
+        let structure = self.0;
+        drop(self);
+        if is_much {
+            structure.sync();
+        }
+    }
+}
+
+impl Structure {
+    /// A change begins.
+    pub fn begin(&self) -> Change<'_> {
+        let mut waiting = self.locked();
+        waiting.under_way += 1;
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        Change(self)
+    }
+
+    /// Returns when every change that was begun before is durable; false when that can not be had.
+    pub fn sync(&self) -> bool {
+        if self.is_synced() {
+            return true;
+        }
+        let _alone = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_synced() {
+            return true;
+        }
+        let waited = self
+            .ended
+            .wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |waiting| waiting.under_way > 0);
+        let (mut waiting, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() || waiting.failed {
+            return false;
+        }
+        let begun = self.begun.load(Ordering::SeqCst);
+        let directories = std::mem::take(&mut waiting.directories);
+        drop(waiting);
+        for directory in directories.values() {
+            if let Err(errno) = sync_directory(directory) {
+                tracing::error!(%errno, "a directory of the file tree could not be made durable");
+                self.locked().failed = true;
+                return false;
+            }
+        }
+        self.synced.store(begun, Ordering::SeqCst);
+        true
+    }
+
+    fn is_synced(&self) -> bool {
+        self.begun.load(Ordering::SeqCst) == self.synced.load(Ordering::SeqCst)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_passes_while_a_change_is_under_way_or_not_durable() {
+        let dir = tempfile::tempdir().unwrap();
+        let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
+        let structure = Structure::default();
+        assert!(structure.sync());
+        let change = structure.begin();
+        assert!(!structure.is_synced());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| structure.sync());
+            change.done(&[((1, 1), &handle)]);
+            assert!(waiting.join().unwrap());
+        });
+        assert!(structure.is_synced());
+        assert_eq!(Arc::strong_count(&handle), 1);
+        drop(structure.begin());
+        assert!(!structure.is_synced() && structure.sync() && structure.is_synced());
+    }
+
+    #[test]
+    fn what_could_not_be_made_durable_keeps_everybody_out() {
+        let structure = Structure::default();
+        structure.locked().failed = true;
+        drop(structure.begin());
+        assert!(!structure.sync() && !structure.is_synced());
+    }
+}

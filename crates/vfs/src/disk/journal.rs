@@ -310,3 +310,6 @@ pub(crate) fn boot() -> Option<Boot> {
 fn late() -> Fail {
     Fail::because(Code::Io, "the disk is too slow, try again later")
 }
+
+#[cfg(test)]
+mod tests;

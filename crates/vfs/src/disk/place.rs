@@ -25,8 +25,10 @@ use crate::stat::{Kind, Stat};
 pub(super) enum Placed {
     /// Its record is durable, so everything is.
     Logged,
-    /// Its content is durable, its name not yet.
+    /// Its content is durable, its name not yet, and nobody waits for that.
     Synced,
+    /// The same of a small file that the journal could not take just now: its name is to be durable too.
+    Due,
 }
 
 impl Disk {
@@ -49,13 +51,14 @@ impl Disk {
         }
         self.charge(meta.uid, grows.saturating_sub(draft.charged.1))?;
         draft.charged.1 = grows;
+        let is_small = draft.content.is_some();
         let placed = if self.put_logged(id, entry, there, draft, meta, &host)? {
             Placed::Logged
         } else {
             self.journal.let_go(id, entry.os_name())?;
             self.prepare(draft, meta)?;
             renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
-            Placed::Synced
+            if is_small { Placed::Due } else { Placed::Synced }
         };
         draft.keep = true;
         let modified_ms = modified_ms(&host);
@@ -103,11 +106,21 @@ impl Disk {
         Ok(true)
     }
 
-    /// Makes durable within moments what is not yet, and lets go of the file that was replaced.
-    pub(super) fn settle_placed(&self, placed: Placed, id: HostId, entry: &Entry, replaced: Option<There>) {
+    /// Makes durable what is not yet, some of it within moments, and lets go of the file that was replaced.
+    pub(super) fn settle_placed(
+        &self,
+        placed: Placed,
+        id: HostId,
+        entry: &Entry,
+        replaced: Option<There>,
+    ) -> Result<(), Errno> {
         match placed {
-            Placed::Logged => drop(replaced),
-            Placed::Synced => self.settle.soon(id, &entry.dir.fd, replaced.and_then(There::into_handle)),
+            Placed::Logged => Ok(()),
+            Placed::Due => self.settle.settle(id, &*entry.dir.fd),
+            Placed::Synced => {
+                self.settle.soon(id, &entry.dir.fd, replaced.and_then(There::into_handle));
+                Ok(())
+            }
         }
     }
 

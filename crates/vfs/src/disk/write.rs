@@ -106,7 +106,7 @@ impl Disk {
             let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
             let (stat, placed) = self.put(id, entry, there.as_ref(), &mut draft, meta)?;
             drop(held);
-            self.settle_placed(placed, id, entry, there);
+            self.settle_placed(placed, id, entry, there)?;
             Ok(stat)
         })();
         self.refund_unless_placed(&draft, &placed);
@@ -293,7 +293,7 @@ impl Disk {
         self.refund_unless_placed(&draft, &placed);
         let (_, placed) = placed?;
         drop(held);
-        self.settle_placed(placed, id, entry, Some(there));
+        self.settle_placed(placed, id, entry, Some(there))?;
         Ok(Ok(value))
     }
 }

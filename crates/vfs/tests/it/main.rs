@@ -8,6 +8,7 @@ mod crash;
 mod escapes;
 mod fast;
 mod glance;
+mod hidden;
 mod matrix;
 mod model;
 mod outside;

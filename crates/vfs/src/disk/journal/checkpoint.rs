@@ -113,10 +113,14 @@ impl Shared {
         };
         let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, busy);
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
-        match &state.phase {
-            Phase::Ready(files) if !late.timed_out() => Some((at, files.segments[at].file.clone())),
-            _ => None,
-        }
+        let file = match &state.phase {
+            Phase::Ready(files) if !late.timed_out() => files.segments[at].file.clone(),
+            _ => return None,
+        };
+        let last = state.added;
+        drop(state);
+        // Nothing of it may be written after it is cleaned, not even what nobody waits for any more.
+        self.commit(last).ok().map(|()| (at, file))
     }
 
     fn next_title(&self) -> Title {

@@ -163,6 +163,17 @@ fn fold(records: Vec<(u64, bool, &Record)>) -> BTreeMap<&str, Last<'_>> {
     paths
 }
 
+/// What the records in a journal's directory would write: contents by path.
+#[cfg(test)]
+pub(super) fn left_in(dir: &OwnedFd) -> BTreeMap<String, String> {
+    let left = [read(dir, 0).unwrap(), read(dir, 1).unwrap()];
+    let records = left.iter().flatten().flat_map(|left| &left.records);
+    let mut records: Vec<_> = records.map(|(number, record)| (*number, false, record)).collect();
+    records.sort_by_key(|(number, ..)| *number);
+    let text = |last: Last| String::from_utf8(last.written.content.clone()).unwrap();
+    fold(records).into_iter().map(|(path, last)| (path.to_string(), text(last))).collect()
+}
+
 fn is_within(path: &str, top: &str) -> bool {
     top == "/" || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -126,6 +126,14 @@ pub(super) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
     Ok(records)
 }
 
+/// Where the last record of a file ends.
+#[cfg(test)]
+pub(super) fn end_of(file: &File, epoch: u64) -> io::Result<u64> {
+    let bytes =
+        read(file, epoch)?.iter().map(|(_, record)| (HEAD_BYTES + record.body().len()) as u64).sum::<u64>();
+    Ok(FIRST + bytes)
+}
+
 /// A record as it is written.
 pub(super) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], sum: &Sum) {
     buffer.extend(record::head(epoch, number, body.len(), sum));

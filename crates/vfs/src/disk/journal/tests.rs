@@ -1,0 +1,322 @@
+//! The journal on a real disk: what it says, what it lets go, and what becomes of it after the end of a run.
+
+mod after;
+mod changes;
+mod power;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use base::clock::Clock;
+use base::limits;
+use protocol::identity::ProcessIdentity;
+use protocol::ids::{Gid, Uid};
+use tempfile::TempDir;
+
+use super::log::Phase;
+use super::replay::left_in;
+use super::*;
+use crate::disk::Disk;
+use crate::disk::walk::{Entry, Found};
+use crate::path::VPath;
+use crate::view::{Follow, Writing};
+
+const NOW: Boot = [1; 16];
+const LATER: Boot = [2; 16];
+
+fn root() -> ProcessIdentity {
+    ProcessIdentity {
+        uid: Uid::ROOT,
+        gid: Gid::ROOT,
+        gids: vec![Gid::ROOT],
+        username: "root".into(),
+        home: "/root".into(),
+        cwd: "/".into(),
+        workspace_id: None,
+    }
+}
+
+/// A disk in a fresh directory, which outlives it.
+struct Ground {
+    data: TempDir,
+    disk: Option<Disk>,
+}
+
+impl Ground {
+    fn new() -> Ground {
+        let data = tempfile::tempdir().unwrap();
+        let disk = Disk::open_in(data.path(), Clock::system(), Some(NOW)).unwrap();
+        Ground { data, disk: Some(disk) }
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk.as_ref().unwrap()
+    }
+
+    /// Ends the run as a kill does.
+    fn kill(&mut self) {
+        self.disk.take().unwrap().journal.abandon();
+    }
+
+    fn open(&mut self, boot: Boot) {
+        self.disk = Some(Disk::open_in(self.data.path(), Clock::system(), Some(boot)).unwrap());
+    }
+
+    fn host(&self, path: &str) -> std::path::PathBuf {
+        self.data.path().join(path.trim_start_matches('/'))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.host(path)).ok()
+    }
+
+    fn entry(&self, path: &str) -> Entry {
+        entry(self.disk(), path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        write(self.disk(), path, text.as_bytes());
+    }
+
+    /// The paths that are durable by their records only.
+    fn pending(&self) -> Vec<String> {
+        let state = self.disk().journal.shared.locked();
+        let mut paths: Vec<_> = state.pending.values().map(|pending| pending.path.to_string()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// What the records on disk would do: contents by path.
+    fn logged(&self) -> BTreeMap<String, String> {
+        logged(self.data.path())
+    }
+
+    fn checkpoint(&self) {
+        while self.disk().journal.shared.checkpoint() {}
+    }
+}
+
+fn logged(files: &Path) -> BTreeMap<String, String> {
+    let Ok(dir) = File::open(files.join(JOURNAL)) else { return BTreeMap::new() };
+    left_in(&dir.into())
+}
+
+fn entry(disk: &Disk, path: &str) -> Entry {
+    match disk.find(&root(), &VPath::absolute(path).unwrap(), Follow::No).unwrap() {
+        Found::Entry(entry) => entry,
+        _ => panic!("{path} is no entry"),
+    }
+}
+
+fn write(disk: &Disk, path: &str, bytes: &[u8]) {
+    disk.replace(&root(), &entry(disk, path), Writing::default(), |draft| draft.add(bytes)).unwrap();
+}
+
+fn pairs(expected: &[(&str, &str)]) -> BTreeMap<String, String> {
+    expected.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect()
+}
+
+#[test]
+fn a_small_write_is_in_the_journal_and_a_large_one_is_not() {
+    let ground = Ground::new();
+    ground.write("/tmp/small", "one");
+    ground.write("/tmp/small", "two");
+    ground.write("/tmp/empty", "");
+    let most = "x".repeat(limits::FILE_JOURNAL_CONTENT_MAX);
+    ground.write("/tmp/most", &most);
+    ground.write("/tmp/large", &"x".repeat(limits::FILE_JOURNAL_CONTENT_MAX + 1));
+    let edit = |text: Vec<u8>| Ok::<_, ()>(([&text[..], b"!"].concat(), ()));
+    ground.disk().edit(&root(), &ground.entry("/tmp/small"), edit).unwrap().unwrap();
+    assert_eq!(ground.pending(), ["/tmp/empty", "/tmp/most", "/tmp/small"]);
+    assert_eq!(ground.logged(), pairs(&[("/tmp/empty", ""), ("/tmp/most", &most), ("/tmp/small", "two!")]));
+    assert_eq!(ground.read("/tmp/small").unwrap(), "two!");
+    let names = std::fs::read_dir(ground.host("/tmp")).unwrap().count();
+    assert_eq!(names, 4, "what was replaced is gone");
+}
+
+#[test]
+fn a_checkpoint_leaves_nothing_and_so_does_a_clean_stop() {
+    let mut ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    ground.checkpoint();
+    assert_eq!((ground.pending().len(), ground.logged().len()), (0, 0));
+    ground.write("/tmp/a", "two");
+    ground.disk = None;
+    assert_eq!(ground.logged().len(), 0);
+    assert_eq!(ground.read("/tmp/a").unwrap(), "two");
+}
+
+#[test]
+fn what_is_pending_becomes_durable_by_itself() {
+    let ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    let began = Instant::now();
+    while !ground.pending().is_empty() {
+        assert!(began.elapsed() < limits::FILE_JOURNAL_WAIT);
+        std::thread::yield_now();
+    }
+    assert_eq!(ground.logged().len(), 0);
+}
+
+#[test]
+fn many_writers_share_the_journal_while_its_files_change_places() {
+    let mut ground = Ground::new();
+    let (threads, rounds) = (8, 60);
+    let text = |thread: usize, round: usize| format!("{thread} {round} {}", "x".repeat(20_000));
+    let disk = ground.disk();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    write(disk, &format!("/tmp/own-{thread}-{}", round % 3), text(thread, round).as_bytes());
+                    write(disk, "/tmp/shared", text(thread, round).as_bytes());
+                }
+            });
+        }
+    });
+    let expected: Vec<(String, String)> = (0..threads)
+        .flat_map(|thread| {
+            (rounds - 3..rounds)
+                .map(move |round| (format!("/tmp/own-{thread}-{}", round % 3), text(thread, round)))
+        })
+        .collect();
+    let shared = ground.read("/tmp/shared").unwrap();
+    let epochs = |ground: &Ground| match &ground.disk().journal.shared.locked().phase {
+        Phase::Ready(files) => files.next_epoch(),
+        _ => 0,
+    };
+    assert!(epochs(&ground) > 3, "20 MB do not fit into one file");
+    ground.kill();
+    for path in logged(ground.data.path()).keys() {
+        std::fs::remove_file(ground.host(path)).unwrap();
+    }
+    ground.open(LATER);
+    for (path, text) in expected {
+        assert!(ground.read(&path).unwrap() == text, "{path}");
+    }
+    assert!(ground.read("/tmp/shared").unwrap() == shared);
+}
+
+#[test]
+fn while_both_files_are_in_use_writes_go_the_ordinary_way() {
+    let ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    let journal = &ground.disk().journal;
+    let note = |path: &str| Record::Forget(path.to_string());
+    // Somebody is not done with a record, so that its file can not be cleaned.
+    let first = journal.add(&note("/none")).unwrap();
+    let fill = |spare: u64| {
+        let filler = note(&"x".repeat(4_000));
+        loop {
+            let state = journal.shared.locked();
+            let Phase::Ready(files) = &state.phase else { panic!("there is no journal") };
+            if files.segments[files.active].end + spare + 8_000 > limits::FILE_JOURNAL_BYTES {
+                break;
+            }
+            drop(state);
+            journal.add(&filler).unwrap();
+        }
+    };
+    fill(limits::FILE_JOURNAL_SPARE_BYTES);
+    let text = "y".repeat(20_000);
+    ground.write("/tmp/b", &text);
+    let second = journal.add(&note("/none")).unwrap();
+    fill(limits::FILE_JOURNAL_SPARE_BYTES);
+    ground.write("/tmp/c", &text);
+    assert!(ground.read("/tmp/c").unwrap() == text);
+    assert!(!ground.pending().contains(&"/tmp/c".to_string()));
+    // Notes fit all the same.
+    ground.disk().remove(&root(), &ground.entry("/tmp/b"), false).unwrap();
+    drop((first, second));
+    ground.checkpoint();
+    ground.write("/tmp/d", "four");
+    assert_eq!(ground.pending(), ["/tmp/d"]);
+}
+
+#[test]
+fn a_broken_journal_loses_nothing() {
+    let mut ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    {
+        let mut state = ground.disk().journal.shared.locked();
+        let Phase::Ready(files) = &mut state.phase else { panic!("there is no journal") };
+        // Nothing can be written to a file that is open for reading.
+        let closed = File::open(ground.host(JOURNAL).join("0")).unwrap();
+        files.segments[0].file = Arc::new(closed);
+    }
+    ground.write("/tmp/a", "two");
+    ground.write("/tmp/b", "three");
+    ground.disk().remove(&root(), &ground.entry("/tmp/b"), false).unwrap();
+    assert_eq!(ground.read("/tmp/a").unwrap(), "two");
+    assert!(matches!(ground.disk().journal.shared.locked().phase, Phase::Off));
+    assert_eq!(std::fs::read_dir(ground.host(JOURNAL)).unwrap().count(), 0);
+    ground.kill();
+    ground.open(LATER);
+    assert_eq!((ground.read("/tmp/a").unwrap(), ground.read("/tmp/b")), ("two".into(), None));
+    ground.write("/tmp/a", "four");
+    assert_eq!(ground.pending(), ["/tmp/a"]);
+}
+
+#[test]
+fn where_it_can_not_be_made_writes_go_on() {
+    let ground = Ground::new();
+    std::fs::write(ground.host(JOURNAL), b"in the way").unwrap();
+    ground.write("/tmp/a", "one");
+    ground.write("/tmp/a", "two");
+    assert_eq!(ground.read("/tmp/a").unwrap(), "two");
+    assert_eq!(ground.pending().len(), 0);
+}
+
+#[test]
+fn a_second_gateway_leaves_the_journal_of_the_first_alone() {
+    let mut ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    let second = Disk::open_in(ground.data.path(), Clock::system(), Some(LATER)).unwrap();
+    write(&second, "/tmp/b", b"two");
+    drop(second);
+    assert_eq!(ground.logged(), pairs(&[("/tmp/a", "one")]));
+    ground.write("/tmp/c", "three");
+    ground.kill();
+    std::fs::remove_file(ground.host("/tmp/c")).unwrap();
+    ground.open(LATER);
+    assert_eq!(ground.read("/tmp/c").unwrap(), "three");
+}
+
+#[test]
+fn a_write_that_fails_after_its_record_does_not_happen_later() {
+    let ground = Ground::new();
+    ground.write("/tmp/a", "one");
+    let entry = ground.entry("/tmp/a");
+    let (id, journal) = (entry.dir.id().unwrap(), &ground.disk().journal);
+    let placed = there_identity(&ground, "/tmp/a");
+    let meta = crate::disk::meta::Meta::root(0o644);
+    let path = "/tmp/a".to_string();
+    let written = Written { path, meta, replaced: None, placed, content: b"two".to_vec() };
+    let entered = journal.enter().unwrap();
+    let ticket = entered.add(written).unwrap();
+    ticket.commit().unwrap();
+    assert_eq!(ground.logged(), pairs(&[("/tmp/a", "two")]));
+    journal.withdraw(ticket, id, entry.os_name(), "/tmp/a");
+    assert_eq!((ground.logged().len(), ground.pending().len()), (0, 0));
+}
+
+fn there_identity(ground: &Ground, path: &str) -> record::Identity {
+    let there = ground.entry(path).there.unwrap();
+    there.identity()
+}
+
+#[test]
+fn it_is_not_gone_through_with_the_tree() {
+    let ground = Ground::new();
+    ground.write("/tmp/a", "text");
+    assert!(ground.host(JOURNAL).join("0").exists());
+    let (mut bytes, disk) = (0, ground.disk());
+    let mut add = |there: &crate::disk::dir::There| {
+        bytes += if there.is_directory() { 0 } else { there.stat.size };
+        Ok(())
+    };
+    disk.tour(disk.top(), &mut add, &mut |_, fail| Err(fail)).unwrap();
+    assert_eq!(bytes, 4);
+}

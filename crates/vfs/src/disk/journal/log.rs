@@ -98,6 +98,8 @@ pub(super) struct State {
     pub committed: u64,
     /// Whether somebody writes.
     leading: bool,
+    /// How many wait for that.
+    following: usize,
     pub pending: HashMap<Key, Pending>,
     /// Directories of pending files, each open once.
     directories: HashMap<HostId, Weak<OwnedFd>>,
@@ -165,8 +167,11 @@ impl Ticket<'_> {
         let dir = state.directory(key.0, dir);
         let pending = Pending { number: self.number, segment: self.segment, path, file: Arc::new(file), dir };
         if let Phase::Ready(_) = state.phase {
-            state.pending.insert(key, pending);
+            let before = state.pending.insert(key, pending);
             self.shared.count(&state);
+            // Where it was the last handle of a file, the host gives back its room now.
+            drop(state);
+            drop(before);
             return;
         }
         drop(state);
@@ -228,8 +233,10 @@ impl Shared {
                 if left.is_zero() {
                     return Err(Unlogged::Late);
                 }
+                state.following += 1;
                 let waited = self.written.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state.following -= 1;
                 continue;
             }
             state.leading = true;
@@ -246,7 +253,10 @@ impl Shared {
                     return Err(Unlogged::Broken);
                 }
             }
-            self.written.notify_all();
+            // A lone writer need not bother the host.
+            if state.following > 0 {
+                self.written.notify_all();
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod escapes;
 mod fast;
 mod glance;
 mod hidden;
+mod killed;
 mod matrix;
 mod model;
 mod outside;

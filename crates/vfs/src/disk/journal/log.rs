@@ -11,7 +11,6 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Instant;
 
 use base::limits;
-use rustix::fs::fdatasync;
 
 use super::Shared;
 use super::record::{self, HEAD_BYTES, Record};
@@ -271,7 +270,7 @@ struct Batch {
 impl Batch {
     fn write(&self) -> io::Result<()> {
         self.file.write_all_at(&self.bytes, self.at)?;
-        Ok(fdatasync(&*self.file)?)
+        self.file.sync_data()
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use base::limits;
-use rustix::fs::{Mode, OFlags, fdatasync, fsync, openat};
+use rustix::fs::{Mode, OFlags, fsync, openat};
 use rustix::io::Errno;
 
 use super::record::{self, HEAD_BYTES, Record, Sum};
@@ -75,7 +75,7 @@ pub(super) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<A
 /// Begins a new epoch: what is in the file counts no longer.
 pub(super) fn clean(file: &File, title: &Title) -> io::Result<()> {
     file.write_all_at(&title.bytes(), 0)?;
-    Ok(fdatasync(file)?)
+    file.sync_data()
 }
 
 impl Title {

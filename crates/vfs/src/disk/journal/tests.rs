@@ -163,7 +163,7 @@ fn what_is_pending_becomes_durable_by_itself() {
     let began = Instant::now();
     while !ground.pending().is_empty() {
         assert!(began.elapsed() < limits::FILE_JOURNAL_WAIT);
-        std::thread::yield_now();
+        std::thread::sleep(limits::FILE_SETTLE_AFTER);
     }
     assert_eq!(ground.logged().len(), 0);
 }

@@ -162,6 +162,12 @@ impl Settle {
         self.changed.structure.sync()
     }
 
+    /// Whether there is nothing of that kind left to do.
+    #[cfg(test)]
+    pub fn is_structure_durable(&self) -> bool {
+        self.changed.structure.is_synced()
+    }
+
     /// Sees to it that the thread is there, and awake.
     fn tend(&self, mut waiting: MutexGuard<'_, Waiting>) {
         if waiting.tended {

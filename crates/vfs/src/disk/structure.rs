@@ -101,7 +101,7 @@ impl Structure {
         true
     }
 
-    fn is_synced(&self) -> bool {
+    pub fn is_synced(&self) -> bool {
         self.begun.load(Ordering::SeqCst) == self.synced.load(Ordering::SeqCst)
     }
 

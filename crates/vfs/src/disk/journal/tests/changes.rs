@@ -139,6 +139,28 @@ fn what_takes_the_place_of_something_removed_from_outside() {
 }
 
 #[test]
+fn what_a_record_depends_on_is_durable_before_it() {
+    let ground = Ground::new();
+    let (disk, who) = (ground.disk(), root());
+    let is_durable = || disk.settle.is_structure_durable();
+    for number in 0..20 {
+        let (dir, moved) = (format!("/tmp/{number}"), format!("/tmp/moved-{number}"));
+        disk.make_directory(&who, &ground.entry(&dir), 0o755).unwrap();
+        ground.write(&format!("{dir}/file"), "text");
+        assert!(is_durable(), "a directory was made");
+        disk.rename(&who, &ground.entry(&dir), &ground.entry(&moved)).unwrap();
+        ground.write(FILE, "text");
+        assert!(is_durable(), "a directory was moved");
+        disk.rename(&who, &ground.entry(FILE), &ground.entry(OTHER)).unwrap();
+        ground.write(FILE, "text");
+        assert!(is_durable(), "a file was moved");
+        disk.change_mode(&who, found(&ground, &moved), 0o700).unwrap();
+        ground.write(FILE, "text");
+        assert!(is_durable(), "a directory was closed to others");
+    }
+}
+
+#[test]
 fn what_fails_changes_nothing() {
     let left = after(&[FILE, OTHER], |ground| {
         let how = Writing { exclusive: true, ..Writing::default() };

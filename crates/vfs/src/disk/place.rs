@@ -57,7 +57,9 @@ impl Disk {
         } else {
             self.journal.let_go(id, entry.os_name())?;
             self.prepare(draft, meta)?;
+            let change = self.settle.restructure();
             renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
+            self.settle.restructured(change, &[(id, &entry.dir.fd)]);
             if is_small { Placed::Due } else { Placed::Synced }
         };
         draft.keep = true;
@@ -118,7 +120,7 @@ impl Disk {
             Placed::Logged => Ok(()),
             Placed::Due => self.settle.settle(id, &*entry.dir.fd),
             Placed::Synced => {
-                self.settle.soon(id, &entry.dir.fd, replaced.and_then(There::into_handle));
+                self.settle.let_go(replaced.and_then(There::into_handle));
                 Ok(())
             }
         }

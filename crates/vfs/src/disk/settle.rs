@@ -26,30 +26,25 @@ pub(crate) struct Settle {
 /// Directories that were changed a moment ago.
 #[derive(Default)]
 struct Changed {
-    directories: Mutex<Waiting>,
+    waiting: Mutex<Waiting>,
     more: Condvar,
     structure: Structure,
 }
 
 #[derive(Default)]
 struct Waiting {
-    handles: HashMap<HostId, Arc<OwnedFd>>,
+    /// Whether anything was changed.
+    changed: bool,
     /// Files that have no name any more; the host gives their room back when they are closed.
     replaced: Vec<OwnedFd>,
-    /// Whether names were moved or made that writes may depend on.
-    restructured: bool,
-    /// Whether the thread that syncs them is there.
+    /// Whether the thread that syncs directories is there.
     tended: bool,
 }
 
 impl Waiting {
-    fn is_idle(&self) -> bool {
-        self.handles.is_empty() && !self.restructured
-    }
-
-    fn take(&mut self) -> (HashMap<HostId, Arc<OwnedFd>>, Vec<OwnedFd>) {
-        self.restructured = false;
-        (std::mem::take(&mut self.handles), std::mem::take(&mut self.replaced))
+    fn take(&mut self) -> Vec<OwnedFd> {
+        self.changed = false;
+        std::mem::take(&mut self.replaced)
     }
 }
 
@@ -59,15 +54,14 @@ impl Changed {
         loop {
             // Those that come meanwhile share the sync.
             std::thread::sleep(limits::FILE_SETTLE_AFTER);
-            let (handles, replaced) = locked(&self.directories).take();
+            let replaced = locked(&self.waiting).take();
             self.structure.sync();
-            handles.values().for_each(sync);
             drop(replaced);
-            let waiting = locked(&self.directories);
-            let idle = |waiting: &mut Waiting| waiting.is_idle();
+            let waiting = locked(&self.waiting);
+            let idle = |waiting: &mut Waiting| !waiting.changed;
             let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if waiting.is_idle() {
+            if !waiting.changed {
                 waiting.tended = false;
                 return;
             }
@@ -78,9 +72,7 @@ impl Changed {
 impl Drop for Settle {
     /// The thread may not come to it any more when the program ends.
     fn drop(&mut self) {
-        let (handles, _replaced) = locked(&self.changed.directories).take();
         self.changed.structure.sync();
-        handles.values().for_each(sync);
     }
 }
 
@@ -98,12 +90,6 @@ pub(super) fn sync_directory(directory: impl AsFd) -> Result<(), Errno> {
     match make_durable(directory) {
         Err(errno) if cannot_be_synced(errno) => Ok(()),
         done => done,
-    }
-}
-
-fn sync(directory: &Arc<OwnedFd>) {
-    if let Err(errno) = sync_directory(directory) {
-        tracing::error!(%errno, "a directory of the file tree could not be made durable");
     }
 }
 
@@ -128,32 +114,25 @@ struct State {
 }
 
 impl Settle {
-    /// Makes what was done to the directory durable within moments, and then lets go of the file that was
-    /// replaced in it.
-    pub fn soon(&self, id: HostId, directory: &Arc<OwnedFd>, mut replaced: Option<OwnedFd>) {
-        let mut waiting = locked(&self.changed.directories);
-        if waiting.handles.len() >= limits::FILE_SETTLE_MAX && !waiting.handles.contains_key(&id) {
-            drop(waiting);
-            return sync(directory);
-        }
-        waiting.handles.insert(id, directory.clone());
-        if waiting.replaced.len() < limits::FILE_REPLACED_MAX {
+    /// Lets go of a file that was replaced, when its successor's name is durable.
+    pub fn let_go(&self, mut replaced: Option<OwnedFd>) {
+        let mut waiting = locked(&self.changed.waiting);
+        if waiting.changed && waiting.replaced.len() < limits::FILE_REPLACED_MAX {
             waiting.replaced.extend(replaced.take());
         }
-        self.tend(waiting);
     }
 
-    /// Something is about to be changed that journaled writes may depend on: directories are made or renamed, or
-    /// their owners and modes change. What is [`Change::done`] is made durable soon, and before any such write.
+    /// Something is about to be changed that journaled writes may depend on: directories are made, names are moved
+    /// or taken, or owners and modes of directories change.
     pub fn restructure(&self) -> Change<'_> {
         self.changed.structure.begin()
     }
 
-    /// Ends such a change.
+    /// Ends such a change, which is made durable within moments, and before any journaled write.
     pub fn restructured(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
         change.done(directories);
-        let mut waiting = locked(&self.changed.directories);
-        waiting.restructured = true;
+        let mut waiting = locked(&self.changed.waiting);
+        waiting.changed = true;
         self.tend(waiting);
     }
 
@@ -180,10 +159,9 @@ impl Settle {
             Ok(_) => waiting.tended = true,
             Err(error) => {
                 tracing::warn!(%error, "no thread for syncing directories");
-                let (handles, _replaced) = waiting.take();
+                let _replaced = waiting.take();
                 drop(waiting);
                 self.changed.structure.sync();
-                handles.values().for_each(sync);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Changes that later writes may depend on: directories that are made, names that move, and who may enter a
-//! directory. The journal makes a small write durable before the file system does, so what came before it must
+//! Changes that later writes may depend on: directories that are made, names that move or are taken by a file that
+//! was synced, and who may enter a directory. The journal makes a small write durable before the file system does, so what came before it must
 //! not be lost when it is not: a moved file would be gone, or be there twice.
 
 use std::collections::HashMap;
@@ -84,21 +84,24 @@ impl Structure {
             .ended
             .wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |waiting| waiting.under_way > 0);
         let (mut waiting, late) = waited.unwrap_or_else(PoisonError::into_inner);
-        if late.timed_out() || waiting.failed {
+        if late.timed_out() {
             return false;
         }
         let begun = self.begun.load(Ordering::SeqCst);
         let directories = std::mem::take(&mut waiting.directories);
+        let mut failed = waiting.failed;
         drop(waiting);
         for directory in directories.values() {
             if let Err(errno) = sync_directory(directory) {
                 tracing::error!(%errno, "a directory of the file tree could not be made durable");
                 self.locked().failed = true;
-                return false;
+                failed = true;
             }
         }
-        self.synced.store(begun, Ordering::SeqCst);
-        true
+        if !failed {
+            self.synced.store(begun, Ordering::SeqCst);
+        }
+        !failed
     }
 
     pub fn is_synced(&self) -> bool {

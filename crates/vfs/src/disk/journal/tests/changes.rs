@@ -154,6 +154,9 @@ fn what_a_record_depends_on_is_durable_before_it() {
         disk.rename(&who, &ground.entry(FILE), &ground.entry(OTHER)).unwrap();
         ground.write(FILE, "text");
         assert!(is_durable(), "a file was moved");
+        write(disk, OTHER, &vec![b'x'; limits::FILE_JOURNAL_CONTENT_MAX + 1]);
+        ground.write(FILE, "text");
+        assert!(is_durable(), "a file was synced and has taken its place");
         disk.change_mode(&who, found(&ground, &moved), 0o700).unwrap();
         ground.write(FILE, "text");
         assert!(is_durable(), "a directory was closed to others");

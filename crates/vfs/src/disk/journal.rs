@@ -128,7 +128,25 @@ impl Journal {
         }
     }
 
-    /// The same for everything at a path and below it; for everything there is if the path may be an old one.
+    /// To be called after a file was removed, with its lock held: where its record would bring it back, that it is
+    /// gone is made durable, and the record counts no longer.
+    pub fn removed(&self, dir: HostId, name: &OsStr) -> Result<(), Fail> {
+        self.note_removal(dir, name);
+        self.let_go(dir, name)
+    }
+
+    /// The same for one of many, which are let go of together with their directory.
+    pub fn note_removal(&self, dir: HostId, name: &OsStr) {
+        if self.is_idle() {
+            return;
+        }
+        let mut state = self.shared.locked();
+        let file = state.pending.get_mut(&(dir, name.to_os_string())).and_then(|gone| gone.file.take());
+        drop(state);
+        drop(file);
+    }
+
+    /// The same as [`Journal::let_go`] for everything at a path and below it; for everything there is if the path may be an old one.
     /// The gate must be closed.
     pub fn let_go_below(&self, path: &VPath, is_sure: bool) -> Result<(), Fail> {
         if self.is_idle() {

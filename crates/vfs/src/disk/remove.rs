@@ -40,7 +40,10 @@ impl Disk {
             return Err(Code::NotPermitted.into());
         }
         if !there.is_directory() {
-            return self.unlink(who, &entry.dir, entry.os_name());
+            let id = entry.dir.id()?;
+            let _held = self.locks.one(id, entry.os_name())?;
+            self.unlink(who, &entry.dir, entry.os_name())?;
+            return self.journal.removed(id, entry.os_name());
         }
         if recursive {
             return self.remove_tree(who, entry);
@@ -48,9 +51,8 @@ impl Disk {
         self.remove_empty(who, &entry.dir, entry.os_name())
     }
 
+    /// The name's lock must be held.
     fn unlink(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
-        let id = dir.id()?;
-        let _held = self.locks.one(id, name)?;
         let careful = self.counts_usage() || is_shared(dir);
         let there = if careful { self.look(dir, name)? } else { None };
         if let Some(there) = &there {
@@ -59,7 +61,6 @@ impl Disk {
                 return Err(Code::IsDirectory.into());
             }
         }
-        self.journal.let_go(id, name)?;
         unlinkat(&*dir.fd, name, AtFlags::empty())?;
         self.refund_file(there.as_ref());
         Ok(())
@@ -123,11 +124,6 @@ impl Disk {
     fn remove_tree(&self, who: &ProcessIdentity, entry: &Entry) -> Result<(), Fail> {
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
         refuse_keeping(who, &entry.dir, entry.os_name(), &there)?;
-        if !self.journal.is_idle() {
-            // All at once is quicker than one by one.
-            let _closed = self.journal.close_gate()?;
-            self.let_go_below(&entry.dir, entry.dir.id()?, entry.os_name())?;
-        }
         let mut here = self.enter(&entry.dir, entry.os_name(), there)?;
         let mut above: Vec<(Above, OsString)> = Vec::new();
         let mut races = 0;
@@ -174,7 +170,7 @@ impl Disk {
             }
             for (name, kind) in batch.names {
                 if !matches!(kind, FileType::Directory | FileType::Unknown) {
-                    self.unlink(who, here, &name)?;
+                    self.unlink_below(who, here, &name)?;
                     continue;
                 }
                 let Some(there) = self.look(here, &name)? else { continue };
@@ -183,9 +179,18 @@ impl Disk {
                     let below = self.enter(here, &name, there)?;
                     return Ok(Some((name, below)));
                 }
-                self.unlink(who, here, &name)?;
+                self.unlink_below(who, here, &name)?;
             }
         }
+    }
+
+    /// Removes a file of a directory that is about to be removed; the journal lets go of all of them then.
+    fn unlink_below(&self, who: &ProcessIdentity, here: &Dir, name: &OsStr) -> Result<(), Fail> {
+        let id = here.id()?;
+        let _held = self.locks.one(id, name)?;
+        self.unlink(who, here, name)?;
+        self.journal.note_removal(id, name);
+        Ok(())
     }
 }
 

@@ -166,15 +166,14 @@ impl Shared {
 
 /// Makes one file and its name durable.
 pub(super) fn sync_one(pending: &Pending) -> io::Result<()> {
-    fsync(&*pending.file)?;
-    Ok(sync_directory(&pending.dir)?)
+    sync_all(std::iter::once(pending))
 }
 
 /// Makes files and their names durable. Many are done by several threads, which share the disk's turns.
 pub(super) fn sync_all<'a>(pending: impl Iterator<Item = &'a Pending>) -> io::Result<()> {
     let (mut files, mut directories): (Vec<&File>, HashMap<*const OwnedFd, &OwnedFd>) = Default::default();
     for pending in pending {
-        files.push(&pending.file);
+        files.extend(pending.file.as_deref());
         directories.insert(Arc::as_ptr(&pending.dir), &pending.dir);
     }
     sync_files(files)?;

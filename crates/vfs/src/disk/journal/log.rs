@@ -26,7 +26,8 @@ pub(super) struct Pending {
     pub number: u64,
     pub segment: usize,
     pub path: Arc<str>,
-    pub file: Arc<File>,
+    /// Nothing when it was removed since: then only that is to be durable.
+    pub file: Option<Arc<File>>,
     pub dir: Arc<OwnedFd>,
 }
 
@@ -164,7 +165,8 @@ impl Ticket<'_> {
     pub fn placed(self, key: Key, path: Arc<str>, file: File, dir: &Arc<OwnedFd>) {
         let mut state = self.shared.locked();
         let dir = state.directory(key.0, dir);
-        let pending = Pending { number: self.number, segment: self.segment, path, file: Arc::new(file), dir };
+        let pending =
+            Pending { number: self.number, segment: self.segment, path, file: Some(Arc::new(file)), dir };
         if let Phase::Ready(_) = state.phase {
             let before = state.pending.insert(key, pending);
             self.shared.count(&state);

@@ -39,7 +39,7 @@ impl Disk {
         self.journal.let_go(id, entry.os_name())?;
         let change = self.settle.restructure();
         self.make_with(entry, meta)?;
-        self.settle.restructured(change, &[(id, &entry.dir.fd)]);
+        change.done(&[(id, &entry.dir.fd)]);
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl Disk {
             let change = self.settle.restructure();
             self.stamp(there.handle()?, after)?;
             let directory = Arc::new(there.handle()?.try_clone_to_owned()?);
-            self.settle.restructured(change, &[(there.id, &directory)]);
+            change.done(&[(there.id, &directory)]);
             return Ok(());
         }
         self.journal.let_go(id, entry.os_name())?;

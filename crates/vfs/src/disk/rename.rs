@@ -51,7 +51,7 @@ impl Disk {
             }
             done => done?,
         }
-        self.settle.restructured(change, &[(from_id, &from.dir.fd), (to_id, &to.dir.fd)]);
+        change.done(&[(from_id, &from.dir.fd), (to_id, &to.dir.fd)]);
         self.refund_file(replaced.as_ref());
         Ok(())
     }

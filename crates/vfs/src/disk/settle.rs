@@ -128,7 +128,7 @@ impl Settle {
         self.changed.structure.begin()
     }
 
-    /// Ends such a change, which is made durable within moments, and before any journaled write.
+    /// Ends such a change, which is made durable within moments; see also [`Change::done`].
     pub fn restructured(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
         change.done(directories);
         let mut waiting = locked(&self.changed.waiting);

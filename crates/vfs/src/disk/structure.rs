@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::limits;
+use rustix::io::Errno;
 
 use super::dir::HostId;
 use super::settle::sync_directory;
@@ -31,6 +32,8 @@ struct Waiting {
     /// Changes under way.
     under_way: usize,
     directories: HashMap<HostId, Arc<OwnedFd>>,
+    /// Where too many directories were changed: one of each file system, all of which is to be synced.
+    devices: HashMap<u64, Arc<OwnedFd>>,
     /// Something could not be made durable: nothing is ever certain again.
     failed: bool,
 }
@@ -46,18 +49,16 @@ impl Drop for Change<'_> {
 }
 
 impl Change<'_> {
-    /// These directories were changed.
-    pub(super) fn done(self, directories: &[(HostId, &Arc<OwnedFd>)]) {
+    /// These directories were changed, which is durable before any journaled write, but not sooner.
+    pub fn done(self, directories: &[(HostId, &Arc<OwnedFd>)]) {
         let mut waiting = self.0.locked();
         for (id, directory) in directories {
             waiting.directories.insert(*id, Arc::clone(directory));
         }
-        let is_much = waiting.directories.len() > limits::FILE_SETTLE_MAX;
-        drop(waiting);
-        let structure = self.0;
-        drop(self);
-        if is_much {
-            structure.sync();
+        if waiting.directories.len() > limits::FILE_SETTLE_MAX {
+            for ((device, _), directory) in std::mem::take(&mut waiting.directories) {
+                waiting.devices.entry(device).or_insert(directory);
+            }
         }
     }
 }
@@ -89,10 +90,12 @@ impl Structure {
         }
         let begun = self.begun.load(Ordering::SeqCst);
         let directories = std::mem::take(&mut waiting.directories);
+        let devices = std::mem::take(&mut waiting.devices);
         let mut failed = waiting.failed;
         drop(waiting);
-        for directory in directories.values() {
-            if let Err(errno) = sync_directory(directory) {
+        let one_by_one = directories.values().map(sync_directory);
+        for done in devices.values().map(sync_device).chain(one_by_one) {
+            if let Err(errno) = done {
                 tracing::error!(%errno, "a directory of the file tree could not be made durable");
                 self.locked().failed = true;
                 failed = true;
@@ -111,6 +114,18 @@ impl Structure {
     fn locked(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes everything on a file system durable.
+fn sync_device(directory: &Arc<OwnedFd>) -> Result<(), Errno> {
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(directory)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        rustix::fs::sync();
+        sync_directory(directory)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -134,6 +149,20 @@ mod tests {
         assert_eq!(Arc::strong_count(&handle), 1);
         drop(structure.begin());
         assert!(!structure.is_synced() && structure.sync() && structure.is_synced());
+    }
+
+    #[test]
+    fn many_directories_are_synced_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
+        let structure = Structure::default();
+        for number in 0..3 * limits::FILE_SETTLE_MAX as u64 {
+            structure.begin().done(&[((7, number), &handle)]);
+            assert!(structure.locked().directories.len() <= limits::FILE_SETTLE_MAX);
+        }
+        assert_eq!(structure.locked().devices.len(), 1);
+        assert!(structure.sync() && structure.is_synced());
+        assert_eq!(Arc::strong_count(&handle), 1);
     }
 
     #[test]

@@ -251,7 +251,7 @@ pub const FILE_READ_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub const FILE_SETTLE_AFTER: Duration = Duration::from_millis(5);
 /// Native files: the thread that does it ends after so long without work.
 pub const FILE_SETTLE_IDLE: Duration = Duration::from_secs(10);
-/// Native files: changed directories that may wait for it; beyond it the writer does it itself.
+/// Native files: changed directories that may wait for it; beyond it their whole file system is synced at once.
 pub const FILE_SETTLE_MAX: usize = 256;
 /// Native files: replaced files whose room is given back by that thread too; beyond it the writer does it itself.
 pub const FILE_REPLACED_MAX: usize = 128;

@@ -345,8 +345,6 @@ pub const FILE_SWEEP_DIRECTORIES_MAX: usize = 200_000;
 pub const FILE_SWEEP_DEPTH_MAX: usize = 64;
 /// Native files: the pause after each of these directories.
 pub const FILE_SWEEP_PAUSE: Duration = Duration::from_millis(1);
-/// Native files: how long a quota is remembered for appends.
-pub const FILE_QUOTA_KEPT: Duration = Duration::from_secs(1);
 /// Native files: bytes copied at once.
 pub const FILE_COPY_BYTES: usize = 256 * 1024;
 /// Native files: how often a transfer looks whether its caller has read what waits for it.

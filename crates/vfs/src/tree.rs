@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
@@ -28,8 +27,8 @@ pub struct Tree {
     pub(crate) searches: Turns,
     /// Held while a live file is changed: what was read must still be true when it is written.
     pub(crate) live_changes: tokio::sync::Mutex<()>,
-    /// When the quota of a user was last read.
-    pub(crate) quotas_read: Mutex<HashMap<Uid, Instant>>,
+    /// The generation of the config that the quota of a user was last read from.
+    pub(crate) quotas_read: Mutex<HashMap<Uid, u64>>,
 }
 
 impl Tree {

@@ -1,9 +1,8 @@
 //! What a user may keep, read from the config before something is written.
 
-use std::sync::PoisonError;
-use std::time::Instant;
+use std::collections::HashMap;
+use std::sync::{MutexGuard, PoisonError};
 
-use base::limits;
 use protocol::config;
 use protocol::ids::Uid;
 
@@ -15,10 +14,12 @@ use crate::view::View;
 const KEY: &str = "config/files/quota_bytes";
 
 impl View {
-    /// Lets the disk know the caller's quota as it is now.
+    /// Lets the disk know the caller's quota as it is now. It is read again only after the config has changed.
     pub(crate) async fn learn_quota(&self) -> Result<(), Fail> {
         let uid = self.who.uid;
-        if uid.is_root() {
+        // Taken first: what is changed while it is read counts as not read.
+        let generation = self.tree.store.config_generation();
+        if uid.is_root() || self.quotas_read().get(&uid) == Some(&generation) {
             return Ok(());
         }
         let own_key = format!("users/{uid}/files/quota_bytes");
@@ -30,21 +31,11 @@ impl View {
         let default = default.or_else(|| config::key(KEY).and_then(|key| key.default.parse().ok()));
         let own = own.map_err(broken)?.and_then(|text| text.trim().parse().ok());
         self.tree.disk.usage.set_quota(default.unwrap_or(0), uid, own);
-        self.quota_read_at(uid, true);
+        self.quotas_read().insert(uid, generation);
         Ok(())
     }
 
-    /// The same, content with what was known a moment ago: for many small writes in a row.
-    pub(super) async fn learn_quota_soon(&self) -> Result<(), Fail> {
-        if self.quota_read_at(self.who.uid, false) { Ok(()) } else { self.learn_quota().await }
-    }
-
-    /// Whether the quota was read a moment ago; `now` says that it has just been.
-    fn quota_read_at(&self, uid: Uid, now: bool) -> bool {
-        let mut read = self.tree.quotas_read.lock().unwrap_or_else(PoisonError::into_inner);
-        if now {
-            read.insert(uid, Instant::now());
-        }
-        read.get(&uid).is_some_and(|at| at.elapsed() < limits::FILE_QUOTA_KEPT)
+    fn quotas_read(&self) -> MutexGuard<'_, HashMap<Uid, u64>> {
+        self.tree.quotas_read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

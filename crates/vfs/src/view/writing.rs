@@ -60,7 +60,7 @@ impl View {
         let led = if super::is_surely_live(path) {
             Ok(Err((wanted, bytes)))
         } else {
-            match self.learn_quota_soon().await {
+            match self.learn_quota().await {
                 Ok(()) => {
                     let work = move |disk: &Disk, who: &ProcessIdentity| append(disk, who, &wanted, bytes);
                     self.on_disk(work).await

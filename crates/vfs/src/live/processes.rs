@@ -3,8 +3,7 @@
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Pid, RunId, Uid};
 use serde_json::json;
-use store::accounts::Account;
-use store::processes::{ProcessRow, State};
+use store::processes::ProcessRow;
 
 use crate::fault::{Code, Fault};
 use crate::stat::{Kind, Named, Stat};
@@ -63,7 +62,7 @@ async fn process(view: &View, pid: &str) -> Result<Process, Fault> {
         ProcessIdentity::clone(&view.who)
     } else {
         let account = view.tree.store.account_by_uid(row.uid).await.map_err(of_store)?;
-        identity_of(account.ok_or_else(missing)?)
+        account.ok_or_else(missing)?.identity()
     };
     let identity = ProcessIdentity { cwd: row.cwd.clone(), workspace_id: row.workspace_id.clone(), ..who };
     Ok(Process { row, identity })
@@ -80,35 +79,7 @@ fn init_pid(uid: Uid) -> Pid {
 
 /// The caller's `init` before it has done anything.
 fn init(view: &View) -> ProcessRow {
-    ProcessRow {
-        pid: init_pid(view.who.uid),
-        uid: view.who.uid,
-        profile: "init".to_string(),
-        parent_pid: None,
-        label: None,
-        state: State::Idle,
-        active_run_id: None,
-        active_conversation_id: None,
-        cwd: view.who.home.clone(),
-        workspace_id: None,
-        context_files: "[]".to_string(),
-        next_message_id: 1,
-        created_at: 0,
-        last_active_at: 0,
-        exited_at: None,
-    }
-}
-
-fn identity_of(account: Account) -> ProcessIdentity {
-    ProcessIdentity {
-        uid: account.uid,
-        gid: account.gid,
-        gids: account.gids,
-        username: account.username,
-        cwd: account.home.clone(),
-        home: account.home,
-        workspace_id: None,
-    }
+    ProcessRow::idle(init_pid(view.who.uid), view.who.uid, "init", &view.who.home, 0)
 }
 
 async fn all(view: &View) -> Result<Node, Fault> {

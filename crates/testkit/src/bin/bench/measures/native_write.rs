@@ -34,7 +34,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
         let pairs = contest::hold_against(&mut gateway, shape, stage.effort, Sample::rate, plain).await?;
         let what = format!("native fs.write of 1 KiB vs write+fsync+rename, {in_flight} in flight");
         rows.push(contest::row_of(&what, "/s", pairs, Some(bar)).with_note(
-            "the loop runs on one thread, without a socket; neither waits for the rename itself to be durable, the gateway makes it so a few milliseconds later",
+            "the loop runs on one thread, without a socket, and does not wait for the rename itself to be durable; the gateway's answer means that it is",
         ));
         let directory = folder.clone();
         let durable = move |timed| write_plainly(&directory, timed, true);

@@ -100,7 +100,7 @@ impl Disk {
         }
         let disk = Disk::new(handle, attributes, clock, boot);
         disk.make_mounts()?;
-        disk.recover();
+        disk.recover()?;
         disk.sweep_all();
         Ok(disk)
     }

@@ -129,8 +129,13 @@ async fn on_a_full_disk_writes_are_refused_and_reads_go_on() {
         }
     }
     assert_eq!(refused.expect("a full disk is noticed").code, 507);
+    let file = json!({ "path": "/root/note", "content": value });
+    let answer = root.call("fs.write", file.clone()).await.unwrap();
+    assert_eq!(answer["ok"], false, "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("no space left on device"), "{answer}");
     assert!(root.call("sys.user.list", json!({})).await.is_ok(), "reading goes on");
     std::fs::remove_file(data.join("ballast")).unwrap();
+    assert_eq!(root.call("fs.write", file).await.unwrap()["ok"], true);
     let args = json!({ "key": "config/after", "value": "works" });
     assert_eq!(root.call("sys.config.set", args).await.unwrap(), json!({ "ok": true }));
     drop(root);
@@ -151,7 +156,7 @@ impl SmallDisk {
         std::fs::rename(directory, &aside).unwrap();
         std::fs::create_dir(directory).unwrap();
         let (directory, from) = (directory.as_os_str(), aside.join("."));
-        let options = ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs"].map(std::ffi::OsStr::new);
+        let options = ["-t", "tmpfs", "-o", "size=32m,mode=700", "tmpfs"].map(std::ffi::OsStr::new);
         if !run("mount", &[&options[..], &[directory]].concat()) {
             return None;
         }

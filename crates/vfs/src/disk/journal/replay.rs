@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::log::{Files, Phase, Segment};
 use super::record::{Identity, Record, Written};
 use super::segment::{self, Title};
-use super::{Journal, own, remove_both};
+use super::{JOURNAL, Journal, own, remove_both};
 use crate::disk::Disk;
 use crate::disk::dir::Dir;
 use crate::disk::fail::Fail;
@@ -41,24 +41,27 @@ struct Last<'a> {
 }
 
 impl Disk {
-    /// Does what a journal that was left behind says. Without one this is a single look.
-    pub(crate) fn recover(&self) {
+    /// Does what a journal that was left behind says. Without one this is a single look. What was promised must not be
+    /// served without, nor come back over what is written later, so that nothing is served until all of it is done.
+    pub(crate) fn recover(&self) -> io::Result<()> {
         let dir = match own(&self.files) {
             Ok(dir) => dir,
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => return,
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => return Ok(()),
             Err(error) => {
                 tracing::warn!(%error, "the journal of small writes is not ours; each file is synced by itself");
-                return self.journal.turn_off();
+                self.journal.turn_off();
+                return Ok(());
             }
         };
-        let recovered = self.redo_all(&dir).and_then(|left| self.journal.reuse(dir, left));
-        if let Err(error) = recovered {
-            tracing::error!(
-                %error,
-                "the journal of small writes is kept as it is until the next start; each file is synced by itself"
-            );
-            self.journal.turn_off();
-        }
+        self.redo_all(&dir).and_then(|left| self.journal.reuse(dir, left)).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!(
+                    "files that were written just before the machine stopped can not be restored ({error}): mend that \
+                     and start again, or remove {JOURNAL} there to do without them"
+                ),
+            )
+        })
     }
 
     fn redo_all(&self, dir: &OwnedFd) -> io::Result<[Option<Left>; 2]> {
@@ -69,19 +72,13 @@ impl Disk {
             records.extend(found.iter().map(|(number, record)| (*number, same_boot, record)));
         }
         records.sort_by_key(|(number, ..)| *number);
-        let mut failed = Ok(());
         for last in fold(records).into_values() {
-            if let Err(fail) = self.redo(&last) {
-                let path = &last.written.path;
-                tracing::error!(
-                    path,
-                    ?fail,
-                    "a file that was written could not be made whole: is the disk full?"
-                );
-                failed = Err(io::Error::other("not all files could be made whole"));
-            }
+            self.redo(&last).map_err(|Fail { code, note }| {
+                let why = note.unwrap_or_else(|| code.words().to_string());
+                io::Error::other(format!("{}: {why}", last.written.path))
+            })?;
         }
-        failed.map(|()| left)
+        Ok(left)
     }
 
     fn redo(&self, last: &Last<'_>) -> Result<(), Fail> {

@@ -158,6 +158,52 @@ fn a_record_leads_nowhere_but_into_the_tree() {
     assert!(!found.iter().any(|path| path.contains("evil") || path.contains("nul")), "{found:?}");
 }
 
+/// A small file system of its own over a directory, which only root may mount.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn over(path: &Path) -> Option<SmallDisk> {
+        let options = ["-t", "tmpfs", "-o", "size=12m", "tmpfs"];
+        let mounted = std::process::Command::new("mount").args(options).arg(path).output().ok()?;
+        mounted.status.success().then(|| SmallDisk(path.to_path_buf()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: files are still open.
+        drop(std::process::Command::new("umount").arg("-l").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn nothing_is_served_until_what_was_promised_is_there_again() {
+    let data = tempfile::tempdir().unwrap();
+    let Some(_small) = SmallDisk::over(data.path()) else {
+        eprintln!("a small file system can not be mounted here");
+        return;
+    };
+    let mut ground = Ground { data, disk: None };
+    ground.open(NOW);
+    ground.disk().journal.shared.locked().tended = true;
+    let text = "x".repeat(50_000);
+    ground.write("/tmp/a", &text);
+    ground.kill();
+    std::fs::remove_file(ground.host("/tmp/a")).unwrap();
+    let ballast = ground.host("/ballast");
+    let mut filling = File::create(&ballast).unwrap();
+    while std::io::Write::write_all(&mut filling, &[1; 4096]).is_ok() {}
+    drop(filling);
+    let refused = Disk::open_in(ground.data.path(), Clock::system(), Some(LATER)).err().unwrap();
+    let told = refused.to_string();
+    assert!(told.contains("(/tmp/a: no space left on device): mend that and start again"), "{told}");
+    assert_eq!(ground.logged(), pairs(&[("/tmp/a", &text)]), "the journal still has it");
+    std::fs::remove_file(ballast).unwrap();
+    ground.open(LATER);
+    assert!(ground.read("/tmp/a").unwrap() == text);
+    assert_eq!(ground.logged().len(), 0);
+}
+
 fn walk(dir: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let entry = entry.unwrap();

@@ -96,9 +96,10 @@ enum Reply {
 }
 
 impl Ticket {
-    /// For a request from a socket, with arguments of so many bytes.
+    /// For a request from a socket that had arrived by then, with arguments of so many bytes.
     pub(crate) fn for_connection(
         connection: &Arc<Connection>,
+        arrived: Instant,
         id: &str,
         call: &'static str,
         bytes: usize,
@@ -106,7 +107,7 @@ impl Ticket {
         Ticket {
             id: id.to_string(),
             call,
-            started: Instant::now(),
+            started: arrived,
             reply: Reply::Connection(Slot::of_size(connection, bytes)),
         }
     }

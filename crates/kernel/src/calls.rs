@@ -8,6 +8,7 @@ pub(crate) mod sys;
 pub(crate) mod transfer;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use protocol::router::Router;
 use protocol::spec::{Access, Route, Spec};
@@ -20,6 +21,8 @@ use crate::caller::Caller;
 pub struct Cx {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) caller: Caller,
+    /// The call was made by then: what was seen later is new enough for it.
+    pub(crate) since: Instant,
 }
 
 /// Every call the kernel itself answers after login. `sys.connect` and `sys.setup` come before it and are

@@ -78,7 +78,7 @@ fn here(
     args: &str,
     afterwards: impl FnOnce() + Send + 'static,
 ) {
-    let cx = Cx { kernel: kernel.clone(), caller };
+    let cx = Cx { kernel: kernel.clone(), caller, since: ticket.started() };
     let called = AssertUnwindSafe(|| kernel.router.call(spec.name, cx, args, ticket.head()));
     match catch_unwind(called) {
         Err(_) => ticket.fail(failed()),
@@ -94,7 +94,7 @@ fn poll(kernel: &Arc<Kernel>, caller: Caller, ticket: Ticket, spec: &'static Spe
     if matches!(caller.origin, Origin::Connection(_)) {
         return here(kernel, caller, ticket, spec, args, || {});
     }
-    let cx = Cx { kernel: kernel.clone(), caller };
+    let cx = Cx { kernel: kernel.clone(), caller, since: ticket.started() };
     match kernel.router.call(spec.name, cx, args, ticket.head()) {
         None => ticket.fail(Error::not_implemented(spec.name)),
         Some(Err(error)) => ticket.fail(error),

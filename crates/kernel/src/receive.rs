@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use bytes::Bytes;
 use protocol::error::Error;
@@ -15,15 +16,17 @@ use crate::metrics::UNKNOWN_CALL;
 use crate::{Kernel, access, calls, dispatch, routes, sessions, transfers};
 
 impl Kernel {
-    /// One text message. `whole` gives the same bytes to keep, for large values that are passed on as they are.
+    /// One text message, and when it had arrived. `whole` gives the same bytes to keep, for large values that are
+    /// passed on as they are.
     pub fn receive_text(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
+        arrived: Instant,
         text: &str,
         whole: impl FnOnce() -> Bytes,
     ) {
         match frame::parse(text) {
-            Ok(Frame::Request(request)) => self.receive_request(connection, &request),
+            Ok(Frame::Request(request)) => self.receive_request(connection, arrived, &request),
             Ok(Frame::Response(response)) => {
                 let large = response.data.is_some_and(|data| data.len() >= RELAY_BYTES_MIN);
                 let whole = large.then(whole);
@@ -51,11 +54,16 @@ impl Kernel {
     }
 
     /// The gate, in the documented order: already connected, setup, not connected, then access.
-    fn receive_request(self: &Arc<Self>, connection: &Arc<Connection>, request: &Request<'_>) {
+    fn receive_request(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        arrived: Instant,
+        request: &Request<'_>,
+    ) {
         let spec = protocol::spec(&request.call);
         let known = spec.map_or(UNKNOWN_CALL, |spec| spec.name);
         let bytes = request.args.len();
-        let ticket = Ticket::for_connection(connection, &request.id, known, bytes);
+        let ticket = Ticket::for_connection(connection, arrived, &request.id, known, bytes);
         let login = connection.login();
         match (request.call.as_ref(), login) {
             ("sys.connect", _) => calls::sys::connect::begin(self, connection, ticket, request.args),

@@ -28,7 +28,7 @@ async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
 
 fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {
     let text = frame.to_string();
-    kernel.receive_text(connection, &text, || text.clone().into());
+    kernel.receive_text(connection, Instant::now(), &text, || text.clone().into());
 }
 
 /// The next frame that waits for a socket.

@@ -4,6 +4,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -21,6 +22,7 @@ pub(crate) struct Inlet<S> {
     ready: Vec<u8>,
     served: usize,
     outlet: Outlet,
+    arrived: Instant,
 }
 
 impl<S> Inlet<S> {
@@ -29,7 +31,7 @@ impl<S> Inlet<S> {
         let mut filter = Filter { limit: limit_bytes as u64, marker, state: State::default() };
         let mut ready = Vec::new();
         filter.copy(early, &mut ready);
-        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default() }
+        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default(), arrived: Instant::now() }
     }
 
     /// Changes how large a message may be.
@@ -40,6 +42,11 @@ impl<S> Inlet<S> {
     /// Whether a message came in pieces and grew too large. Nothing is read any more.
     pub(crate) fn is_flooded(&self) -> bool {
         self.filter.state.flooded
+    }
+
+    /// When everything that was passed on so far had arrived.
+    pub(crate) fn arrived(&self) -> Instant {
+        self.arrived
     }
 
     /// What goes out.
@@ -62,6 +69,14 @@ impl<S> Inlet<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Inlet<S> {
+    fn poll_inner(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let read = ready!(Pin::new(&mut self.inner).poll_read(cx, buf));
+        self.arrived = Instant::now();
+        Poll::Ready(read)
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
@@ -74,7 +89,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
             }
             if this.filter.state.is_plain() {
                 let start = buf.filled().len();
-                ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+                ready!(this.poll_inner(cx, buf))?;
                 let fresh = &buf.filled()[start..];
                 if fresh.is_empty() {
                     return Poll::Ready(Ok(()));
@@ -89,7 +104,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
             } else {
                 let mut bytes = [0u8; COPY_BYTES];
                 let mut part = ReadBuf::new(&mut bytes);
-                ready!(Pin::new(&mut this.inner).poll_read(cx, &mut part))?;
+                ready!(this.poll_inner(cx, &mut part))?;
                 if part.filled().is_empty() {
                     return Poll::Ready(Ok(()));
                 }

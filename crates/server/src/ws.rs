@@ -219,8 +219,8 @@ impl Socket {
             if text == self.marker {
                 self.kernel.receive_too_large(&self.connection, self.limit);
             } else {
-                let whole = message.as_payload();
-                self.kernel.receive_text(&self.connection, text, || whole.clone().into());
+                let (whole, arrived) = (message.as_payload(), self.stream.get_ref().arrived());
+                self.kernel.receive_text(&self.connection, arrived, text, || whole.clone().into());
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn read_now(cx: &Cx, args: &Read) -> Option<Result<Outcome<ReadResult
         Ok(path) => path,
         Err(error) => return Some(Err(error)),
     };
-    match cx.kernel.tree.show_now(who, &path, window(args))? {
+    match cx.kernel.tree.show_now(who, &path, window(args), cx.since)? {
         Ok(content) => Some(Ok(content.map(ReadResult::File).into())),
         Err(fault) => Some(outcome(fault)),
     }

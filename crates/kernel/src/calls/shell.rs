@@ -71,7 +71,7 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
 
 /// Whoever asks may have lost rights in the same moment: then the command that was just taken in ends too.
 async fn look_again(cx: &Cx) {
-    let Cx { kernel, caller } = cx;
+    let Cx { kernel, caller, .. } = cx;
     let keeps_rights = match native::renewed(kernel, caller).await {
         Ok(None) => true,
         Ok(Some(now)) => {

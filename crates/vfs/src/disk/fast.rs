@@ -52,12 +52,12 @@ impl Remembered {
     /// The way to a directory, as far as it is remembered.
     fn get(&self, directory: &str) -> Option<Passed> {
         let directories = self.directories.read().unwrap_or_else(PoisonError::into_inner);
-        directories.get(directory).filter(|passed| self.is_fresh(passed)).cloned()
+        directories.get(directory).filter(|passed| self.is_fresh(passed, Instant::now())).cloned()
     }
 
-    /// Whether a way counts still.
-    pub fn is_fresh(&self, passed: &Passed) -> bool {
-        self.is_unchanged(passed) && passed.at.elapsed() < limits::DIRECTORY_REMEMBERED
+    /// Whether a way counts still for somebody who asks at that time.
+    pub fn is_fresh(&self, passed: &Passed, at: Instant) -> bool {
+        self.is_unchanged(passed) && at.saturating_duration_since(passed.at) < limits::DIRECTORY_REMEMBERED
     }
 
     /// Whether no directory was changed since a way was gone. What was looked at by its path only surely lies

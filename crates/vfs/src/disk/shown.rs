@@ -4,8 +4,11 @@
 //! and the time of its last change, which no program can set. A change can hide only within one tick of the file
 //! system's clock, or while it lasts, so a file is kept only after it has stood still for a while. All of it is
 //! forgotten as soon as the way to the file is, which is within a second.
+//!
+//! One look is enough for everybody who had asked before it was taken: what it saw is no older than their question.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -24,11 +27,17 @@ use crate::path::VPath;
 /// The files that were shown.
 pub(crate) struct Shown {
     files: RwLock<HashMap<String, Kept>>,
+    /// Looks are counted in nanoseconds from here.
+    began: Instant,
     /// How long a file must have stood still, whatever clock its file system has.
     pub settled: Duration,
 }
 
 impl Shown {
+    fn nanos(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.began).as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// How long this file must have stood still.
     fn settled(&self, sight: &Sight) -> Duration {
         if sight.is_fine() { self.settled.min(limits::SHOWN_SETTLED_FINE) } else { self.settled }
@@ -37,7 +46,7 @@ impl Shown {
 
 impl Default for Shown {
     fn default() -> Shown {
-        Shown { files: RwLock::default(), settled: limits::SHOWN_SETTLED }
+        Shown { files: RwLock::default(), began: Instant::now(), settled: limits::SHOWN_SETTLED }
     }
 }
 
@@ -70,24 +79,38 @@ struct Kept {
     /// Whose it is, and the way to it.
     meta: Meta,
     passed: Passed,
+    /// When the last look that found it unchanged began.
+    looked: AtomicU64,
     /// How it was shown, once it had stood still.
     shown: Option<(Window, FileContent)>,
 }
 
 impl Disk {
-    /// A file as it was shown before, if the caller may read it and nothing has changed.
-    pub(crate) fn recall(&self, who: &ProcessIdentity, path: &VPath, window: Window) -> Option<FileContent> {
+    /// A file as it was shown before, if the caller, who asked at `since`, may read it and nothing has changed.
+    pub(crate) fn recall(
+        &self,
+        who: &ProcessIdentity,
+        path: &VPath,
+        window: Window,
+        since: Instant,
+    ) -> Option<FileContent> {
         let files = self.shown.files.read().unwrap_or_else(PoisonError::into_inner);
         let kept = files.get(path.as_str())?;
         let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
         let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
-        if !may || !self.remembered.is_fresh(&kept.passed) {
+        if !may || !self.remembered.is_fresh(&kept.passed, since) {
             return None;
         }
-        let host = path.as_str().trim_start_matches('/');
-        let seen = statat(&*self.files, host, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let is_same = Sight::of(&seen) == kept.sight && self.remembered.is_unchanged(&kept.passed);
-        is_same.then(|| content.clone())
+        if kept.looked.load(Ordering::SeqCst) <= self.shown.nanos(since) {
+            let now = self.shown.nanos(Instant::now());
+            let host = path.as_str().trim_start_matches('/');
+            let seen = statat(&*self.files, host, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            if Sight::of(&seen) != kept.sight || !self.remembered.is_unchanged(&kept.passed) {
+                return None;
+            }
+            kept.looked.fetch_max(now, Ordering::SeqCst);
+        }
+        Some(content.clone())
     }
 
     /// Keeps how a file was shown whose reading began at `began`, after it was opened as `plain`.
@@ -116,7 +139,14 @@ impl Disk {
         }
         let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };
         let shown = is_settled.then(|| (window, content.clone()));
-        let kept = Kept { sight: plain.sight, since, meta, passed: plain.passed.clone(), shown };
+        let kept = Kept {
+            sight: plain.sight,
+            since,
+            meta,
+            passed: plain.passed.clone(),
+            looked: AtomicU64::new(0),
+            shown,
+        };
         files.insert(path.as_str().to_string(), kept);
     }
 }

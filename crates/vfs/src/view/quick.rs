@@ -23,8 +23,9 @@ impl Tree {
         who: &ProcessIdentity,
         path: &VPath,
         window: Window,
+        since: Instant,
     ) -> Option<Result<Result<FileContent, String>, Fault>> {
-        if let Some(content) = self.show_again(who, path, window) {
+        if let Some(content) = self.show_again(who, path, window, since) {
             return Some(Ok(Ok(content)));
         }
         let began = Instant::now();
@@ -46,7 +47,13 @@ impl Tree {
     }
 
     /// The same for a file that was shown before and has not changed since.
-    pub fn show_again(&self, who: &ProcessIdentity, path: &VPath, window: Window) -> Option<FileContent> {
-        self.disk.recall(who, path, window)
+    pub fn show_again(
+        &self,
+        who: &ProcessIdentity,
+        path: &VPath,
+        window: Window,
+        since: Instant,
+    ) -> Option<FileContent> {
+        self.disk.recall(who, path, window, since)
     }
 }

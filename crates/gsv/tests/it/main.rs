@@ -16,6 +16,8 @@ mod copying;
 mod crash;
 mod login;
 mod native_copying;
+#[cfg(target_os = "linux")]
+mod readme;
 mod restart;
 mod running;
 #[cfg(unix)]

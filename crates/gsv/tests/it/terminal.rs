@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -52,6 +52,14 @@ pub fn open_terminal() -> (File, File) {
     options.read(true).write(true);
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOCTTY);
     (person, options.open(String::from_utf8(name).unwrap()).unwrap())
+}
+
+/// Sets how many rows and columns a terminal has.
+#[allow(unsafe_code)] // The same.
+pub fn resize(person: &File, (rows, columns): (u16, u16)) {
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open, and the call only reads the structure it expects.
+    assert_eq!(unsafe { libc::ioctl(person.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
 }
 
 /// The command's stdin becomes its terminal, where passwords are asked for.

@@ -640,7 +640,8 @@ pub const PROCESS_IPC_TIMEOUT_MS: u64 = 60_000;
 pub const PROCESS_IPC_TIMEOUT_MS_RANGE: (u64, u64) = (1_000, 600_000);
 /// Processes: open calls between processes that are looked at together.
 pub const PROCESS_IPC_PAGE: u64 = 100;
-/// Processes: how long a device whose socket was lost in the middle of a call is waited for.
+/// Processes: how long a device whose socket was lost in the middle of a call is waited for, and after the start of
+/// the gateway one that had been connected before.
 pub const PROCESS_DEVICE_RETURN_WAIT: Duration = Duration::from_secs(30);
 /// Providers: a key shorter than this, in bytes, is taken out of texts only where it stands by itself.
 pub const SECRET_BYTES_PLAIN: usize = 8;

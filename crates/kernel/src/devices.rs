@@ -141,6 +141,18 @@ impl Devices {
         entry.driver.clone().ok_or_else(|| Error::no_connection(&id.0))
     }
 
+    /// Whether a device that somebody may use went away only because the gateway, which started at that time, had
+    /// stopped.
+    pub(crate) fn went_with_the_gateway(
+        &self,
+        id: &DeviceId,
+        who: &ProcessIdentity,
+        started_at: i64,
+    ) -> bool {
+        let device = self.visible(id, who);
+        device.is_some_and(|device| !device.online && device.disconnected_at == Some(started_at))
+    }
+
     /// Forgets that a group may use devices.
     pub(crate) fn remove_group(&self, gid: Gid) {
         for entry in self.write().values_mut() {

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use base::limits;
 use process::{Later, Note, Outside, Recalled};
+use protocol::args::Members;
 use protocol::calls::{Calling, Calls};
 use protocol::error::Error;
 use protocol::identity::{ProcessIdentity, Role};
-use protocol::ids::{Pid, Uid};
+use protocol::ids::{DeviceId, Pid, Uid};
 use store::accounts::Account;
 use store::processes::ProcessRow;
 use vfs::View;
@@ -51,7 +53,11 @@ impl Outside for Surroundings {
         let (id, name, args) = (request_id.to_string(), name.to_string(), args.to_string());
         Box::pin(async move {
             let kernel = kernel?;
-            let caller = caller(&kernel, &process).await?;
+            let mut caller = caller_of(&kernel, &process).await?;
+            if let Some(device) = device_to_come(&kernel, &caller, &args) {
+                wait_for(&kernel, &caller, &device).await;
+                caller = caller_of(&kernel, &process).await?;
+            }
             kernel.call(caller, &id, &name, &args).await
         })
     }
@@ -70,7 +76,7 @@ impl Outside for Surroundings {
         let (kernel, process) = (self.kernel(), process.clone());
         Box::pin(async move {
             let kernel = kernel?;
-            let caller = caller(&kernel, &process).await?;
+            let caller = caller_of(&kernel, &process).await?;
             Ok(ProcessIdentity::clone(&caller.identity))
         })
     }
@@ -145,8 +151,28 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// After a restart processes go on sooner than devices come back. The target of a call, if it was connected before and
+/// is not yet.
+fn device_to_come(kernel: &Kernel, caller: &Caller, args: &str) -> Option<DeviceId> {
+    if kernel.uptime_ms() > limits::PROCESS_DEVICE_RETURN_WAIT.as_millis() as i64 {
+        return None;
+    }
+    let device = DeviceId(Members::parse(args)?.text("target")?.into_owned());
+    kernel.devices.went_with_the_gateway(&device, &caller.identity, kernel.started_at).then_some(device)
+}
+
+/// Waits for it a while. If it does not come, the call will say so.
+async fn wait_for(kernel: &Kernel, caller: &Caller, device: &DeviceId) {
+    let coming = async {
+        while kernel.devices.went_with_the_gateway(device, &caller.identity, kernel.started_at) {
+            tokio::time::sleep(recall::TICK).await;
+        }
+    };
+    drop(tokio::time::timeout(limits::PROCESS_DEVICE_RETURN_WAIT, coming).await);
+}
+
 /// The caller behind a process, with the account as it is now; 403 when it was locked or removed.
-pub(crate) async fn caller(kernel: &Kernel, process: &ProcessRow) -> Result<Caller, Error> {
+pub(crate) async fn caller_of(kernel: &Kernel, process: &ProcessRow) -> Result<Caller, Error> {
     let as_of = kernel.grants.generation();
     let known =
         lock(&kernel.registry.standings).get(&process.uid).filter(|known| known.as_of == as_of).cloned();

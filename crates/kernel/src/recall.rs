@@ -116,7 +116,7 @@ fn is_passing(error: &Error, row: &RouteRow) -> bool {
 }
 
 /// How often it is looked whether the device is back.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The socket of the very program the call was sent to. `None` when another program speaks for the device: whatever
 /// it knows, it does not know of this call.

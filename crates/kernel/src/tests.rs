@@ -162,16 +162,16 @@ async fn a_process_acts_as_the_account_is_now() {
         cwd: "/tmp".to_string(),
         ..processes::new_row(&kernel, "p1".into(), &who, "task", None)
     };
-    let caller = processes::caller(&kernel, &row).await.unwrap();
+    let caller = processes::caller_of(&kernel, &row).await.unwrap();
     assert_eq!((caller.identity.cwd.as_str(), caller.identity.home.as_str()), ("/tmp", "/home/ann"));
     assert!(matches!(&caller.origin, Origin::Process(pid) if pid.as_str() == "p1"));
     assert!(caller.capabilities.cover("fs.read"));
     kernel.store.account_set_groups(ann.uid, &[]).await.unwrap();
     kernel.grants.outdate();
-    assert!(!processes::caller(&kernel, &row).await.unwrap().capabilities.cover("fs.read"));
+    assert!(!processes::caller_of(&kernel, &row).await.unwrap().capabilities.cover("fs.read"));
     kernel.store.account_set_locked(ann.uid, true).await.unwrap();
     kernel.grants.outdate();
-    assert_eq!(processes::caller(&kernel, &row).await.err().map(|error| error.code), Some(403));
+    assert_eq!(processes::caller_of(&kernel, &row).await.err().map(|error| error.code), Some(403));
 }
 
 #[tokio::test]

@@ -113,6 +113,34 @@ async fn the_row_of_a_call_in_the_journal_is_the_processs_to_remove() {
     assert!(matches!(recall(&kernel, UID, &Pid::from(PID), "r/1/0").await, Recalled::NeverSent));
 }
 
+/// A call as the process makes it.
+fn called(
+    kernel: &Arc<Kernel>,
+    target: &str,
+) -> tokio::task::JoinHandle<Result<String, protocol::error::Error>> {
+    let outside = processes::Surroundings::new(Arc::downgrade(kernel), kernel.tree.clone());
+    let row = ProcessRow::idle(Pid::from(PID), UID, "init", "/home/ann", 0);
+    let args = json!({ "target": target, "path": "/x" }).to_string();
+    tokio::spawn(process::Outside::call(&outside, &row, "r/2/0", "fs.delete", &args))
+}
+
+#[tokio::test]
+async fn after_a_restart_a_call_waits_for_the_device_to_come_back() {
+    let data = tempfile::tempdir().unwrap();
+    let (kernel, token, _) = after_a_crash(&data, "fs.delete", json!({ "path": "/x" })).await;
+    let error = called(&kernel, "other").await.unwrap().unwrap_err();
+    assert_eq!(error.code, 403, "nobody waits for what was never there: {error:?}");
+    let calling = called(&kernel, "desk");
+    let driver = connect(&kernel, &token, "i", true).await;
+    let request = next(&driver).await;
+    assert_eq!((&request["call"], &request["args"]), (&json!("fs.delete"), &json!({ "path": "/x" })));
+    answer(&kernel, &driver, &request, json!({ "n": 1 }));
+    assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
+    kernel.closed(&driver);
+    let error = called(&kernel, "desk").await.unwrap().unwrap_err();
+    assert_eq!(error.message, "Device offline: desk", "it went by itself this time");
+}
+
 #[tokio::test]
 async fn a_driver_that_does_not_remember_is_not_asked() {
     let data = tempfile::tempdir().unwrap();

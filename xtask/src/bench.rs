@@ -5,11 +5,13 @@ use anyhow::Result;
 use crate::place;
 use crate::test::tools;
 
-/// Builds, then measures; further words go to the bench program.
+/// Builds, then measures; further words go to the bench program. Without any it measures everything, and the results
+/// go to the documents.
 pub fn run(args: &[&str]) -> Result<()> {
     tools::install_for_bench()?;
     place::run(&mut place::cargo(&["build", "--release", "--package", "gsv"]))?;
     place::run(&mut place::cargo(&["build", "--release", "--package", "testkit", "--bin", "bench"]))?;
     let release = place::target().join("release");
+    let args = if args.is_empty() { &["--out", "docs/benchmarks.md"] } else { args };
     place::run(place::command(release.join("bench")).arg("--gsv").arg(release.join("gsv")).args(args))
 }

@@ -187,7 +187,8 @@ pub(crate) fn ask_again(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departur
 
 fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<Row>) {
     let Departure { ticket, uid, device_id, letter: Letter { number, text, .. }, leg, .. } = departure;
-    let deadline = ticket.started() + kernel.settings.route_timeout();
+    // What waited for its turn has the whole time all the same.
+    let deadline = Instant::now() + kernel.settings.route_timeout();
     let started_at = kernel.clock.now_ms();
     let route = Route { ticket, uid, device_id, started_at, deadline, leg, row };
     let refused = {

@@ -27,8 +27,14 @@ async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
 }
 
 fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {
+    send_late(kernel, connection, frame, Duration::ZERO);
+}
+
+/// The same for what had arrived so long ago, and waited for its turn.
+fn send_late(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value, waited: Duration) {
     let text = frame.to_string();
-    kernel.receive_text(connection, Instant::now(), &text, || text.clone().into());
+    let arrived = Instant::now().checked_sub(waited).unwrap();
+    kernel.receive_text(connection, arrived, &text, || text.clone().into());
 }
 
 /// The next frame that waits for a socket.
@@ -101,6 +107,26 @@ fn only_drivers_that_do_not_name_their_instance_are_given_time_to_settle() {
 async fn read_on_desk(kernel: Arc<Kernel>, caller: Caller) -> Result<String, protocol::error::Error> {
     let args = json!({ "target": "desk", "path": "/x" }).to_string();
     kernel.call(caller, "tool-1", "fs.read", &args).await
+}
+
+#[tokio::test]
+async fn a_call_that_waited_for_its_turn_has_the_whole_time_for_the_device() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    let driver = with_driver(&kernel).await;
+    let client = kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let auth = json!({ "username": "ann", "password": "ann-password" });
+    let args = json!({ "protocol": 1, "client": { "id": "c", "role": "user" }, "auth": auth });
+    send(&kernel, &client, json!({ "type": "req", "id": "1", "call": "sys.connect", "args": args }));
+    assert_eq!(next(&client).await["ok"], true);
+    let args = json!({ "target": "desk", "path": "/x" });
+    let request = json!({ "type": "req", "id": "2", "call": "fs.read", "args": args });
+    let timeout = kernel.settings.route_timeout();
+    send_late(&kernel, &client, request, timeout - Duration::from_secs(1));
+    let request = next(&driver).await;
+    routes::expire(&kernel, &driver, Instant::now() + timeout / 2);
+    send(&kernel, &driver, json!({ "type": "res", "id": request["id"], "ok": true, "data": { "n": 1 } }));
+    assert_eq!(next(&client).await["data"], json!({ "n": 1 }));
 }
 
 #[tokio::test]

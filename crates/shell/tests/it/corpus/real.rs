@@ -41,8 +41,9 @@ pub fn run(script: &str, fixtures: &[Fixture]) -> Outcome {
     let lower = is_root();
     fill(&home, fixtures, lower);
 
-    let mut command = Command::new("bash");
-    command.args(["-c", script]).current_dir(&home).env_clear();
+    // Whoever started the tests may ignore signals, which bash would take over.
+    let mut command = Command::new("env");
+    command.args(["--default-signal", "bash", "-c", script]).current_dir(&home).env_clear();
     command.env("HOME", &home).env("PWD", &home).env("PATH", PATH).env("TMPDIR", "/tmp");
     command.env("USER", "ann").env("LOGNAME", "ann").env("SHELL", "/bin/bash").env("TERM", "xterm-256color");
     command.env("LANG", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null()).process_group(0);

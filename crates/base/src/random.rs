@@ -1,7 +1,7 @@
 //! Injected randomness: from the operating system, or from a seed so that a test can be run again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A source of random bytes. Cheap to clone; clones of a seeded one draw from the same sequence.
 #[derive(Clone, Debug, Default)]

@@ -145,7 +145,7 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
         Some(Ok(Answer::Now(text))) => Ok(text),
         // A handler that panics fails its own request only.
         Some(Ok(Answer::Later(answer))) => match AssertUnwindSafe(answer).catch_unwind().await {
-            Ok(result) => result,
+            Ok(result) => result.map(|written| written.text),
             Err(_) => Err(Error::internal("the handler panicked")),
         },
     };

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use gateway::{Caller, Capabilities, Origin};
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::Gid;
 use protocol::spec::{Access, Spec};
 
 use crate::Kernel;
-use crate::caller::{Caller, Origin};
 use crate::connections::{Connection, Login};
-use crate::grants::Capabilities;
 
 /// The row of the call, if the caller may make it.
 pub(crate) fn check(
@@ -19,7 +18,7 @@ pub(crate) fn check(
     spec: Option<&'static Spec>,
 ) -> Result<&'static Spec, Error> {
     let covered = caller.capabilities.cover(name);
-    let from_outside = matches!(caller.origin, Origin::Connection(_) | Origin::Inside);
+    let from_outside = !caller.origin.is_program();
     if let Some(spec) = spec
         && from_outside
         && matches!(spec.access, Access::Program | Access::Kernel)

@@ -1,75 +1,39 @@
 //! All handlers on one page.
 
 pub(crate) mod ai;
-pub(crate) mod fs;
-pub(crate) mod proc;
-pub(crate) mod shell;
 pub(crate) mod sys;
-pub(crate) mod transfer;
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Weak};
 
+use gateway::{Call, Caller, Subsystem};
+use protocol::error::Error;
 use protocol::router::Router;
 use protocol::spec::{Access, Route, Spec};
 
 use crate::Kernel;
-use crate::caller::Caller;
 
 /// What each handler gets besides its arguments.
 #[derive(Clone)]
 pub struct Cx {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) caller: Caller,
-    /// The call was made by then: what was seen later is new enough for it.
-    pub(crate) since: Instant,
+}
+
+/// The handlers of the kernel and of every area. The kernel has this table, so the table must not keep the kernel.
+pub(crate) fn all(kernel: Weak<Kernel>, areas: &[Arc<dyn Subsystem>]) -> Router<Call> {
+    let own = router().over(move |call: Call| {
+        let kernel = kernel.upgrade().ok_or_else(Error::stopping)?;
+        Ok(Cx { kernel, caller: call.caller })
+    });
+    areas.iter().fold(own, |router, area| router.and(area.clone().handlers()))
 }
 
 /// Every call the kernel itself answers after login. `sys.connect` and `sys.setup` come before it and are
 /// called from `receive`.
 pub(crate) fn router() -> Router<Cx> {
-    use proc::{approval, conversation, ipc, spawn};
     use sys::{account, config, device, token};
     Router::new()
-        .on(proc::list)
-        .on(proc::profiles)
-        .on(spawn::spawn)
-        .on(proc::send)
-        .on(proc::abort)
-        .on(proc::kill)
-        .on(proc::reset)
-        .on(proc::history)
-        .on(proc::media_read)
-        .on(proc::cost)
-        .on(approval::hil)
-        .on(approval::list)
-        .on(approval::pending)
-        .on(approval::revoke)
-        .on(conversation::open)
-        .on(conversation::list)
-        .on(conversation::get)
-        .on(conversation::close)
-        .on(conversation::reset)
-        .on(conversation::policy_get)
-        .on(conversation::policy_set)
-        .on(conversation::compact)
-        .on(conversation::fork)
-        .on(conversation::segments)
-        .on(conversation::segment_read)
-        .on(ipc::send)
-        .on(ipc::call)
         .on(ai::tools)
-        .on(ai::config)
-        .on(ai::transcribe)
-        .on(ai::speak)
-        .on_quick(fs::read_now, fs::read)
-        .on(fs::write)
-        .on(fs::edit)
-        .on(fs::delete)
-        .on(fs::search)
-        .on(transfer::pull)
-        .on(transfer::push)
-        .on(shell::exec)
         .on(config::get)
         .on(config::set)
         .on_now(device::list)
@@ -95,11 +59,12 @@ pub(crate) fn router() -> Router<Cx> {
 /// it runs inside a process and never reaches the gateway. Nor are calls that only the kernel makes: nobody can send
 /// them, and it hands over what they stand for without a frame.
 pub fn not_implemented() -> Vec<&'static str> {
-    let (router, before_login) = (router(), ["sys.connect", "sys.setup"]);
+    let (mut built, before_login) = (crate::subsystems::calls(), ["sys.connect", "sys.setup"]);
+    built.extend(router().names());
     let missing = |spec: &&Spec| {
         spec.route != Route::Local
             && spec.access != Access::Kernel
-            && !router.has(spec.name)
+            && !built.contains(&spec.name)
             && !before_login.contains(&spec.name)
     };
     protocol::calls().filter(missing).map(|spec| spec.name).collect()

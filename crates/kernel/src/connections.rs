@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
+use bytes::Bytes;
+use gateway::{Capabilities, Origin, Peer};
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::Streams;
 
-use crate::grants::Capabilities;
 use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
 use crate::routes::{self, RouteTable};
@@ -27,10 +29,10 @@ pub struct Connection {
     pub outbox: Outbox,
     /// Where its calls are counted.
     pub(crate) metrics: Arc<Metrics>,
+    clock: Clock,
     pub(crate) opened: Instant,
     pub(crate) login: OnceLock<Login>,
     pub(crate) routes: Mutex<RouteTable>,
-    pub(crate) transfers: AtomicU32,
     /// Set by a call that ends its own connection: it closes once the call is answered.
     pub(crate) parting: OnceLock<Close>,
     phase: AtomicU8,
@@ -74,16 +76,16 @@ const LOGGING_IN: u8 = 1;
 const LOGGED_IN: u8 = 2;
 
 impl Connection {
-    fn new(number: u64, peer: IpAddr, metrics: Arc<Metrics>) -> Connection {
+    fn new(number: u64, peer: IpAddr, clock: Clock, metrics: Arc<Metrics>) -> Connection {
         Connection {
             number,
             peer,
             outbox: Outbox::default(),
             metrics,
-            opened: Instant::now(),
+            opened: clock.instant(),
+            clock,
             login: OnceLock::new(),
             routes: Mutex::default(),
-            transfers: AtomicU32::new(0),
             parting: OnceLock::new(),
             phase: AtomicU8::new(PENDING),
             in_flight: AtomicUsize::new(0),
@@ -125,18 +127,26 @@ impl Connection {
         if self.login().is_none_or(|login| login.role != Role::Driver) {
             return;
         }
-        self.heard_ms.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.heard_ms.store(self.open_for_ms(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn open_for_ms(&self) -> u64 {
+        self.clock.instant().saturating_duration_since(self.opened).as_millis() as u64
     }
 
     pub(crate) fn silent_for_ms(&self) -> u64 {
-        (self.opened.elapsed().as_millis() as u64).saturating_sub(self.heard_ms.load(Ordering::Relaxed))
+        self.open_for_ms().saturating_sub(self.heard_ms.load(Ordering::Relaxed))
     }
 
     /// How long from now the driver still needs before its first request.
     pub(crate) fn settled_in(&self) -> Duration {
         let Some(login) = self.login() else { return Duration::ZERO };
         let named = login.driver.as_ref().is_some_and(|driver| driver.instance.is_some());
-        routes::settle_time(named, login.since.elapsed())
+        routes::settle_time(named, self.clock.instant().saturating_duration_since(login.since))
     }
 
     /// Claims the socket for one login attempt at a time.
@@ -154,6 +164,44 @@ impl Connection {
             self.phase.store(LOGGED_IN, Ordering::Release);
             self.heard();
         }
+    }
+}
+
+impl Peer for Connection {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn id(&self) -> String {
+        Connection::id(self)
+    }
+
+    fn client_id(&self) -> Option<&str> {
+        self.login().map(|login| login.client_id.as_str())
+    }
+
+    fn follows_sessions(&self) -> bool {
+        true
+    }
+
+    fn is_gone(&self) -> bool {
+        self.outbox.is_sealed()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.outbox.is_closing()
+    }
+
+    fn is_behind(&self) -> bool {
+        self.outbox.is_high()
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.outbox.is_crowded()
+    }
+
+    fn send_bytes(&self, message: Bytes, waiting: Arc<AtomicUsize>) {
+        self.outbox.send(Outgoing::Binary(message, waiting));
     }
 }
 
@@ -205,6 +253,7 @@ impl Login {
 /// All sockets.
 #[derive(Default)]
 pub struct Connections {
+    clock: Clock,
     /// Where the calls of all of them are counted.
     metrics: Arc<Metrics>,
     next: AtomicU64,
@@ -222,14 +271,14 @@ struct Index {
 
 impl Connections {
     /// None yet.
-    pub(crate) fn new(metrics: Arc<Metrics>) -> Connections {
-        Connections { metrics, ..Connections::default() }
+    pub(crate) fn new(clock: Clock, metrics: Arc<Metrics>) -> Connections {
+        Connections { clock, metrics, ..Connections::default() }
     }
 
     /// A new socket. Beyond the limit of sockets that have not logged in, the oldest such one is closed.
     pub(crate) fn open(&self, peer: IpAddr) -> Arc<Connection> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Arc::new(Connection::new(number, peer, self.metrics.clone()));
+        let connection = Arc::new(Connection::new(number, peer, self.clock.clone(), self.metrics.clone()));
         let mut index = self.write();
         index.pending.insert(number, connection.clone());
         if index.pending.len() > limits::PENDING_SOCKETS_MAX
@@ -277,6 +326,24 @@ impl Connections {
         }
     }
 
+    /// The logged-in socket that a call came over.
+    pub(crate) fn behind(&self, origin: &Origin) -> Option<Arc<Connection>> {
+        self.numbered(origin.connection()?.number())
+    }
+
+    /// A logged-in socket by its number.
+    pub(crate) fn numbered(&self, number: u64) -> Option<Arc<Connection>> {
+        self.read().live.get(&number).cloned()
+    }
+
+    /// How long until the oldest socket that has not logged in has had its time; `None` when there is none.
+    pub(crate) fn next_overdue_in(&self, now: Instant) -> Option<Duration> {
+        let index = self.read();
+        let (_, oldest) = index.pending.first_key_value()?;
+        let open_for = now.saturating_duration_since(oldest.opened);
+        Some(limits::PENDING_SOCKET_TIMEOUT.saturating_sub(open_for) + Duration::from_millis(1))
+    }
+
     /// Every logged-in socket that fits.
     pub(crate) fn select(&self, fits: impl Fn(&Login) -> bool) -> Vec<Arc<Connection>> {
         let index = self.read();
@@ -316,6 +383,12 @@ impl Connections {
             now.saturating_duration_since(open.opened) > limits::PENDING_SOCKET_TIMEOUT
         };
         index.pending.values().take_while(late).cloned().collect()
+    }
+
+    /// Whether there is no socket at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        let index = self.read();
+        index.pending.is_empty() && index.live.is_empty()
     }
 
     /// Everybody.

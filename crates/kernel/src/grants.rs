@@ -1,36 +1,11 @@
 //! Capabilities: the defaults of a fresh system, and what each group holds now.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use base::quick_hash::QuickHash;
-use protocol::capability;
+use gateway::Capabilities;
 use protocol::ids::Gid;
-
-/// What a caller may do: its patterns, and the known calls they cover.
-#[derive(Debug, Default)]
-pub struct Capabilities {
-    /// Sorted, without repetition.
-    pub patterns: Vec<String>,
-    covered: HashSet<&'static str, QuickHash>,
-}
-
-impl Capabilities {
-    pub(crate) fn new(patterns: impl IntoIterator<Item = String>) -> Capabilities {
-        let patterns: Vec<String> = patterns.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let covered = protocol::calls()
-            .map(|spec| spec.name)
-            .filter(|name| capability::covers(&patterns, name))
-            .collect();
-        Capabilities { patterns, covered }
-    }
-
-    /// Whether a call's name is covered, known or not.
-    pub fn cover(&self, name: &str) -> bool {
-        self.covered.contains(name) || capability::covers(&self.patterns, name)
-    }
-}
 
 /// What each group holds; the store's table, in memory.
 #[derive(Default)]
@@ -173,6 +148,8 @@ pub(crate) fn defaults() -> Vec<(Gid, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use protocol::capability;
+
     use super::*;
 
     #[test]

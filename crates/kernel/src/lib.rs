@@ -1,100 +1,119 @@
 //! Who may call what, and where it runs. The kernel knows no sockets: `server` hands it what arrives and sends
 //! what waits in each connection's outbox.
 //!
-//! The path of a frame: `receive` → `access` → `dispatch` → a handler under `calls`, or `routes` and a
-//! device.
+//! The path of a frame: `receive` → `dispatch`, which asks `access` → a handler of the kernel (`calls`) or of an area
+//! (`subsystems`), or `routes` and a device.
 
 mod access;
-mod caller;
+mod alarms;
 mod calls;
 mod connections;
+mod core;
 mod devices;
 mod dispatch;
 mod grants;
 mod homes;
 mod logins;
 mod metrics;
-mod native;
 mod outbox;
 mod passwords;
-mod processes;
 mod recall;
 mod receive;
 mod routes;
-mod sessions;
 mod settings;
 mod signals;
+mod subsystems;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod transfers;
+mod ticket;
 
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::limits;
+use base::random::Random;
+use gateway::{Around, Call, Gateway, Gauges, Gone, Subsystem};
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::router::Router;
 use protocol::signal::DeviceEvent;
 use store::Store;
 
-pub use caller::{Caller, Origin};
 pub use calls::{Cx, not_implemented};
 pub use connections::{Connection, Login};
-pub use grants::Capabilities;
+pub(crate) use gateway::store_error;
+pub use gateway::{Caller, Capabilities, Origin};
 pub use outbox::{Close, Outbox, Outgoing, Texts};
-pub(crate) use process::store_error;
 
 /// The gateway's heart.
 pub struct Kernel {
     store: Store,
     clock: Clock,
     version: String,
-    router: Router<Cx>,
+    router: Router<Call>,
     connections: connections::Connections,
     devices: devices::Devices,
     grants: grants::Grants,
     logins: logins::Logins,
     passwords: passwords::Passwords,
     settings: settings::Settings,
-    transfers: transfers::Transfers,
-    reads: calls::fs::Reads,
     metrics: Arc<metrics::Metrics>,
     tree: Arc<vfs::Tree>,
-    shells: shell::Shells,
-    processes: process::Host,
-    registry: processes::Registry,
+    /// What areas get of all this; handlers of the kernel use it as well.
+    gateway: Gateway,
+    areas: Vec<Arc<dyn Subsystem>>,
+    /// The areas that want to see calls on their way to devices, by call.
+    interceptors: Vec<(&'static str, Arc<dyn Subsystem>)>,
+    alarms: alarms::Alarms,
     started_at: i64,
     setup_mode: AtomicBool,
     route_numbers: AtomicU64,
 }
 
+/// Where a gateway runs, and what it runs with.
+pub struct Setting<'a> {
+    /// The rows.
+    pub store: Store,
+    /// The directory of the native file tree.
+    pub files: &'a Path,
+    /// The time.
+    pub clock: Clock,
+    /// The chance.
+    pub random: Random,
+    /// The gateway's version.
+    pub version: &'a str,
+    /// Areas beside those of the page of subsystems.
+    pub more: Vec<fn(&Gateway) -> Arc<dyn Subsystem>>,
+}
+
 impl Kernel {
-    /// Brings the store's content into shape and into memory.
-    ///
-    /// `files` is the directory of the native file tree.
+    /// Starts over the machine's clock and randomness; `files` is the directory of the native file tree.
     pub async fn start(
         store: Store,
         files: &Path,
         clock: Clock,
         version: &str,
     ) -> Result<Arc<Kernel>, store::Error> {
+        let random = Random::system();
+        Kernel::start_in(Setting { store, files, clock, random, version, more: Vec::new() }).await
+    }
+
+    /// Brings the store's content into shape and into memory, and starts every area.
+    pub async fn start_in(setting: Setting<'_>) -> Result<Arc<Kernel>, store::Error> {
+        let Setting { store, files, clock, random, version, more } = setting;
         let now_ms = clock.now_ms();
         store.provision(now_ms).await?;
         store.grant_defaults(&grants::defaults()).await?;
         store.devices_offline(now_ms).await?;
-        store.sessions_prune(now_ms).await?;
         recall::sweep(&store).await?;
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let tree = Arc::new(tree);
         homes::settle_all(&tree, &store).await?;
-        sessions::end_native(&store, now_ms).await?;
         let settings = settings::Settings::new();
         for (key, value) in store.config_where("config", settings::is_kept).await? {
             settings.apply(&key, Some(&value));
@@ -102,38 +121,71 @@ impl Kernel {
         let devices = devices::Devices::new(store.devices().await?);
         let grants = grants::Grants::new(store.grants().await?);
         let setup_mode = store.in_setup_mode().await?;
-        let client = model::Client::new(clock.clone(), model::PrivateHosts::Allow);
         let metrics = Arc::new(metrics::Metrics::new());
-        let kernel = Arc::new_cyclic(|kernel| Kernel {
-            router: calls::router(),
-            connections: connections::Connections::new(metrics.clone()),
-            devices,
-            grants,
-            logins: Default::default(),
-            passwords: passwords::Passwords::new(),
-            settings,
-            transfers: Default::default(),
-            reads: Default::default(),
-            metrics,
-            shells: shell::Shells::new(clock.clone()),
-            processes: process::Host::start(
-                store.clone(),
-                clock.clone(),
-                Arc::new(processes::Surroundings::new(kernel.clone(), tree.clone())),
-                client,
-            ),
-            registry: processes::Registry::default(),
-            tree,
-            started_at: now_ms,
-            setup_mode: AtomicBool::new(setup_mode),
-            // Numbers start anywhere, so that a driver's late answer to an earlier gateway fits nothing here.
-            route_numbers: AtomicU64::new(u64::from_le_bytes(base::random::bytes()) >> 8),
+        let around = Around {
+            store: store.clone(),
+            tree: tree.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
             version: version.to_string(),
-            clock,
-            store,
+        };
+        let kernel = Arc::new_cyclic(|kernel| {
+            let gateway = Gateway::new(around, core::Behind(kernel.clone()));
+            let mut areas = subsystems::all(&gateway);
+            areas.extend(more.iter().map(|area| area(&gateway)));
+            let intercepts = |area: &Arc<dyn Subsystem>| {
+                area.intercepts().iter().map(|name| (*name, area.clone())).collect::<Vec<_>>()
+            };
+            Kernel {
+                router: calls::all(kernel.clone(), &areas),
+                connections: connections::Connections::new(clock.clone(), metrics.clone()),
+                devices,
+                grants,
+                logins: Default::default(),
+                passwords: passwords::Passwords::new(),
+                settings,
+                metrics,
+                tree,
+                gateway,
+                interceptors: areas.iter().flat_map(intercepts).collect(),
+                areas,
+                alarms: alarms::Alarms::new(&clock, kernel),
+                started_at: now_ms,
+                setup_mode: AtomicBool::new(setup_mode),
+                // Numbers start anywhere, so that a driver's late answer to an earlier gateway fits nothing here.
+                route_numbers: AtomicU64::new(u64::from_le_bytes(random.bytes()) >> 8),
+                version: version.to_string(),
+                clock,
+                store,
+            }
         });
-        processes::recover(&kernel);
+        for area in &kernel.areas {
+            area.clone().start().await?;
+        }
         Ok(kernel)
+    }
+
+    /// The area that wants to see a call on its way to a device.
+    fn interceptor(&self, call: &str) -> Option<&Arc<dyn Subsystem>> {
+        self.interceptors.iter().find(|(name, _)| *name == call).map(|(_, area)| area)
+    }
+
+    /// The HTTP routes of all areas.
+    pub fn http(&self) -> Vec<axum::Router> {
+        self.areas.iter().filter_map(|area| area.clone().http()).collect()
+    }
+
+    /// A config value was set or removed.
+    pub(crate) fn config_changed(&self, key: &str, value: Option<&str>) {
+        self.settings.apply(key, value);
+        self.areas.iter().for_each(|area| area.config_changed(key, value));
+    }
+
+    /// Tells every area that something is gone for good.
+    pub(crate) async fn gone(&self, gone: Gone) {
+        for area in &self.areas {
+            area.clone().gone(gone.clone()).await;
+        }
     }
 
     /// Whether nobody has set the system up yet.
@@ -143,7 +195,10 @@ impl Kernel {
 
     /// A socket was opened.
     pub fn opened(&self, peer: IpAddr) -> Arc<Connection> {
-        self.connections.open(peer)
+        let connection = self.connections.open(peer);
+        self.alarms.pending.within(limits::PENDING_SOCKET_TIMEOUT);
+        self.alarms.trim.within(limits::OUTBOX_SPARE_KEPT);
+        connection
     }
 
     /// A socket is gone.
@@ -151,9 +206,11 @@ impl Kernel {
         // First of all nothing may arrive there any more: a login that is just finishing must notice.
         connection.outbox.gone();
         self.connections.remove(connection);
-        transfers::closed(self, connection);
-        let Some(device_id) = connection.login().and_then(Login::device_id) else { return };
         routes::fail_all(self, connection);
+        for area in &self.areas {
+            tasks::run(area.clone().gone(Gone::Socket(connection.number)));
+        }
+        let Some(device_id) = connection.login().and_then(Login::device_id) else { return };
         let now_ms = self.clock.now_ms();
         let Some(device) = self.devices.detach(device_id, connection, now_ms) else { return };
         signals::device_status(self, DeviceEvent::Disconnected, &device);
@@ -173,70 +230,34 @@ impl Kernel {
         name: &str,
         args: &str,
     ) -> Result<String, Error> {
-        let spec = access::check(&caller, name, protocol::spec(name))?;
-        let (ticket, answer) = caller::Ticket::inside(&self.metrics, id, spec.name);
-        dispatch::dispatch(self, caller, ticket, spec, args);
+        let spec = protocol::spec(name);
+        let known = spec.map_or(metrics::UNKNOWN_CALL, |spec| spec.name);
+        let (ticket, answer) = ticket::Ticket::inside(&self.metrics, &self.clock, id, known);
+        // Dropped with this future: then nobody waits any more.
+        let waiting = Arc::new(());
+        let call = Call { caller, since: ticket.started(), waiting: Some(Arc::downgrade(&waiting)) };
+        dispatch::dispatch(self, call, ticket, name, spec, args);
         answer.await.map_err(|_| Error::stopping())?
     }
 
-    /// Looks after deadlines until the program stops.
-    pub async fn tend(self: Arc<Self>, mut shutdown: base::shutdown::Shutdown) {
-        let mut ticks: u64 = 0;
-        let per = |interval: Duration| (interval.as_millis() / limits::ROUTE_SWEEP.as_millis()) as u64;
-        loop {
-            tokio::select! {
-                () = shutdown.requested() => return,
-                () = tokio::time::sleep(limits::ROUTE_SWEEP) => ticks += 1,
-            }
-            let now = Instant::now();
-            for driver in self.devices.drivers() {
-                routes::expire(&self, &driver, now);
-            }
-            if ticks.is_multiple_of(per(Duration::from_secs(1))) {
-                transfers::expire(&self, now);
-                processes::tend_replies(&self);
-                self.connections.overdue(now).iter().for_each(|pending| pending.close(Close::IDLE));
-            }
-            if ticks.is_multiple_of(per(limits::OUTBOX_SPARE_KEPT)) {
-                self.connections.trim();
-            }
-            if ticks.is_multiple_of(per(limits::DRIVER_PING)) {
-                self.ping_drivers();
-            }
-            if ticks.is_multiple_of(per(Duration::from_secs(3_600))) {
-                self.prune();
-            }
+    /// Runs what is due until the program stops: deadlines, sweeps, keepalives, of the kernel and of every area.
+    pub async fn run_timers(self: Arc<Self>, shutdown: base::shutdown::Shutdown) {
+        let mut alarms = self.alarms.all();
+        alarms.extend(self.areas.iter().flat_map(|area| area.alarms()));
+        let clock = self.clock.clone();
+        drop(self);
+        base::timer::run(clock, alarms, shutdown).await;
+    }
+
+    /// Lets every area come to rest; what was under way goes on after the next start.
+    pub async fn stop_areas(&self) {
+        for area in self.areas.iter().rev() {
+            area.clone().stop().await;
         }
     }
 
-    /// Forgets old shell sessions, beside the rest: a slow disk must not hold up deadlines.
-    fn prune(self: &Arc<Self>) {
-        let kernel = self.clone();
-        tasks::run(async move {
-            if let Err(error) = kernel.store.sessions_prune(kernel.clock.now_ms()).await {
-                tracing::warn!(%error, "old shell sessions could not be removed");
-            }
-        });
-    }
-
-    fn ping_drivers(&self) {
-        for driver in self.connections.select(|login| login.role == Role::Driver) {
-            if driver.silent_for_ms() > limits::DRIVER_SILENCE_MAX.as_millis() as u64 {
-                driver.close(Close::SILENT);
-            } else {
-                driver.outbox.send(Outgoing::Ping);
-            }
-        }
-    }
-
-    /// Lets every process come to rest; what they were at goes on after the next start.
-    pub async fn stop_processes(&self) {
-        self.processes.stop().await;
-    }
-
-    /// Asks every socket to close, and every command of the native shell to end.
+    /// Asks every socket to close.
     pub fn close_all(&self) {
-        self.shells.stop();
         self.connections.all().iter().for_each(|connection| connection.close(Close::STOPPING));
     }
 
@@ -276,15 +297,15 @@ impl Kernel {
             ("gsv_devices", "Known devices.", devices),
             ("gsv_devices_online", "Connected devices.", online),
             ("gsv_routes", "Calls under way on devices.", routes),
-            ("gsv_transfers", "Open file transfers.", self.transfers.count()),
-            ("gsv_shell_running", "Commands of the native shell that run.", self.shells.facts().len()),
-            ("gsv_shell_lost", "Commands that did not end when told to.", self.shells.lost_count()),
             ("gsv_outbox_frames", "Frames that wait for clients to read.", frames),
             ("gsv_outbox_bytes", "Bytes that wait for clients to read.", bytes),
         ] {
             head(&mut out, name, "gauge", help);
             line(&mut out, name, "", value);
         }
+        let mut gauges = Gauges::default();
+        self.areas.iter().for_each(|area| area.metrics(&mut gauges));
+        out.push_str(&gauges.into_text());
         self.metrics.render(&mut out);
         out.push_str(&self.store.metrics());
         out

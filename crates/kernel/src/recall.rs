@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::limits;
-use process::Recalled;
+use gateway::{Origin, Recalled, RoutedCall, Watch};
+use protocol::args::Members;
 use protocol::error::Error;
 use protocol::ids::{Pid, Uid};
+use protocol::spec::Spec;
 use store::Store;
 use store::routes::RouteRow;
-use tokio::time::{sleep, timeout};
 
 use crate::Kernel;
-use crate::caller::{Origin, Ticket};
 use crate::connections::{Connection, DriverLogin};
-use crate::routes::{self, Departure, Leg, Letter};
-use crate::sessions::ShellLeg;
+use crate::routes::{self, DeviceRequest, Far, Sending};
+use crate::ticket::Ticket;
 
 /// What a driver says that has too many requests at once; it has not looked at this one.
 const BUSY: &str = "the device works on as many as it can";
@@ -49,7 +49,7 @@ pub(crate) async fn recall_within(
             return Recalled::Unknown;
         }
     };
-    match timeout(all, ask(kernel, uid, &row, wait)).await.unwrap_or(None) {
+    match kernel.clock.timeout(all, ask(kernel, uid, &row, wait)).await.unwrap_or(None) {
         Some(Err(error)) if error == Error::call_never_seen() => never_sent(kernel, &row).await,
         None => Recalled::Unknown,
         Some(Err(error)) if error == Error::call_forgotten() => Recalled::Unknown,
@@ -89,22 +89,34 @@ async fn ask(
     let (id, instance, args) = (row.letter.as_deref()?, row.instance.as_deref()?, row.args.as_deref()?);
     let spec = protocol::spec(&row.call)?;
     loop {
-        let driver = timeout(wait, driver(kernel, row, instance)).await.ok()??;
-        let (ticket, answer) = Ticket::inside(&kernel.metrics, &row.request_id, spec.name);
-        let leg = match spec.name {
-            "shell.exec" => Leg::Shell(ShellLeg { uid, session_id: None, is_stale: false }),
-            _ => Leg::Plain,
-        };
-        let letter = Letter::again(id, spec.name, args)?;
-        let device_id = row.device_id.clone();
-        let departure = Departure { ticket, origin: Origin::Inside, uid, device_id, letter, leg };
-        routes::ask_again(kernel, &driver, departure);
+        let driver = kernel.clock.timeout(wait, driver(kernel, row, instance)).await.ok()??;
+        let (ticket, answer) = Ticket::inside(&kernel.metrics, &kernel.clock, &row.request_id, spec.name);
+        let watch = watch(kernel, uid, row, spec, &driver).await?;
+        let (request, far) = (DeviceRequest::again(id, spec.name, args)?, Far::Device(row.device_id.clone()));
+        let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch };
+        routes::ask_again(kernel, &driver, sending);
         match answer.await {
-            Ok(Err(error)) if is_passing(&error, row) => sleep(TICK).await,
+            Ok(Err(error)) if is_passing(&error, row) => kernel.clock.sleep(TICK).await,
             Ok(answer) => return Some(answer),
             Err(_) => return None,
         }
     }
+}
+
+/// Who looks at the answer, as when the call was made. The account may be locked by now: then nobody asks any more.
+async fn watch(
+    kernel: &Arc<Kernel>,
+    uid: Uid,
+    row: &RouteRow,
+    spec: &'static Spec,
+    driver: &Arc<Connection>,
+) -> Option<Option<Box<dyn Watch>>> {
+    let Some(area) = kernel.interceptor(spec.name) else { return Some(None) };
+    let caller = kernel.gateway.on_behalf_of(uid, Origin::Inside).await.ok()?;
+    let args = Members::parse(row.args.as_deref()?)?;
+    let (driver, device_id) = (driver.clone(), &row.device_id);
+    let call = RoutedCall { spec, caller: &caller, device_id, driver, args: &args };
+    Some(area.clone().routed(call).ok()?.watch)
 }
 
 /// Whether only the question has failed: the socket was lost, has too much to do, or did not answer in time. Errors of
@@ -132,7 +144,7 @@ async fn driver(kernel: &Kernel, row: &RouteRow, instance: &str) -> Option<Arc<C
                 let login = driver.login().and_then(|login| login.driver.as_ref());
                 return login.is_some_and(is_it).then_some(driver);
             }
-            None => sleep(TICK).await,
+            None => kernel.clock.sleep(TICK).await,
         }
     }
 }

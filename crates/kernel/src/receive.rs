@@ -1,19 +1,19 @@
-//! What arrives on a socket: parsed, gated, and handed on.
+//! What arrives on a socket: parsed, gated, and handed on to dispatch.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
+use gateway::Call;
 use protocol::error::Error;
 use protocol::frame::{self, Frame, Request, UNKNOWN_ID};
 use protocol::identity::Role;
-use protocol::signal::ExecStatus;
 
-use crate::caller::{RELAY_BYTES_MIN, Ticket};
-use crate::connections::Connection;
+use crate::connections::{Connection, Slot};
 use crate::metrics::UNKNOWN_CALL;
-use crate::{Kernel, access, calls, dispatch, routes, sessions, transfers};
+use crate::ticket::{RELAY_BYTES_MIN, Ticket};
+use crate::{Kernel, access, calls, dispatch, routes, tasks};
 
 impl Kernel {
     /// One text message, and when it had arrived. `whole` gives the same bytes to keep, for large values that are
@@ -43,7 +43,7 @@ impl Kernel {
     /// One binary message: a piece of a file transfer.
     pub fn receive_binary(self: &Arc<Self>, connection: &Arc<Connection>, message: Bytes) {
         if connection.login().is_some() {
-            transfers::pass(self, connection, message);
+            self.areas.iter().any(|area| area.bytes(connection.number, &message));
         }
     }
 
@@ -77,22 +77,25 @@ impl Kernel {
             (_, None) => ticket.fail(Error::not_connected()),
             (name, Some(login)) => {
                 let caller = access::caller(self, connection, login);
-                match access::check(&caller, name, spec) {
-                    Ok(spec) => dispatch::dispatch(self, caller, ticket, spec, request.args),
-                    Err(error) => ticket.fail(error),
-                }
+                let call = Call { caller, since: arrived, waiting: None };
+                dispatch::dispatch(self, call, ticket, name, spec, request.args);
             }
         }
     }
 
-    /// Drivers tell how their commands stand; everything else is ignored.
+    /// Areas are told what drivers tell of their own accord; what no area knows is ignored.
     fn receive_signal(self: &Arc<Self>, connection: &Arc<Connection>, signal: &frame::Signal<'_>) {
         let Some(login) = connection.login().filter(|login| login.role == Role::Driver) else { return };
         let Some(device_id) = login.device_id() else { return };
-        if signal.signal == "exec.status"
-            && let Ok(event) = serde_json::from_str::<ExecStatus>(signal.payload)
-        {
-            sessions::told(self, connection, device_id, event);
+        for area in &self.areas {
+            if let Some(work) = area.clone().told(device_id, &signal.signal, signal.payload) {
+                // A driver that tells more than can be taken in holds slots, and is not read further.
+                let slot = Slot::take(connection);
+                tasks::run(async move {
+                    work.await;
+                    drop(slot);
+                });
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Calls sent to devices. A route lives with the device's socket, so only that socket can answer it.
+//! Route table: calls under way on devices and services. A route lives with the socket it was sent to, so only that
+//! socket can answer it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,23 +9,23 @@ use std::time::{Duration, Instant};
 use base::limits;
 use base::quick_hash::QuickHash;
 use bytes::Bytes;
+use gateway::{Origin, Reply, Watch};
 use protocol::args::Members;
 use protocol::error::Error;
 use protocol::frame::{self, Response};
+use protocol::identity::Role;
 use protocol::ids::{DeviceId, Pid, Uid};
 use store::routes::RouteRow;
 use vfs::tree::RouteFact;
 
 use crate::Kernel;
-use crate::caller::{Origin, Relayed, Ticket};
 use crate::connections::Connection;
-use crate::sessions::{self, ShellLeg};
-use crate::transfers;
+use crate::ticket::{Relayed, Ticket};
 
 /// Why a call is refused before it is sent.
 pub(crate) const CROWDED: &str = "the device has too many calls open";
 
-/// The routes of one driver's socket.
+/// The routes of one socket.
 #[derive(Default)]
 pub(crate) struct RouteTable {
     open: HashMap<u64, Route, QuickHash>,
@@ -35,10 +36,11 @@ pub(crate) struct RouteTable {
 pub(crate) struct Route {
     ticket: Ticket,
     uid: Uid,
-    device_id: DeviceId,
+    far: Far,
     started_at: i64,
     deadline: Instant,
-    leg: Leg,
+    /// Looks at the answer before the caller gets it.
+    watch: Option<Box<dyn Watch>>,
     /// Its row, for calls of processes.
     row: Option<Row>,
 }
@@ -50,61 +52,84 @@ struct Row {
     is_kept: bool,
 }
 
-/// What must be done with the answer besides passing it on.
-pub(crate) enum Leg {
-    /// Nothing.
-    Plain,
-    /// Shell sessions are recorded and their ids exchanged.
-    Shell(ShellLeg),
-    /// The transfer begins, or is forgotten.
-    Transfer(u32),
+/// Who is asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Far {
+    /// A device.
+    Device(DeviceId),
+    /// A service, by its channel.
+    Service(String),
+}
+
+impl Far {
+    fn name(&self) -> &str {
+        match self {
+            Far::Device(device_id) => &device_id.0,
+            Far::Service(channel) => channel,
+        }
+    }
+
+    fn disconnected(&self) -> Error {
+        match self {
+            Far::Device(device_id) => Error::device_disconnected(&device_id.0),
+            Far::Service(channel) => Error::service_disconnected(channel),
+        }
+    }
+
+    fn timed_out(&self, call: &str) -> Error {
+        match self {
+            Far::Device(device_id) => Error::route_timeout(call, &device_id.0),
+            Far::Service(channel) => Error::service_timeout(call, channel),
+        }
+    }
 }
 
 /// A call that is ready to be sent.
-pub(crate) struct Departure {
+pub(crate) struct Sending {
     pub(crate) ticket: Ticket,
     pub(crate) origin: Origin,
     /// Who asks.
     pub(crate) uid: Uid,
-    pub(crate) device_id: DeviceId,
-    pub(crate) letter: Letter,
-    pub(crate) leg: Leg,
+    pub(crate) far: Far,
+    pub(crate) request: DeviceRequest,
+    pub(crate) watch: Option<Box<dyn Watch>>,
 }
 
 /// A request for a device, written out under an id of the gateway's own.
-pub(crate) struct Letter {
+pub(crate) struct DeviceRequest {
     number: u64,
     text: String,
-    /// Where the arguments begin; they end before the last sign.
+    /// Where the arguments begin; they end before the last character.
     args_at: usize,
 }
 
-impl Letter {
+impl DeviceRequest {
     /// The caller's arguments without some members and with others set, otherwise as they came.
     pub(crate) fn new(
         kernel: &Kernel,
         call: &str,
         args: &Members<'_>,
         drop: &[&str],
-        set: &[(&str, &str)],
-    ) -> Letter {
+        set: &[(&str, String)],
+    ) -> DeviceRequest {
         let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
         let mut text = frame::request_head(digits(&hex(number)), call, args.size() + 64);
         let args_at = text.len();
-        args.rewrite_into(&mut text, drop, set);
+        let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        args.rewrite_into(&mut text, drop, &set);
         text.push('}');
-        Letter { number, text, args_at }
+        DeviceRequest { number, text, args_at }
     }
 
-    /// A letter that may have been sent before: the device is asked what became of it. `None` for an id that is none
+    /// A request that may have been sent before: the device is asked what became of it. `None` for an id that is none
     /// of ours.
-    pub(crate) fn again(id: &str, call: &str, args: &str) -> Option<Letter> {
+    pub(crate) fn again(id: &str, call: &str, args: &str) -> Option<DeviceRequest> {
         let number = number_of(id)?;
         let mut text = frame::request_head(id, call, args.len() + 64);
         let args_at = text.len();
         text.push_str(args);
         frame::durable_tail(&mut text, true);
-        Some(Letter { number, text, args_at })
+        Some(DeviceRequest { number, text, args_at })
     }
 
     fn args(&self) -> &str {
@@ -143,58 +168,79 @@ fn digits(hex: &[u8; HEX_DIGITS]) -> &str {
     std::str::from_utf8(hex).unwrap_or_default()
 }
 
-/// Sends a call to a device. The row of a process's call is written first.
-pub(crate) fn open(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure) {
-    match departure.origin.clone() {
-        Origin::Connection(_) | Origin::Inside => send(kernel, driver, departure, None),
-        Origin::Process(pid) => {
+/// Sends a call to a device. The row of a durable call is written first.
+pub(crate) fn open(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending) {
+    match sending.origin.pid().filter(|_| sending.origin.is_durable()).cloned() {
+        None => send(kernel, driver, sending, None),
+        Some(pid) => {
             let (kernel, driver) = (kernel.clone(), driver.clone());
-            crate::tasks::run(async move { send_durably(&kernel, &driver, departure, pid).await });
+            crate::tasks::run(async move { send_durably(&kernel, &driver, sending, pid).await });
         }
     }
 }
 
-async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut departure: Departure, pid: Pid) {
+async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut sending: Sending, pid: Pid) {
     let now_ms = kernel.clock.now_ms();
-    let is_kept = is_journaled(&departure.ticket.id);
+    let is_kept = is_journaled(&sending.ticket.id);
     let memory = driver.login().and_then(|login| login.driver.as_ref()).filter(|it| is_kept && it.remembers);
     let row = RouteRow {
-        route_id: base::random::tagged("rt_"),
-        call: departure.ticket.call.to_string(),
+        route_id: kernel.gateway.random().tagged("rt_"),
+        call: sending.ticket.call.to_string(),
         pid,
-        request_id: departure.ticket.id.clone(),
-        device_id: departure.device_id.clone(),
+        request_id: sending.ticket.id.clone(),
+        device_id: DeviceId(sending.far.name().to_string()),
         created_at: now_ms,
         expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
-        letter: Some(digits(&hex(departure.letter.number)).to_string()),
+        letter: Some(digits(&hex(sending.request.number)).to_string()),
         instance: memory.and_then(|driver| driver.instance.clone()),
-        args: memory.map(|_| departure.letter.args().to_string()),
+        args: memory.map(|_| sending.request.args().to_string()),
     };
     if memory.is_some() {
-        departure.letter.make_durable();
+        sending.request.make_durable();
     }
     let kept = Row { route_id: row.route_id.clone(), is_kept };
     match kernel.store.route_open(row).await {
-        Ok(()) => send(kernel, driver, departure, Some(kept)),
-        Err(error) => departure.ticket.fail(crate::store_error(error)),
+        Ok(()) => send(kernel, driver, sending, Some(kept)),
+        Err(error) => sending.ticket.fail(crate::store_error(error)),
     }
 }
 
 /// Asks a device again for the answer to a call of a process, whose row stays as it is.
-pub(crate) fn ask_again(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure) {
-    send(kernel, driver, departure, None);
+pub(crate) fn ask_again(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending) {
+    send(kernel, driver, sending, None);
 }
 
-fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, row: Option<Row>) {
-    let Departure { ticket, uid, device_id, letter: Letter { number, text, .. }, leg, .. } = departure;
+/// Asks the service behind a socket.
+pub(crate) async fn ask_service(
+    kernel: &Arc<Kernel>,
+    socket: u64,
+    name: &'static str,
+    args: &str,
+) -> Result<String, Error> {
+    let gone = || Error::service_disconnected("");
+    let service = kernel.connections.numbered(socket).ok_or_else(gone)?;
+    let login = service.login().filter(|login| login.role == Role::Service).ok_or_else(gone)?;
+    let (uid, channel) = (login.identity().uid, login.client_id.clone());
+    let members =
+        Members::parse(args).ok_or_else(|| Error::bad_argument(name, "args", "must be an object"))?;
+    let request = DeviceRequest::new(kernel, name, &members, &[], &[]);
+    let (ticket, answer) = Ticket::inside(&kernel.metrics, &kernel.clock, "service", name);
+    let far = Far::Service(channel);
+    let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch: None };
+    send(kernel, &service, sending, None);
+    answer.await.map_err(|_| Error::stopping())?
+}
+
+fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: Option<Row>) {
+    let Sending { ticket, uid, far, request: DeviceRequest { number, text, .. }, watch, .. } = sending;
     // What waited for its turn has the whole time all the same.
-    let deadline = Instant::now() + kernel.settings.route_timeout();
+    let deadline = kernel.clock.instant() + kernel.settings.route_timeout();
     let started_at = kernel.clock.now_ms();
-    let route = Route { ticket, uid, device_id, started_at, deadline, leg, row };
+    let route = Route { ticket, uid, far, started_at, deadline, watch, row };
     let refused = {
         let mut table = lock(driver);
         if table.closed {
-            Some((Error::device_disconnected(&route.device_id.0), route))
+            Some((route.far.disconnected(), route))
         } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX
             || driver.outbox.is_crowded()
             || table.open.contains_key(&number)
@@ -213,7 +259,10 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, departure: Departure, ro
             }
             finish(kernel, route, Err(error));
         }
-        None => send_when_settled(driver, text),
+        None => {
+            kernel.alarms.routes.within(limits::ROUTE_SWEEP);
+            send_when_settled(driver, text);
+        }
     }
 }
 
@@ -245,15 +294,7 @@ pub(crate) fn answered(
     if !response.ok {
         return finish(kernel, route, Err(driver_error(response)));
     }
-    let data = Relayed { text: response.data, whole };
-    match route.leg {
-        Leg::Plain => finish(kernel, route, Ok(data)),
-        Leg::Transfer(id) => {
-            transfers::opened(kernel, id, response.data);
-            finish(kernel, route, Ok(data));
-        }
-        Leg::Shell(_) => sessions::answered(kernel, route, data),
-    }
+    finish(kernel, route, Ok(Relayed { text: response.data, whole }));
 }
 
 /// Shipped drivers use -1 for anything; it says no more than 500.
@@ -265,31 +306,45 @@ fn driver_error(response: &Response<'_>) -> Error {
     error
 }
 
-/// Ends a route. The row of a call that is in the journal of its process goes when the process has written down the
-/// answer; any other goes first.
-pub(crate) fn finish(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) {
-    if let (Leg::Transfer(id), Err(_)) = (&route.leg, &result) {
-        transfers::forget(kernel, *id);
+/// Ends a route: whoever watches it sees the answer first.
+pub(crate) fn finish(kernel: &Arc<Kernel>, mut route: Route, result: Result<Relayed<'_>, Error>) {
+    let Some(watch) = route.watch.take() else { return give(kernel, route, result) };
+    match result {
+        Err(error) => give(kernel, route, Err(watch.failed(error))),
+        Ok(data) => match watch.answered(data.text) {
+            Reply::Same => give(kernel, route, Ok(data)),
+            Reply::Text(text) => give(kernel, route, Ok(Relayed::rewritten(&text))),
+            Reply::Later(later) => {
+                let kernel = kernel.clone();
+                crate::tasks::run(async move {
+                    match later.await {
+                        Ok(text) => give(&kernel, route, Ok(Relayed::rewritten(&text))),
+                        Err(error) => give(&kernel, route, Err(error)),
+                    }
+                });
+            }
+        },
     }
-    let result = match (&route.leg, result) {
-        (Leg::Shell(leg), Err(error)) => Err(leg.rename_error(error)),
-        (_, result) => result,
-    };
+}
+
+/// Gives the caller its answer. The row of a call that is in the journal of its process goes when the process has
+/// written down the answer; any other goes first.
+fn give(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) {
     let Some(Row { route_id: row, .. }) = route.row.filter(|row| !row.is_kept) else {
-        return settle(route.ticket, result);
+        return answer(route.ticket, result);
     };
     let text = result.map(|data| data.text.unwrap_or("null").to_string());
     let (kernel, ticket) = (kernel.clone(), route.ticket);
     crate::tasks::run(async move {
         match kernel.store.route_close(&row).await {
-            Ok(true) => settle(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
+            Ok(true) => answer(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
             Ok(false) => ticket.fail(Error::internal("the call was answered elsewhere")),
             Err(error) => ticket.fail(crate::store_error(error)),
         }
     });
 }
 
-fn settle(ticket: Ticket, result: Result<Relayed<'_>, Error>) {
+fn answer(ticket: Ticket, result: Result<Relayed<'_>, Error>) {
     match result {
         Ok(data) => ticket.relay(data),
         Err(error) => ticket.fail(error),
@@ -304,7 +359,7 @@ pub(crate) fn fail_all(kernel: &Arc<Kernel>, driver: &Connection) {
         std::mem::take(&mut table.open)
     };
     for route in routes.into_values() {
-        let error = Error::device_disconnected(&route.device_id.0);
+        let error = route.far.disconnected();
         finish(kernel, route, Err(error));
     }
 }
@@ -329,16 +384,13 @@ pub(crate) fn move_all(kernel: &Arc<Kernel>, old: &Connection, new: &Connection)
 /// Ends the routes of a driver that took too long, and drops those whose callers are gone.
 pub(crate) fn expire(kernel: &Arc<Kernel>, driver: &Connection, now: Instant) {
     let unwanted = |route: &Route| route.row.is_none() && route.ticket.is_abandoned();
+    // Dropped outside of the lock: whoever watches one may have something to clear away.
     let dropped: Vec<_> = lock(driver).open.extract_if(|_, route| unwanted(route)).collect();
-    for (_, route) in dropped {
-        if let Leg::Transfer(id) = route.leg {
-            transfers::forget(kernel, id);
-        }
-    }
+    drop(dropped);
     let late: Vec<Route> =
         lock(driver).open.extract_if(|_, route| route.deadline <= now).map(|(_, route)| route).collect();
     for route in late {
-        let error = Error::route_timeout(route.ticket.call, &route.device_id.0);
+        let error = route.far.timed_out(route.ticket.call);
         finish(kernel, route, Err(error));
     }
 }
@@ -364,28 +416,15 @@ impl Route {
         RouteFact {
             id: digits(&hex(number)).to_string(),
             call: self.ticket.call.to_string(),
-            device_id: self.device_id.0.clone(),
+            device_id: self.far.name().to_string(),
             uid: self.uid,
             started_at: self.started_at,
         }
     }
-
-    /// What to do with a shell answer.
-    pub(crate) fn shell_leg(&self) -> Option<&ShellLeg> {
-        match &self.leg {
-            Leg::Shell(leg) => Some(leg),
-            _ => None,
-        }
-    }
-
-    /// Where the call was sent.
-    pub(crate) fn device_id(&self) -> &DeviceId {
-        &self.device_id
-    }
 }
 
 fn lock(driver: &Connection) -> std::sync::MutexGuard<'_, RouteTable> {
-    driver.routes.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    base::sync::lock(&driver.routes)
 }
 
 /// How long from now a driver still needs before its first request.

@@ -1,7 +1,6 @@
 //! The few config values the kernel itself looks at on every call, kept ready.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use base::limits;
@@ -14,41 +13,17 @@ const ROUTE_TIMEOUT: &str = "config/routing/timeout_ms";
 pub(crate) struct Settings {
     /// Looked at by every call to a device, so without a lock.
     route_timeout_ms: AtomicU64,
-    shell: RwLock<shell::Settings>,
 }
-
-/// The keys that are kept ready.
-const KEPT: &[&str] = &[
-    ROUTE_TIMEOUT,
-    "config/server/name",
-    "config/server/timezone",
-    "config/shell/wait_ms",
-    "config/shell/timeout_ms",
-    "config/shell/max_output_bytes",
-    "config/shell/network_enabled",
-    "config/shell/network_private",
-];
 
 /// Whether a key is kept ready.
 pub(crate) fn is_kept(key: &str) -> bool {
-    KEPT.contains(&key)
+    key == ROUTE_TIMEOUT
 }
 
 impl Settings {
     pub(crate) fn new() -> Settings {
-        let shell = shell::Settings {
-            hostname: String::new(),
-            version: String::new(),
-            pid: None,
-            wait_ms: 0,
-            timeout_ms: 0,
-            max_output_bytes: 0,
-            network: false,
-            network_private: false,
-            timezone: String::new(),
-        };
-        let settings = Settings { route_timeout_ms: AtomicU64::new(0), shell: RwLock::new(shell) };
-        KEPT.iter().for_each(|key| settings.apply(key, None));
+        let settings = Settings { route_timeout_ms: AtomicU64::new(0) };
+        settings.apply(ROUTE_TIMEOUT, None);
         settings
     }
 
@@ -56,30 +31,14 @@ impl Settings {
     pub(crate) fn apply(&self, key: &str, value: Option<&str>) {
         let default = config::key(key).map(|row| row.default);
         let Some(text) = value.filter(|value| check(key, value).is_ok()).or(default) else { return };
-        let mut shell = self.shell.write().unwrap_or_else(PoisonError::into_inner);
-        let number = || text.parse().unwrap_or_default();
-        match key {
-            ROUTE_TIMEOUT => self.route_timeout_ms.store(number(), Ordering::Relaxed),
-            "config/server/name" => shell.hostname = text.to_string(),
-            "config/server/timezone" => shell.timezone = text.to_string(),
-            "config/shell/wait_ms" => shell.wait_ms = number(),
-            "config/shell/timeout_ms" => shell.timeout_ms = number(),
-            "config/shell/max_output_bytes" => shell.max_output_bytes = number() as usize,
-            "config/shell/network_enabled" => shell.network = text == "true",
-            "config/shell/network_private" => shell.network_private = text == "true",
-            _ => {}
+        if key == ROUTE_TIMEOUT {
+            self.route_timeout_ms.store(text.parse().unwrap_or_default(), Ordering::Relaxed);
         }
     }
 
     /// How long a device may take to answer.
     pub(crate) fn route_timeout(&self) -> Duration {
         Duration::from_millis(self.route_timeout_ms.load(Ordering::Relaxed))
-    }
-
-    /// What a command of the native shell runs with.
-    pub(crate) fn shell(&self, version: &str, pid: Option<String>) -> shell::Settings {
-        let shell = self.shell.read().unwrap_or_else(PoisonError::into_inner);
-        shell::Settings { version: version.to_string(), pid, ..shell.clone() }
     }
 }
 
@@ -186,13 +145,13 @@ mod tests {
     #[test]
     fn what_is_set_is_used_and_what_is_removed_falls_back() {
         let settings = Settings::new();
-        assert_eq!(settings.shell("1", None).wait_ms, 5_000);
-        settings.apply("config/shell/wait_ms", Some("10"));
-        settings.apply("config/shell/network_enabled", Some("false"));
-        settings.apply("config/shell/timeout_ms", Some("nonsense"));
-        let shell = settings.shell("1", None);
-        assert_eq!((shell.wait_ms, shell.network, shell.timeout_ms), (10, false, 300_000));
-        settings.apply("config/shell/wait_ms", None);
-        assert_eq!(settings.shell("1", None).wait_ms, 5_000);
+        assert_eq!(settings.route_timeout(), Duration::from_secs(60));
+        settings.apply(ROUTE_TIMEOUT, Some("5000"));
+        settings.apply(ROUTE_TIMEOUT, Some("nonsense"));
+        assert_eq!(settings.route_timeout(), Duration::from_secs(60));
+        settings.apply(ROUTE_TIMEOUT, Some("5000"));
+        assert_eq!(settings.route_timeout(), Duration::from_secs(5));
+        settings.apply(ROUTE_TIMEOUT, None);
+        assert_eq!(settings.route_timeout(), Duration::from_secs(60));
     }
 }

@@ -19,9 +19,8 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use process::{Note, NoteBody};
+use gateway::{Note, NoteBody};
 use protocol::frame;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, RunId};
@@ -81,11 +80,12 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
 pub(crate) fn note(kernel: &Kernel, note: Note) {
     let feeds = &kernel.connections.feeds;
     let run_id = note.run_id.as_ref().filter(|_| note.name.starts_with(RUN)).cloned();
-    let starter = match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, note.uid, Instant::now())) {
-        Some(Found::Foreign) => return,
-        Some(Found::Connection(connection)) => Some(connection),
-        Some(Found::Nobody) | None => None,
-    };
+    let starter =
+        match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, note.uid, kernel.clock.instant())) {
+            Some(Found::Foreign) => return,
+            Some(Found::Connection(connection)) => Some(connection),
+            Some(Found::Nobody) | None => None,
+        };
     let ended = run_id.filter(|_| note.name == Finished::SPEC.name);
     // Without a feed nobody has been here since the gateway started, and nobody can ask for what was missed.
     if let Some(feed) = feeds.of(note.uid) {
@@ -113,7 +113,7 @@ pub(crate) fn note(kernel: &Kernel, note: Note) {
 pub(crate) fn route_run(kernel: &Kernel, run_id: &RunId, connection: &Arc<Connection>) {
     if let Some(login) = connection.login().filter(|login| login.role == Role::User) {
         let runs = &kernel.connections.feeds.runs;
-        runs.set(run_id, login.identity().uid, connection, Instant::now());
+        runs.set(run_id, login.identity().uid, connection, kernel.clock.instant());
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod live_matrix;
 mod many_users;
+mod native;
 mod recall;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::limits;
+use gateway::{Caller, Origin};
 use protocol::identity::Role;
 use protocol::ids::{Gid, Pid};
 use serde_json::{Value, json};
 use store::Store;
 use store::processes::ProcessRow;
 
-use crate::caller::{Caller, Origin};
 use crate::connections::Connection;
-use crate::{Kernel, processes, routes};
+use crate::{Kernel, routes};
 
 async fn kernel(data: &tempfile::TempDir) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
@@ -175,42 +176,4 @@ async fn a_process_may_make_the_calls_that_connections_may_not() {
     let person = Caller { origin: Origin::Inside, ..caller };
     let refused = kernel.call(person, "3", "ai.tools", "{}").await.unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (403, "Permission denied: ai.tools"));
-}
-
-#[tokio::test]
-async fn a_process_acts_as_the_account_is_now() {
-    let data = tempfile::tempdir().unwrap();
-    let kernel = kernel(&data).await;
-    drop(with_driver(&kernel).await);
-    let ann = kernel.store.account("ann").await.unwrap().unwrap();
-    let who = ann.identity();
-    let row = ProcessRow {
-        cwd: "/tmp".to_string(),
-        ..processes::new_row(&kernel, "p1".into(), &who, "task", None)
-    };
-    let caller = processes::caller_of(&kernel, &row).await.unwrap();
-    assert_eq!((caller.identity.cwd.as_str(), caller.identity.home.as_str()), ("/tmp", "/home/ann"));
-    assert!(matches!(&caller.origin, Origin::Process(pid) if pid.as_str() == "p1"));
-    assert!(caller.capabilities.cover("fs.read"));
-    kernel.store.account_set_groups(ann.uid, &[]).await.unwrap();
-    kernel.grants.outdate();
-    assert!(!processes::caller_of(&kernel, &row).await.unwrap().capabilities.cover("fs.read"));
-    kernel.store.account_set_locked(ann.uid, true).await.unwrap();
-    kernel.grants.outdate();
-    assert_eq!(processes::caller_of(&kernel, &row).await.err().map(|error| error.code), Some(403));
-}
-
-#[tokio::test]
-async fn an_init_process_is_made_once_and_looked_for_once() {
-    let data = tempfile::tempdir().unwrap();
-    let kernel = kernel(&data).await;
-    drop(with_driver(&kernel).await);
-    let ann = kernel.store.account("ann").await.unwrap().unwrap();
-    let who = ann.identity();
-    assert_eq!(processes::settle_init(&kernel, &who).await, Ok(true));
-    assert_eq!(processes::settle_init(&kernel, &who).await, Ok(false));
-    let rows = kernel.store.processes(Some(ann.uid)).await.unwrap();
-    assert_eq!(rows.len(), 1);
-    let row = (rows[0].pid.as_str(), rows[0].label.as_deref(), rows[0].profile.as_str());
-    assert_eq!(row, ("init:1000", Some("init (ann)"), "init"));
 }

@@ -1,14 +1,17 @@
 //! Ground for tests of this crate: a real store, a real file tree, a user, and an outside that writes signals down.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
+use base::random::Random;
+use gateway::{Caller, Capabilities, Core, Gateway, Later, Note, NoteBody, Recalled};
 use model::{Client, PrivateHosts};
-use protocol::calls::{Calling, Calls};
+use protocol::calls::Calling;
 use protocol::error::Error;
-use protocol::identity::ProcessIdentity;
+use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{ConversationId, Gid, Pid, Uid};
 use protocol::proc::history::MessageRole;
 use serde_json::{Value, json};
@@ -18,13 +21,11 @@ use store::messages::{MessageRow, Page};
 use store::processes::ProcessRow;
 use store::{Options, Store};
 use tempfile::TempDir;
-use vfs::tree::{Facts, RouteFact, SessionFact};
-use vfs::view::Work;
 use vfs::{Tree, VPath, View};
 
 use crate::host::Host;
-use crate::outside::{Later, Note, NoteBody, Outside, Recalled};
 use crate::setup::finder::Finder;
+use crate::subsystem::Processes;
 
 /// When tests begin, in milliseconds.
 pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
@@ -35,6 +36,8 @@ pub(crate) struct Ground {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) process: ProcessRow,
+    identity: ProcessIdentity,
+    gateway: Gateway,
     around: Arc<Around>,
     data: TempDir,
 }
@@ -63,20 +66,31 @@ impl Ground {
         tree.lay_out_home(&ada).unwrap();
         let (tree, identity) = (Arc::new(tree), ada.identity());
         let answers = Answers { store: store.clone(), offered };
-        let around = Arc::new(Around { tree, identity, answers, notes: Mutex::default() });
+        let around = Arc::new(Around { answers, notes: Mutex::default(), standing: AtomicU64::new(0) });
         let pid = match profile {
             "init" => format!("init:{}", ada.uid),
             _ => "p1".to_string(),
         };
         let process = ProcessRow::idle(pid.into(), ada.uid, profile, &ada.home, NOW_MS);
         assert!(store.process_create(&process).await.unwrap());
-        let host = host(&store, &clock, around.clone());
-        Ground { host, store, clock, process, around, data }
+        let gateway = gateway(&store, &clock, &tree, &around);
+        let host = host(&gateway);
+        Ground { host, store, clock, process, identity, gateway, around, data }
     }
 
     /// The next life of the gateway.
     pub(crate) fn restarted(&self) -> Host {
-        host(&self.store, &self.clock, self.around.clone())
+        host(&gateway(&self.store, &self.clock, self.gateway.tree(), &self.around))
+    }
+
+    /// The subsystem over the same gateway.
+    pub(crate) fn processes(&self) -> Arc<Processes> {
+        Processes::new(self.gateway.clone())
+    }
+
+    /// An account has changed.
+    pub(crate) fn outdate(&self) {
+        self.around.standing.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Where a file of the tree is on disk.
@@ -92,7 +106,7 @@ impl Ground {
 
     /// Where a file below the home is on disk.
     pub(crate) fn home(&self, name: &str) -> PathBuf {
-        self.on_disk(&self.around.identity.home).join(name)
+        self.on_disk(&self.identity.home).join(name)
     }
 
     /// Writes a file below the home, as an editor on this machine would.
@@ -108,9 +122,9 @@ impl Ground {
 
     /// The file tree as somebody sees it.
     pub(crate) fn view(&self, uid: Uid) -> View {
-        let who =
-            ProcessIdentity { uid, gid: Gid(uid.0), gids: vec![Gid(uid.0)], ..self.around.identity.clone() };
-        self.around.look(Arc::new(who))
+        let who = ProcessIdentity { uid, gid: Gid(uid.0), gids: vec![Gid(uid.0)], ..self.identity.clone() };
+        let answers = self.around.answers.clone();
+        self.gateway.view_calling(Arc::new(who), None, move |name, args| answers.answer(name, args))
     }
 
     /// The signals so far, by name and payload; they are taken away.
@@ -145,10 +159,22 @@ impl Ground {
     }
 }
 
-fn host(store: &Store, clock: &Clock, around: Arc<Around>) -> Host {
+fn gateway(store: &Store, clock: &Clock, tree: &Arc<Tree>, around: &Arc<Around>) -> Gateway {
+    let surroundings = gateway::Around {
+        store: store.clone(),
+        tree: tree.clone(),
+        clock: clock.clone(),
+        random: Random::system(),
+        version: "test".to_string(),
+    };
+    Gateway::new(surroundings, Behind(around.clone()))
+}
+
+fn host(gateway: &Gateway) -> Host {
+    let clock = gateway.clock().clone();
     let client = Client::new(clock.clone(), PrivateHosts::Allow);
-    let mut host = Host::start(store.clone(), clock.clone(), around, client.clone());
-    host.world.finder = Arc::new(Finder::with_environment(clock.clone(), client, |_| None));
+    let mut host = Host::start(gateway, client.clone());
+    host.world.finder = Arc::new(Finder::with_environment(clock, client, |_| None));
     host
 }
 
@@ -238,66 +264,40 @@ impl Answers {
 
 /// Where a kernel would be.
 struct Around {
-    tree: Arc<Tree>,
-    identity: ProcessIdentity,
     answers: Answers,
     notes: Mutex<Vec<(String, Value)>>,
+    /// Counts the changes of accounts.
+    standing: AtomicU64,
 }
 
-impl Around {
-    fn look(&self, who: Arc<ProcessIdentity>) -> View {
-        let answers = self.answers.clone();
-        let calls = Calls::new(move |name, args| answers.answer(name, args));
-        View::new(self.tree.clone(), who, calls, Arc::new(NoFacts), Work::Aside)
-    }
-}
+/// What is behind the handle of a gateway under test.
+struct Behind(Arc<Around>);
 
-impl Outside for Around {
+impl Core for Behind {
     fn emit(&self, note: Note) {
         if let NoteBody::Text(text) = note.body {
             let payload = serde_json::from_str(&text).unwrap();
-            self.notes.lock().unwrap().push((note.name.to_string(), payload));
+            self.0.notes.lock().unwrap().push((note.name.to_string(), payload));
         }
     }
 
-    fn call(&self, _: &ProcessRow, _: &str, name: &str, args: &str) -> Calling {
-        self.answers.answer(name, args)
+    fn call(&self, _: Caller, _: &str, name: &str, args: &str) -> Calling {
+        self.0.answers.answer(name, args)
     }
 
-    fn recall(&self, _: &ProcessRow, _: &str, _: Duration) -> Later<Recalled> {
+    fn recall(&self, _: Uid, _: &Pid, _: &str, _: Duration) -> Later<Recalled> {
         Box::pin(async { Recalled::Unknown })
     }
 
-    fn identity(&self, _: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {
-        let identity = self.identity.clone();
-        Box::pin(async move { Ok(identity) })
+    fn capabilities(&self, _: Role, gids: &[Gid]) -> Arc<Capabilities> {
+        Arc::new(Capabilities::new(gids.contains(&Gid::USERS).then(|| "*".to_string())))
     }
 
-    fn generation(&self) -> [u64; 2] {
-        [0, 0]
+    fn standing_generation(&self) -> u64 {
+        self.0.standing.load(Ordering::Relaxed)
     }
 
-    fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
-        self.look(identity)
-    }
-}
-
-struct NoFacts;
-
-impl Facts for NoFacts {
-    fn version(&self) -> String {
-        "test".to_string()
-    }
-
-    fn uptime_ms(&self) -> i64 {
+    fn devices_generation(&self) -> u64 {
         0
-    }
-
-    fn routes(&self) -> Vec<RouteFact> {
-        Vec::new()
-    }
-
-    fn shell_sessions(&self) -> Vec<SessionFact> {
-        Vec::new()
     }
 }

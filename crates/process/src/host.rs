@@ -5,21 +5,20 @@ pub(crate) mod intake;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::clock::Clock;
 use base::limits;
 use base::shutdown::{self, Shutdown, Trigger};
+use gateway::Gateway;
 use protocol::error::Error;
 use protocol::ids::{Pid, RunId};
-use store::Store;
 use store::processes::{ProcessRow, State};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use crate::mail::{Condition, Event};
 use crate::mail::{Mail, Reply};
-use crate::outside::Outside;
 use crate::world::World;
 use crate::{actor, archive};
+pub(crate) use gateway::store_error;
 
 /// Every process of the gateway. Cheap to clone.
 #[derive(Clone)]
@@ -40,11 +39,11 @@ struct Rooms {
 type Mailboxes = HashMap<Pid, mpsc::Sender<Mail>>;
 
 impl Host {
-    /// Processes over a store; none is awake yet.
-    pub fn start(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> Host {
+    /// The processes of a gateway; none is awake yet.
+    pub fn start(gateway: &Gateway, client: model::Client) -> Host {
         let (stop, stopping) = shutdown::channel();
         let rooms = Rooms { awake: Mutex::default(), count: watch::Sender::new(0), stop, stopping };
-        Host { world: World::new(store, clock, outside, client), rooms: Arc::new(rooms) }
+        Host { world: World::new(gateway, client), rooms: Arc::new(rooms) }
     }
 
     /// After a restart: removes what was left half done, and wakes every process that has something to do.
@@ -198,18 +197,6 @@ impl Host {
 impl Rooms {
     fn lock(&self) -> std::sync::MutexGuard<'_, Mailboxes> {
         self.awake.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a caller is told when the store fails; the details are for the log.
-pub fn store_error(error: store::Error) -> Error {
-    match error {
-        store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
-        store::Error::Failed(why) => {
-            tracing::error!(why, "the store failed");
-            let full = why.contains("full");
-            Error::store_failed(if full { "the disk is full" } else { "see the gateway's log" })
-        }
     }
 }
 

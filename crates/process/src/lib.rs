@@ -3,12 +3,14 @@
 //! [`Host`] starts an actor for a process when there is mail for it, and lets it sleep when there is nothing to do.
 //! The actor is the only writer of its process's rows; one step of it is one [`store::change::Change`]. What a run does
 //! next follows from its rows alone (`run`), so that it goes on after a restart as it would have without one.
-//! The world around it (calls, signals, files) comes through [`Outside`], which the kernel implements.
+//! The world around it (calls, signals, files) comes through the handle of the gateway. [`Processes`] is the
+//! subsystem.
 
 mod actor;
 mod answer;
 mod approval;
 mod archive;
+mod calls;
 mod compaction;
 mod context;
 mod conversation;
@@ -34,10 +36,12 @@ mod setup;
 mod signals;
 mod skills;
 mod speech;
+mod subsystem;
 mod tools;
 mod turn;
 mod world;
 
-pub use host::{Condition, Event, Host, store_error};
-pub use outside::{Later, Note, NoteBody, Outside, Recalled, StreamNote};
+pub use gateway::store_error;
+pub use host::{Condition, Event, Host};
 pub use profile::{SYSTEM_PROFILES, SystemProfile, is_interactive};
+pub use subsystem::Processes;

@@ -6,7 +6,7 @@ use protocol::signal::run::{Change as What, Changed};
 use serde_json::Map;
 use store::processes::ProcessRow;
 
-use crate::outside::{Note, NoteBody};
+use gateway::{Note, NoteBody};
 
 /// A `proc.changed` that says nothing more yet.
 pub(crate) fn changed(pid: &Pid, changes: &[What], queued_count: u64, now_ms: i64) -> Changed {

@@ -11,11 +11,11 @@ use store::approvals::RuleRow;
 use store::processes::ProcessRow;
 
 use crate::media;
-use crate::outside::Recalled;
 use crate::policy::{Action, Call, Judgement, Policy};
 use crate::results::{Shown, show};
 use crate::setup::Setup;
 use crate::world::World;
+use gateway::Recalled;
 
 /// What a model is told of a call that was under way when the gateway stopped.
 const UNKNOWN: &str = "The gateway stopped while this call was under way. It is not known whether it took effect: \

@@ -19,11 +19,11 @@ use store::runs::Used;
 
 use crate::compaction::{self, Prepared};
 use crate::context::Context;
-use crate::outside::{Note, NoteBody, StreamNote};
 use crate::pressure::{self, Measured};
 use crate::setup::Setup;
 use crate::world::World;
 use crate::{conversation, cost, signals};
+use gateway::{Note, NoteBody, StreamNote};
 
 /// What a turn works with.
 pub(crate) struct Turn {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::clock::Clock;
+use gateway::Gateway;
 use protocol::ids::RunId;
 use protocol::signal::Signal;
 use store::Store;
@@ -21,7 +22,7 @@ pub(crate) struct World {
     /// Names this start of the gateway; the next one has another.
     pub(crate) life: Arc<str>,
     pub(crate) clock: Clock,
-    pub(crate) outside: Arc<dyn Outside>,
+    pub(crate) outside: Outside,
     pub(crate) client: model::Client,
     pub(crate) finder: Arc<Finder>,
     /// What runs worked with not long ago.
@@ -32,13 +33,14 @@ pub(crate) struct World {
 
 impl World {
     /// The world around processes; `client` may reach private addresses, unless config denies it.
-    pub(crate) fn new(store: Store, clock: Clock, outside: Arc<dyn Outside>, client: model::Client) -> World {
+    pub(crate) fn new(gateway: &Gateway, client: model::Client) -> World {
+        let clock = gateway.clock().clone();
         let finder = Arc::new(Finder::new(clock.clone(), client.clone()));
         World {
-            store,
-            life: base::random::uuid().into(),
+            store: gateway.store().clone(),
+            life: gateway.random().uuid().into(),
             clock,
-            outside,
+            outside: Outside::new(gateway.clone()),
             client,
             finder,
             setups: Arc::default(),

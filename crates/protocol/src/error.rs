@@ -171,11 +171,15 @@ errors! {
     no_connection(device: &str) => 503, "No active connection for device: {device}";
     /// The device went away while the call was under way.
     device_disconnected(device: &str) => 503, "Device disconnected: {device}";
+    /// The service went away while it was asked.
+    service_disconnected(service: &str) => 503, "Service disconnected: {service}";
     /// The gateway is stopping.
     stopping() => 503, "The gateway is shutting down";
 
     /// The device did not answer in time.
     route_timeout(call: &str, device: &str) => 504, "Syscall {call} timed out (device: {device})";
+    /// The service did not answer in time.
+    service_timeout(call: &str, service: &str) => 504, "Syscall {call} timed out (service: {service})";
     /// The store failed; nothing was changed. Its disk may be full.
     store_failed(why: &str) => 507, "The store could not be written: {why}";
 }

@@ -18,8 +18,19 @@ pub enum Answer {
     /// It needed no waiting.
     Now(String),
     /// It may have to wait.
-    Later(Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>),
+    Later(Pin<Box<dyn Future<Output = Result<Written, Error>> + Send>>),
 }
+
+/// The answer's text, and what is to be done once it has been given.
+pub struct Written {
+    /// The text.
+    pub text: String,
+    /// Done after the answer is on its way: what must not overtake it.
+    pub then: Option<Then>,
+}
+
+/// Something that is done after the answer to a call is on its way.
+pub type Then = Box<dyn FnOnce() + Send>;
 
 type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
 
@@ -50,7 +61,24 @@ impl<C: Send + 'static> Router<C> {
     {
         self.put(S::SPEC.name, move |cx, raw, head| {
             let answer = handler(cx, args::decode::<S>(raw)?);
-            Ok(Answer::Later(Box::pin(async move { write(head, &answer.await?) })))
+            Ok(Answer::Later(Box::pin(async move { write_only(head, &answer.await?) })))
+        });
+        self
+    }
+
+    /// Registers a handler that also says what is done once its answer is on its way.
+    pub fn on_then<S, F, Fut>(mut self, handler: F) -> Self
+    where
+        S: Syscall,
+        F: Fn(C, S) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(S::Result, Then), Error>> + Send + 'static,
+    {
+        self.put(S::SPEC.name, move |cx, raw, head| {
+            let answer = handler(cx, args::decode::<S>(raw)?);
+            Ok(Answer::Later(Box::pin(async move {
+                let (result, then) = answer.await?;
+                Ok(Written { text: write(head, &result)?, then: Some(then) })
+            })))
         });
         self
     }
@@ -81,8 +109,35 @@ impl<C: Send + 'static> Router<C> {
                 return write(head, &answer?).map(Answer::Now);
             }
             let answer = handler(cx, args);
-            Ok(Answer::Later(Box::pin(async move { write(head, &answer.await?) })))
+            Ok(Answer::Later(Box::pin(async move { write_only(head, &answer.await?) })))
         });
+        self
+    }
+
+    /// The same handlers for a host that has another context, from which theirs can be made.
+    pub fn over<D: Send + 'static>(
+        self,
+        context: impl Fn(D) -> Result<C, Error> + Clone + Send + Sync + 'static,
+    ) -> Router<D> {
+        let mut over = Router::new();
+        let mut handlers = self.handlers;
+        for name in self.names {
+            if let Some(handler) = handlers.remove(name) {
+                let context = context.clone();
+                over.put(name, move |cx, raw, head| handler(context(cx)?, raw, head));
+            }
+        }
+        over
+    }
+
+    /// These handlers and the others.
+    pub fn and(mut self, others: Router<C>) -> Self {
+        let mut handlers = others.handlers;
+        for name in others.names {
+            if let Some(handler) = handlers.remove(name) {
+                self.put(name, handler);
+            }
+        }
         self
     }
 
@@ -120,6 +175,10 @@ thread_local! {
 /// moved while it grows.
 pub fn room_bytes() -> usize {
     ROOM_BYTES.get().clamp(limits::ANSWER_ROOM_BYTES_MIN, limits::ANSWER_ROOM_BYTES_MAX)
+}
+
+fn write_only<T: Serialize>(head: String, value: &T) -> Result<Written, Error> {
+    write(head, value).map(|text| Written { text, then: None })
 }
 
 fn write<T: Serialize>(head: String, value: &T) -> Result<String, Error> {

@@ -70,13 +70,14 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, service: TowerToH
 }
 
 fn router(kernel: Arc<Kernel>) -> Router {
-    Router::new()
+    let own = Router::new()
         .route("/", get(home))
         .route("/health", any(health))
         .route("/metrics", get(metrics))
         .route("/ws", any(ws::upgrade))
         .fallback(not_found)
-        .with_state(kernel)
+        .with_state(kernel.clone());
+    kernel.http().into_iter().fold(own, Router::merge)
 }
 
 pub(crate) async fn not_found() -> Response {

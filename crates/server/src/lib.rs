@@ -71,14 +71,14 @@ pub async fn serve(
     let files = options.data.join("files");
     let store = open(store::Options { data: options.data, url: options.store_url }).await?;
     let kernel = Kernel::start(store.clone(), &files, Clock::system(), &options.version).await?;
-    let tending = tokio::spawn(kernel.clone().tend(shutdown.clone()));
+    let timers = tokio::spawn(kernel.clone().run_timers(shutdown.clone()));
     on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
     tokio::select! {
         () = shutdown.requested() => {}
         () = http::accept(listener, &kernel) => {}
     }
     stop(&kernel).await;
-    tending.abort();
+    timers.abort();
     store.close().await?;
     Ok(())
 }
@@ -114,7 +114,7 @@ async fn open(options: store::Options) -> Result<Store, store::OpenError> {
 async fn stop(kernel: &Arc<Kernel>) {
     tracing::info!("stopping");
     // First of all: a call that is cut off by its device going away would count as failed.
-    kernel.stop_processes().await;
+    kernel.stop_areas().await;
     kernel.close_all();
     let gone = async {
         while kernel.socket_count() > 0 {

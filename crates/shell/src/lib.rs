@@ -33,6 +33,7 @@ pub mod skills;
 mod sleep;
 mod stdin;
 mod streams;
+mod subsystem;
 mod timeout;
 mod trap;
 mod truncate;
@@ -41,3 +42,4 @@ mod watch;
 mod weigh;
 
 pub use shells::{Order, Settings, Shells};
+pub use subsystem::ShellArea;

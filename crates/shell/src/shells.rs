@@ -60,6 +60,49 @@ pub struct Settings {
     pub timezone: String,
 }
 
+impl Settings {
+    /// As they are when nobody has set anything.
+    pub fn defaults(version: &str) -> Settings {
+        let mut settings = Settings {
+            hostname: String::new(),
+            version: version.to_string(),
+            pid: None,
+            wait_ms: 0,
+            timeout_ms: 0,
+            max_output_bytes: 0,
+            network: false,
+            network_private: false,
+            timezone: String::new(),
+        };
+        for row in protocol::config::KEYS {
+            settings.apply(row.key, row.default);
+        }
+        settings
+    }
+
+    /// Whether a config key is one of them.
+    pub fn is_one(key: &str) -> bool {
+        matches!(key, "config/server/name" | "config/server/timezone") || key.starts_with("config/shell/")
+    }
+
+    /// Takes over a value that was set; one that does not fit changes nothing.
+    pub fn apply(&mut self, key: &str, value: &str) {
+        let number = |before: u64| value.parse().unwrap_or(before);
+        match key {
+            "config/server/name" => self.hostname = value.to_string(),
+            "config/server/timezone" => self.timezone = value.to_string(),
+            "config/shell/wait_ms" => self.wait_ms = number(self.wait_ms),
+            "config/shell/timeout_ms" => self.timeout_ms = number(self.timeout_ms),
+            "config/shell/max_output_bytes" => {
+                self.max_output_bytes = number(self.max_output_bytes as u64) as usize;
+            }
+            "config/shell/network_enabled" => self.network = value == "true",
+            "config/shell/network_private" => self.network_private = value == "true",
+            _ => {}
+        }
+    }
+}
+
 /// The commands that run in this gateway.
 pub struct Shells {
     clock: Clock,

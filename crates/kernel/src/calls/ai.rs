@@ -1,19 +1,15 @@
-//! `ai.*`: what a process needs before a run, and speech.
+//! `ai.tools`: the calls and devices that a process may offer its model.
 
 use std::sync::LazyLock;
 
-use protocol::ai::{
-    Config, ConfigResult, Speak, Speech, Tool, ToolDevice, Tools, ToolsResult, Transcribe, Transcription,
-};
+use protocol::ai::{Tool, ToolDevice, Tools, ToolsResult};
 use protocol::error::Error;
 use protocol::spec::{Route, Spec};
 use serde_json::{Map, Value, json};
 use store::devices::Device;
 
-use crate::caller::Origin;
 use crate::calls::Cx;
-use crate::grants::Capabilities;
-use crate::store_error;
+use gateway::Capabilities;
 
 /// The tools in the order models see them, with the arguments they see. What else a call takes is for programs.
 const TOOLS: &[(&str, &[&str])] = &[
@@ -29,23 +25,6 @@ pub(crate) async fn tools(cx: Cx, _: Tools) -> Result<ToolsResult, Error> {
     let visible = cx.kernel.devices.visible_to(&cx.caller.identity);
     let online = visible.iter().filter(|device| device.online).map(|device| shown(device)).collect();
     Ok(offered(&cx.caller.capabilities, online))
-}
-
-pub(crate) async fn config(cx: Cx, args: Config) -> Result<ConfigResult, Error> {
-    let Origin::Process(pid) = &cx.caller.origin else {
-        return Err(Error::permission_denied("ai.config"));
-    };
-    let row = cx.kernel.store.process(pid).await.map_err(store_error)?;
-    let row = row.ok_or_else(|| Error::not_found(format!("Process not found: {pid}")))?;
-    cx.kernel.processes.ai_config(&row, args.profile.as_ref().map(|profile| profile.as_str())).await
-}
-
-pub(crate) async fn transcribe(cx: Cx, args: Transcribe) -> Result<Transcription, Error> {
-    cx.kernel.processes.transcribe(cx.caller.uid(), args).await
-}
-
-pub(crate) async fn speak(cx: Cx, args: Speak) -> Result<Speech, Error> {
-    cx.kernel.processes.speak(cx.caller.uid(), args).await
 }
 
 fn offered(capabilities: &Capabilities, devices: Vec<ToolDevice>) -> ToolsResult {
@@ -116,6 +95,8 @@ mod tests {
     use std::sync::Arc;
 
     use base::clock::Clock;
+    use gateway::{Caller, Origin};
+    use protocol::ai::ConfigResult;
     use protocol::identity::Role;
     use protocol::ids::Gid;
     use store::accounts::NewAccount;
@@ -123,7 +104,6 @@ mod tests {
 
     use super::*;
     use crate::Kernel;
-    use crate::caller::Caller;
 
     fn capabilities(patterns: &[&str]) -> Capabilities {
         Capabilities::new(patterns.iter().map(|pattern| pattern.to_string()))

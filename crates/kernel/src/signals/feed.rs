@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use base::limits;
 use bytes::Bytes;
+use gateway::StreamNote;
 use model::Partial;
-use process::StreamNote;
 use protocol::frame;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::RunId;

@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use gateway::StreamNote;
 use model::{EventKind, Mark, Partial};
-use process::StreamNote;
 use protocol::args::push_string;
 use protocol::frame::{self, to_json};
 use protocol::ids::{ConversationId, Pid, RunId};

@@ -235,8 +235,8 @@ fn every_user_has_a_sequence_of_their_own() {
     assert_eq!(bob.reconnect(&mut bobs), ResumeStatus::Replayed);
     assert!(bobs.numbers().is_empty());
     // Nobody of this number has ever been here.
-    let body = process::NoteBody::Text("{}".into());
-    super::note(ann.kernel, process::Note { uid: Uid(9), run_id: None, name: "proc.changed", body });
+    let body = gateway::NoteBody::Text("{}".into());
+    super::note(ann.kernel, gateway::Note { uid: Uid(9), run_id: None, name: "proc.changed", body });
     assert!(anns.numbers().is_empty());
 }
 
@@ -250,8 +250,8 @@ fn a_client_that_keeps_coming_back_while_others_speak_gets_everything_once() {
         let speaker = scope.spawn(|| {
             let (kernel, uid) = (stage.kernel, stage.uid);
             for n in 0..SIGNALS {
-                let body = process::NoteBody::Text(json!({ "n": n }).to_string());
-                super::note(kernel, process::Note { uid, run_id: None, name: "proc.changed", body });
+                let body = gateway::NoteBody::Text(json!({ "n": n }).to_string());
+                super::note(kernel, gateway::Note { uid, run_id: None, name: "proc.changed", body });
             }
         });
         let mut is_over = false;

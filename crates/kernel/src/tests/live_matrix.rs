@@ -12,8 +12,7 @@ use serde_json::json;
 use vfs::view::Writing;
 use vfs::{Code, Fault, VPath, View};
 
-use super::{Caller, Connection, Kernel, Origin, Pid, Role, kernel, next, processes, with_driver};
-use crate::native;
+use super::{Caller, Connection, Kernel, Origin, Pid, ProcessRow, Role, kernel, next, with_driver};
 
 /// Who tries: ann owns what there is to own, cat shares ann's team, bob is anybody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +271,7 @@ impl World {
         let data = tempfile::tempdir().unwrap();
         let kernel = kernel(&data).await;
         let driver = with_driver(&kernel).await;
-        let root = native::calls(&kernel, &caller(&kernel, Who::Root).await);
+        let root = kernel.gateway.calls(&caller(&kernel, Who::Root).await);
         let team = root.call(&GroupCreate { name: "team".to_string() }).await.unwrap().group.gid;
         for who in [Who::Other, Who::Group] {
             let (username, password) = (who.name().to_string(), random::tagged(""));
@@ -297,14 +296,14 @@ impl World {
     async fn process(&self) -> String {
         let ann = self.kernel.store.account("ann").await.unwrap().unwrap();
         let who = ann.identity();
-        let row = processes::new_row(&self.kernel, Pid::from("p1"), &who, "task", None);
+        let row = ProcessRow::idle(Pid::from("p1"), who.uid, "task", &who.home, 1);
         assert!(self.kernel.store.process_create(&row).await.unwrap());
         row.pid.0
     }
 
     /// A command of ann's that goes on.
     async fn session(&self) -> String {
-        let calls = native::calls(&self.kernel, &caller(&self.kernel, Who::Owner).await);
+        let calls = self.kernel.gateway.calls(&caller(&self.kernel, Who::Owner).await);
         let input = "sleep 250".to_string();
         let started = calls.call(&Exec { input, background: Some(true), ..Exec::default() }).await.unwrap();
         started.session_id.unwrap()
@@ -312,7 +311,7 @@ impl World {
 
     /// A call of ann's that the device does not answer.
     async fn route(&self) -> String {
-        let calls = native::calls(&self.kernel, &caller(&self.kernel, Who::Owner).await);
+        let calls = self.kernel.gateway.calls(&caller(&self.kernel, Who::Owner).await);
         let args = json!({ "target": "desk", "path": "/x" }).to_string();
         tokio::spawn(async move { calls.raw("fs.read", &args).await });
         next(&self.driver).await["id"].as_str().unwrap().to_string()
@@ -325,12 +324,12 @@ impl World {
     }
 
     async fn view(&self, who: Who) -> View {
-        native::view(&self.kernel, &caller(&self.kernel, who).await)
+        self.kernel.gateway.view(&caller(&self.kernel, who).await)
     }
 
     /// Puts back what an earlier attempt may have changed.
     async fn settle(&self) {
-        let root = native::calls(&self.kernel, &caller(&self.kernel, Who::Root).await);
+        let root = self.kernel.gateway.calls(&caller(&self.kernel, Who::Root).await);
         for key in ["config/server/name", "config/ai/api_key", "users/1000/ai/model"] {
             root.call(&ConfigSet { key: key.to_string(), value: "value".into() }).await.unwrap();
         }

@@ -4,7 +4,6 @@ use protocol::sys::account::{UserCreate, UserUpdate};
 use store::accounts::NewAccount;
 
 use super::{Caller, Gid, Kernel, Origin, Role, kernel};
-use crate::native;
 
 const USERS: usize = 1_000;
 
@@ -32,7 +31,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         as_of: kernel.grants.generation(),
         origin: Origin::Inside,
     };
-    let root = native::calls(&kernel, &caller);
+    let root = kernel.gateway.calls(&caller);
     let before = rows_read(&kernel);
     let groups = Some(vec!["services".to_string(), "user7".to_string()]);
     let (username, password) = ("ann".to_string(), "ann-password".to_string());

@@ -1,6 +1,6 @@
 //! Calls of processes whose answers were lost with the gateway.
 
-use process::Recalled;
+use gateway::Recalled;
 use protocol::ids::Uid;
 use store::change::Change;
 
@@ -17,7 +17,8 @@ async fn set_up(kernel: &Arc<Kernel>) -> Value {
     send(kernel, &connection, json!({ "type": "req", "id": "1", "call": "sys.setup", "args": args }));
     let token = next(&connection).await["data"]["nodeToken"]["token"].clone();
     let who = process(kernel).await.identity;
-    processes::settle_init(kernel, &who).await.unwrap();
+    let row = ProcessRow::idle(Pid::from(PID), who.uid, "init", &who.home, 1);
+    kernel.store.process_create(&row).await.unwrap();
     token
 }
 
@@ -118,10 +119,12 @@ fn called(
     kernel: &Arc<Kernel>,
     target: &str,
 ) -> tokio::task::JoinHandle<Result<String, protocol::error::Error>> {
-    let outside = processes::Surroundings::new(Arc::downgrade(kernel), kernel.tree.clone());
-    let row = ProcessRow::idle(Pid::from(PID), UID, "init", "/home/ann", 0);
     let args = json!({ "target": target, "path": "/x" }).to_string();
-    tokio::spawn(process::Outside::call(&outside, &row, "r/2/0", "fs.delete", &args))
+    let gateway = kernel.gateway.clone();
+    tokio::spawn(async move {
+        let caller = gateway.on_behalf_of(UID, Origin::Process(Pid::from(PID))).await?;
+        gateway.call(caller, "r/2/0", "fs.delete", &args).await
+    })
 }
 
 #[tokio::test]

@@ -14,11 +14,11 @@ use store::processes::{Activity, ProcessRow, State};
 use store::queue::QueueRow;
 use store::runs::RunRow;
 
-use crate::outside::Note;
 use crate::results::without_nul;
 use crate::run::RunState;
 use crate::run::step::Step;
 use crate::signals;
+use gateway::Note;
 
 /// What the rows of a process say, as far as its actor needs it. Cheap to clone.
 #[derive(Clone, Debug)]

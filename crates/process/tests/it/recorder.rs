@@ -5,16 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use process::{Later, Note, NoteBody, Outside, Recalled};
-use protocol::calls::{Calling, Calls};
+use gateway::{Caller, Capabilities, Core, Later, Note, NoteBody, Recalled};
+use protocol::calls::Calling;
 use protocol::error::Error;
-use protocol::identity::ProcessIdentity;
+use protocol::identity::Role;
+use protocol::ids::{Gid, Pid, Uid};
 use serde_json::{Value, json};
-use store::processes::ProcessRow;
 use tokio::sync::{Notify, watch};
-use vfs::View;
-use vfs::tree::{Facts, RouteFact, SessionFact};
-use vfs::view::Work;
 
 use crate::scene::Ground;
 
@@ -154,7 +151,10 @@ fn offered() -> Value {
     })
 }
 
-impl Outside for Recorder {
+/// What is behind the handle of the gateway.
+pub struct Behind(pub Arc<Recorder>);
+
+impl Core for Behind {
     fn emit(&self, note: Note) {
         let body = match note.body {
             NoteBody::Text(text) => serde_json::from_str(&text).unwrap(),
@@ -163,23 +163,27 @@ impl Outside for Recorder {
             }),
         };
         if note.name != "proc.run.stream" {
-            self.moment();
+            self.0.moment();
         }
-        let faulty = self.panic_at.lock().unwrap().take_if(|name| *name == note.name).is_some();
+        let faulty = self.0.panic_at.lock().unwrap().take_if(|name| *name == note.name).is_some();
         assert!(!faulty, "a fault of the test");
-        self.told.lock().unwrap().push(Told { name: note.name, body });
-        self.changed.send_modify(|count| *count += 1);
+        self.0.told.lock().unwrap().push(Told { name: note.name, body });
+        self.0.changed.send_modify(|count| *count += 1);
     }
 
-    fn call(&self, _: &ProcessRow, request_id: &str, name: &str, args: &str) -> Calling {
+    fn call(&self, _: Caller, request_id: &str, name: &str, args: &str) -> Calling {
         if name.starts_with("fs.") || name.starts_with("shell.") {
-            self.moment();
+            self.0.moment();
         }
-        let answer = self.answer(name, args);
-        let mut effects = self.ground.effects.lock().unwrap();
+        let answer = self.0.answer(name, args);
+        if name == "sys.config.get" {
+            // Live files look at the config; nothing comes of it.
+            return Box::pin(async move { answer });
+        }
+        let mut effects = self.0.ground.effects.lock().unwrap();
         let effect = effects.entry(request_id.to_string()).or_insert((0, answer.clone()));
         effect.0 += 1;
-        let gate = self.gates.lock().unwrap().get(name).cloned();
+        let gate = self.0.gates.lock().unwrap().get(name).cloned();
         Box::pin(async move {
             if let Some(gate) = gate {
                 gate.notified().await;
@@ -188,52 +192,23 @@ impl Outside for Recorder {
         })
     }
 
-    fn recall(&self, _: &ProcessRow, request_id: &str, _: Duration) -> Later<Recalled> {
-        if let Some(recalled) = self.recalled.lock().unwrap().take() {
+    fn recall(&self, _: Uid, _: &Pid, request_id: &str, _: Duration) -> Later<Recalled> {
+        if let Some(recalled) = self.0.recalled.lock().unwrap().take() {
             return Box::pin(async move { recalled });
         }
-        let known = self.ground.effects.lock().unwrap().get(request_id).cloned();
+        let known = self.0.ground.effects.lock().unwrap().get(request_id).cloned();
         Box::pin(async move { known.map_or(Recalled::NeverSent, |(_, answer)| Recalled::Answered(answer)) })
     }
 
-    fn identity(&self, _: &ProcessRow) -> Later<Result<ProcessIdentity, Error>> {
-        let identity = self.ground.identity.clone();
-        Box::pin(async move { Ok(identity) })
+    fn capabilities(&self, _: Role, _: &[Gid]) -> Arc<Capabilities> {
+        Arc::new(Capabilities::new(["*".to_string()]))
     }
 
-    fn generation(&self) -> [u64; 2] {
-        [0, 0]
-    }
-
-    fn view(&self, _: &ProcessRow, identity: Arc<ProcessIdentity>) -> View {
-        let calls = Calls::new(|name, _| {
-            let answer = match name {
-                "sys.config.get" => Ok(json!({ "entries": [] }).to_string()),
-                other => Err(Error::unknown_syscall(other)),
-            };
-            Box::pin(async move { answer })
-        });
-        View::new(self.ground.tree.clone(), identity, calls, Arc::new(Quiet), Work::Aside)
-    }
-}
-
-/// A gateway with nothing going on.
-struct Quiet;
-
-impl Facts for Quiet {
-    fn version(&self) -> String {
-        "test".to_string()
-    }
-
-    fn uptime_ms(&self) -> i64 {
+    fn standing_generation(&self) -> u64 {
         0
     }
 
-    fn routes(&self) -> Vec<RouteFact> {
-        Vec::new()
-    }
-
-    fn shell_sessions(&self) -> Vec<SessionFact> {
-        Vec::new()
+    fn devices_generation(&self) -> u64 {
+        0
     }
 }

@@ -20,7 +20,7 @@ use store::accounts::NewAccount;
 use store::messages::{MessageRow, Page};
 use store::processes::{ProcessRow, State};
 
-use crate::recorder::Recorder;
+use crate::recorder::{Behind, Recorder};
 
 /// How often a call took effect, and what it answered.
 type Effect = (usize, Result<String, Error>);
@@ -151,7 +151,14 @@ impl Scene {
     ) -> Scene {
         let recorder = Arc::new(Recorder::new(ground.clone(), Box::new(tool)));
         let client = Client::new(ground.clock.clone(), PrivateHosts::Allow);
-        let host = Host::start(ground.store.clone(), ground.clock.clone(), recorder.clone(), client);
+        let around = gateway::Around {
+            store: ground.store.clone(),
+            tree: ground.tree.clone(),
+            clock: ground.clock.clone(),
+            random: base::random::Random::system(),
+            version: "test".to_string(),
+        };
+        let host = Host::start(&gateway::Gateway::new(around, Behind(recorder.clone())), client);
         Scene { ground, host, recorder }
     }
 

@@ -1,7 +1,7 @@
 //! Tool calls: which run, in which order their results stand, and what the model is told of those that do not.
 
+use gateway::Recalled;
 use model::fake::Turn;
-use process::Recalled;
 use protocol::error::Error;
 use protocol::proc::history::MessageRole::{Assistant, ToolResult, User};
 use serde_json::{Value, json};

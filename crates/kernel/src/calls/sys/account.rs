@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use gateway::Gone;
 use protocol::capability;
 use protocol::error::Error;
 use protocol::ids::{Gid, Uid};
@@ -17,7 +18,7 @@ use store::devices::Device;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{homes, native, passwords, signals, store_error};
+use crate::{homes, passwords, signals, store_error};
 
 pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
     let username = check_username(&args.username)?;
@@ -64,7 +65,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         store.account_set_locked(account.uid, locked).await.map_err(store_error)?;
         if locked {
             close_all_of(&cx, account.uid);
-            end_commands(&cx, |uid| uid == account.uid);
+            lost_rights(&cx, [account.uid]).await;
         }
     }
     if let Some(mut groups) = groups {
@@ -76,8 +77,8 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
     }
     let now = find(&cx, &args.username).await?;
     cx.kernel.connections.refresh_account(&now.identity());
-    let keeps_rights = native::keeps_rights(&account.gids, &now.gids);
-    end_commands(&cx, |uid| uid == now.uid && !keeps_rights);
+    let has_lost_some = account.gids.iter().any(|gid| !now.gids.contains(gid));
+    lost_rights(&cx, has_lost_some.then_some(now.uid)).await;
     shown(&cx, now).await
 }
 
@@ -93,7 +94,8 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Err
     let devices = cx.kernel.devices.remove_of(account.uid);
     close_all_of(&cx, account.uid);
     tell_gone(&cx, devices);
-    end_commands(&cx, |uid| uid == account.uid);
+    cx.kernel.grants.outdate();
+    cx.kernel.gone(Gone::User(account.uid)).await;
     cx.kernel.tree.remove_home(&account.username, account.uid);
     Ok(Removed { removed })
 }
@@ -127,7 +129,7 @@ pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, E
     cx.kernel.grants.remove_group(row.gid);
     cx.kernel.devices.remove_group(row.gid);
     let refreshed = refresh(&cx, &members).await;
-    end_commands(&cx, |uid| members.contains(&uid));
+    lost_rights(&cx, members).await;
     refreshed.map(|()| Removed { removed })
 }
 
@@ -158,7 +160,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Changed, Error> {
     cx.kernel.grants.remove(args.gid, &args.capability);
     if changed {
         let members = members_of(&cx, args.gid).await?;
-        end_commands(&cx, |uid| members.contains(&uid));
+        lost_rights(&cx, members).await;
     }
     Ok(Changed { changed })
 }
@@ -183,11 +185,13 @@ fn close_all_of(cx: &Cx, uid: Uid) {
     cx.kernel.connections.close_where(Close::REVOKED, |login| login.identity().uid == uid);
 }
 
-/// An account has lost rights, and its sockets know: its commands, which run with those it had, end. Root loses
-/// none, and may well be changing itself with such a command.
-fn end_commands(cx: &Cx, is_one: impl Fn(Uid) -> bool) {
+/// Accounts have changed, and their sockets know: what runs with rights that some of them have lost ends.
+async fn lost_rights(cx: &Cx, uids: impl IntoIterator<Item = Uid>) {
     cx.kernel.grants.outdate();
-    cx.kernel.shells.end_of(|uid| !uid.is_root() && is_one(uid));
+    let uids: Vec<Uid> = uids.into_iter().collect();
+    if !uids.is_empty() {
+        cx.kernel.gone(Gone::Rights(uids)).await;
+    }
 }
 
 /// Everybody in a group, the user whose own it is included.

@@ -1,13 +1,13 @@
 //! `sys.config.*`
 
 use base::limits;
+use gateway::Caller;
 use protocol::config::{KEYS, is_sensitive};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
 
-use crate::caller::{Caller, Origin};
 use crate::calls::Cx;
 use crate::{settings, store_error};
 
@@ -80,18 +80,18 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     let removable = key.starts_with("users/") || protocol::config::key(key).is_some();
     if value.trim().is_empty() && removable {
         store.config_remove(key).await.map_err(store_error)?;
-        cx.kernel.settings.apply(key, None);
+        cx.kernel.config_changed(key, None);
     } else {
         settings::check_given("sys.config.set", "value", key, &value)?;
         store.config_set(key, &value).await.map_err(store_error)?;
-        cx.kernel.settings.apply(key, Some(&value));
+        cx.kernel.config_changed(key, Some(&value));
     }
     Ok(Done { ok: true })
 }
 
 /// An agent that could change when it has to ask would not have to ask.
 fn check_agent(caller: &Caller, key: &str) -> Result<(), Error> {
-    if matches!(caller.origin, Origin::Process(_)) && key.ends_with("/tools/approval") {
+    if caller.origin.is_program() && key.ends_with("/tools/approval") {
         return Err(Error::forbidden(format!("Permission denied: only a person may change {key}")));
     }
     Ok(())

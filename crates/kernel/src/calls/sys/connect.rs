@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Instant;
 
 use base::limits;
 use protocol::args::{self, Members};
@@ -16,10 +15,10 @@ use store::devices::{Device, Registration};
 use store::tokens::Token;
 
 use super::device;
-use crate::caller::Ticket;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
-use crate::{Kernel, access, passwords, processes, routes, signals, store_error, tasks};
+use crate::ticket::Ticket;
+use crate::{Kernel, access, passwords, routes, signals, store_error, tasks};
 
 /// Handles the request; one attempt per socket at a time.
 pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: Ticket, raw: &str) {
@@ -120,7 +119,7 @@ async fn log_in(
         streams: request.streams.unwrap_or_default(),
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
-        since: Instant::now(),
+        since: kernel.clock.instant(),
     };
     let live = kernel.connections.log_in(connection, login);
     if let Some(device) = &device {
@@ -131,7 +130,10 @@ async fn log_in(
     }
     recheck(kernel, connection, &account, token.as_ref()).await?;
     if role == Role::User {
-        processes::welcome(kernel, &account).await;
+        let who = Arc::new(account.identity());
+        for area in &kernel.areas {
+            area.clone().logged_in(who.clone()).await;
+        }
     }
     Ok(Arrival { connected, resume: request.resume.clone(), device })
 }

@@ -13,7 +13,7 @@ use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
 use super::{device, token};
-use crate::caller::Ticket;
+use crate::ticket::Ticket;
 use crate::{Kernel, homes, passwords, settings, store_error, tasks};
 
 /// Handles the request; the gate has checked that the system is in setup mode.

@@ -8,7 +8,6 @@ use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record
 use store::tokens::{NewToken as Row, Token};
 
 use super::device::check_id;
-use crate::caller::Origin;
 use crate::calls::Cx;
 use crate::outbox::Close;
 use crate::{passwords, store_error};
@@ -75,12 +74,12 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
         cx.kernel.store.token_revoke(&id, uid, reason.as_deref(), now_ms).await.map_err(store_error)?;
     if revoked {
         for connection in cx.kernel.connections.select(|login| login.token_id.as_ref() == Some(&id)) {
-            match &cx.caller.origin {
+            let own = cx.caller.origin.connection().is_some_and(|own| own.number() == connection.number);
+            if own {
                 // Whoever revokes the token it logged in with still gets its answer.
-                Origin::Connection(own) if own.number == connection.number => {
-                    own.parting.get_or_init(|| Close::REVOKED);
-                }
-                _ => connection.close(Close::REVOKED),
+                connection.parting.get_or_init(|| Close::REVOKED);
+            } else {
+                connection.close(Close::REVOKED);
             }
         }
     }

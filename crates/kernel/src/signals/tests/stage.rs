@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use base::clock::Clock;
 use futures_util::{FutureExt, StreamExt};
+use gateway::{Note, NoteBody, StreamNote};
 use model::fake::{Piece, Script, Turn};
 use model::{Cancel, EventStream, Kind, Message, Model, Provider, Request};
-use process::{Note, NoteBody, StreamNote};
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{ConversationId, Gid, Pid, RunId, Uid};
 use protocol::sys::{Resume, ResumeStatus, Resumed, Streams};

@@ -11,8 +11,8 @@ use store::processes::ProcessRow;
 
 use super::{check_length, unknown};
 use crate::calls::Cx;
-use crate::processes::{self, init_pid};
-use crate::store_error;
+use crate::subsystem::init_pid;
+use gateway::store_error;
 
 const MAX_PER_USER: &str = "config/process/max_per_user";
 
@@ -24,7 +24,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
         check_length("proc.spawn", "prompt", prompt)?;
     }
     let row = if profile == "init" {
-        processes::settle_init_with(&cx.kernel, &cx.caller.identity, &context_files).await?;
+        cx.area.ensure_init_with(&cx.caller.identity, &context_files).await?;
         super::reach(&cx, None).await?
     } else {
         let parent = parent(&cx, args.parent_pid.as_ref()).await?;
@@ -32,7 +32,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
             Ok(row) => row,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
-        if !cx.kernel.store.process_create(&row).await.map_err(store_error)? {
+        if !cx.area.gateway.store().process_create(&row).await.map_err(store_error)? {
             return Err(Error::conflict(format!("There is a process of that id already: {}", row.pid)));
         }
         row
@@ -55,7 +55,7 @@ fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
     {
         return Err(Error::not_found(format!("Unknown package profile: {profile}")));
     }
-    let Some(known) = process::SYSTEM_PROFILES.iter().find(|known| known.id == profile) else {
+    let Some(known) = crate::SYSTEM_PROFILES.iter().find(|known| known.id == profile) else {
         let why = format!("Invalid process profile: {profile}");
         return Err(Error::bad_argument("proc.spawn", "profile", &why));
     };
@@ -69,9 +69,9 @@ fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
 /// The process to start it under.
 async fn parent(cx: &Cx, named: Option<&Pid>) -> Result<Option<ProcessRow>, Error> {
     let Some(pid) = named else {
-        return cx.kernel.store.process(&init_pid(cx.caller.uid())).await.map_err(store_error);
+        return cx.area.gateway.store().process(&init_pid(cx.caller.uid())).await.map_err(store_error);
     };
-    let found = cx.kernel.store.process(pid).await.map_err(store_error)?;
+    let found = cx.area.gateway.store().process(pid).await.map_err(store_error)?;
     match found {
         Some(row) if row.uid == cx.caller.uid() || cx.caller.is_root() => Ok(Some(row)),
         None if cx.caller.is_root() => Err(unknown(pid)),
@@ -104,7 +104,7 @@ async fn plan(
     let who = identity(cx, parent.as_ref().map(|parent| parent.uid)).await?;
     check_count(cx, who.uid).await?;
     let label = args.label.as_deref().map(label).filter(|label| !label.is_empty());
-    let fresh = processes::new_row(&cx.kernel, Pid(base::random::uuid()), &who, profile, label);
+    let fresh = cx.area.new_row(Pid(cx.area.gateway.random().uuid()), &who, profile, label);
     Ok(Ok(ProcessRow {
         parent_pid: parent.as_ref().map(|parent| parent.pid.clone()),
         cwd: inherited.map_or(fresh.cwd, |parent| parent.cwd.clone()),
@@ -116,16 +116,16 @@ async fn plan(
 
 async fn identity(cx: &Cx, uid: Option<Uid>) -> Result<ProcessIdentity, Error> {
     match uid {
-        Some(uid) if uid != cx.caller.uid() => Ok(processes::open_account(&cx.kernel, uid).await?.identity()),
+        Some(uid) if uid != cx.caller.uid() => Ok(cx.area.gateway.account(uid).await?.identity()),
         _ => Ok(ProcessIdentity::clone(&cx.caller.identity)),
     }
 }
 
 /// Whether the user may have one more.
 async fn check_count(cx: &Cx, uid: Uid) -> Result<(), Error> {
-    let kept = cx.kernel.store.config_value(MAX_PER_USER).await.map_err(store_error)?;
+    let kept = cx.area.gateway.store().config_value(MAX_PER_USER).await.map_err(store_error)?;
     let most: u64 = kept.and_then(|text| text.parse().ok()).unwrap_or(0);
-    if most == 0 || cx.kernel.store.processes_alive(uid).await.map_err(store_error)? < most {
+    if most == 0 || cx.area.gateway.store().processes_alive(uid).await.map_err(store_error)? < most {
         return Ok(());
     }
     let why = format!("{most} processes is the most a user may have ({MAX_PER_USER}); kill one first");
@@ -163,15 +163,15 @@ fn label(text: &str) -> String {
 
 /// Its first message, or a run without one.
 async fn set_off(cx: &Cx, pid: &Pid, args: &Spawn) -> Result<(), Error> {
-    let processes = &cx.kernel.processes;
+    let host = &cx.area.host;
     if let Some(prompt) = args.prompt.as_ref().filter(|prompt| !prompt.trim().is_empty()) {
         let first =
             Send { pid: Some(pid.clone()), conversation_id: None, message: prompt.clone(), media: None };
-        let sent = processes.send(pid, first, super::origin(&cx.caller), None).await?;
+        let sent = host.send(pid, first, super::origin(cx), None).await?;
         return sent.into_result().map(drop).map_err(Error::conflict);
     }
     if args.assignment.as_ref().is_some_and(|assignment| assignment.auto_start == Some(true)) {
-        processes.autostart(pid, "assignment.autostart").await?;
+        host.autostart(pid, "assignment.autostart").await?;
     }
     Ok(())
 }

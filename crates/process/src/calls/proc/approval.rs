@@ -8,32 +8,31 @@ use protocol::proc::approval::{
 };
 
 use super::reach;
-use crate::caller::Origin;
 use crate::calls::Cx;
 
 pub(crate) async fn hil(cx: Cx, args: Hil) -> Result<Outcome<Resolved>, Error> {
     // An agent that could approve its own calls would not be asked for anything.
-    if matches!(cx.caller.origin, Origin::Process(_)) {
+    if cx.caller.origin.is_program() {
         return Err(Error::forbidden("Permission denied: a process can not answer for a person"));
     }
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.hil(&process.pid, &args, &cx.caller.identity.username).await
+    cx.area.host.hil(&process.pid, &args, &cx.caller.identity.username).await
 }
 
 pub(crate) async fn list(cx: Cx, args: ApprovalsList) -> Result<Outcome<Approvals>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.approvals_list(&process.pid).await
+    cx.area.host.approvals_list(&process.pid).await
 }
 
 pub(crate) async fn pending(cx: Cx, args: ApprovalsPending) -> Result<PendingApprovals, Error> {
     if let Some(pid) = &args.pid {
         let process = reach(&cx, Some(pid)).await?;
-        return cx.kernel.processes.approvals_pending(Some(process.uid), Some(&process.pid)).await;
+        return cx.area.host.approvals_pending(Some(process.uid), Some(&process.pid)).await;
     }
-    cx.kernel.processes.approvals_pending(Some(cx.caller.uid()), None).await
+    cx.area.host.approvals_pending(Some(cx.caller.uid()), None).await
 }
 
 pub(crate) async fn revoke(cx: Cx, args: ApprovalsRevoke) -> Result<Outcome<ApprovalRevoked>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.approvals_revoke(&process.pid, &args.approval_id).await
+    cx.area.host.approvals_revoke(&process.pid, &args.approval_id).await
 }

@@ -19,8 +19,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vfs::view::{Opened, Writing};
 use vfs::{Code, Fault, Kind, VPath, View};
 
-use super::Cx;
-use crate::native;
+use crate::subsystem::Files;
+
+type Cx = gateway::Cx<Files>;
 
 /// `fs.read` of what is in memory already: a thread to wait on would cost more than reading it.
 pub(crate) fn read_now(cx: &Cx, args: &Read) -> Option<Result<Outcome<ReadResult>, Error>> {
@@ -29,7 +30,7 @@ pub(crate) fn read_now(cx: &Cx, args: &Read) -> Option<Result<Outcome<ReadResult
         Ok(path) => path,
         Err(error) => return Some(Err(error)),
     };
-    match cx.kernel.tree.show_now(who, &path, window(args), cx.since)? {
+    match cx.area.gateway.tree().show_now(who, &path, window(args), cx.since)? {
         Ok(content) => Some(Ok(content.map(ReadResult::File).into())),
         Err(fault) => Some(outcome(fault)),
     }
@@ -43,7 +44,7 @@ fn window(args: &Read) -> Window {
 pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Error> {
     let path = place_for::<Read>(&cx.caller.identity, &args.path)?;
     let window = window(&args);
-    let view = native::view(&cx.kernel, &cx.caller);
+    let view = cx.area.gateway.view(&cx.caller);
     let opened = match view.open(&path).await {
         Ok(opened) => opened,
         Err(fault) if fault.code == Code::NotFound => return failed(format!("Not found: {path}")),
@@ -55,7 +56,7 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
             Ok(shown(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
         }
         Opened::File(file, stat) => {
-            let part = cx.kernel.reads.take(memory_for(stat.size)).await?;
+            let part = cx.area.reads.take(memory_for(stat.size)).await?;
             let read = aside(move || {
                 let reader = BufReader::with_capacity(BLOCK_BYTES, file);
                 (shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
@@ -129,7 +130,7 @@ async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
 
 /// `fs.write`
 pub(crate) async fn write(cx: Cx, args: Write) -> Result<Outcome<Written>, Error> {
-    let view = native::view(&cx.kernel, &cx.caller);
+    let view = cx.area.gateway.view(&cx.caller);
     let path = place::<Write>(&view, &args.path)?;
     let size = args.content.len() as u64;
     let how = Writing { parents: true, ..Writing::default() };
@@ -141,7 +142,7 @@ pub(crate) async fn write(cx: Cx, args: Write) -> Result<Outcome<Written>, Error
 
 /// `fs.edit`
 pub(crate) async fn edit(cx: Cx, args: Edit) -> Result<Outcome<Edited>, Error> {
-    let view = native::view(&cx.kernel, &cx.caller);
+    let view = cx.area.gateway.view(&cx.caller);
     let path = place::<Edit>(&view, &args.path)?;
     if let Err(why) = content::edit::refuse_empty(&args) {
         return failed(why);
@@ -158,7 +159,7 @@ pub(crate) async fn edit(cx: Cx, args: Edit) -> Result<Outcome<Edited>, Error> {
 
 /// `fs.delete`
 pub(crate) async fn delete(cx: Cx, args: Delete) -> Result<Outcome<Deleted>, Error> {
-    let view = native::view(&cx.kernel, &cx.caller);
+    let view = cx.area.gateway.view(&cx.caller);
     let path = place::<Delete>(&view, &args.path)?;
     match view.remove(&path, true).await {
         Ok(()) => Ok(Outcome::Done(Deleted { path: path.to_string() })),
@@ -169,7 +170,7 @@ pub(crate) async fn delete(cx: Cx, args: Delete) -> Result<Outcome<Deleted>, Err
 
 /// `fs.search`
 pub(crate) async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>, Error> {
-    let view = native::view(&cx.kernel, &cx.caller);
+    let view = cx.area.gateway.view(&cx.caller);
     let path = place::<Search>(&view, args.path.as_deref().unwrap_or("."))?;
     let query = match content::query::Query::new(Side::Native, &args) {
         Ok(query) => query,
@@ -186,7 +187,7 @@ pub(crate) async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>
 }
 
 /// What a path means to the caller. One that can not be a path is a bad argument.
-pub(super) fn place<S: Syscall>(view: &View, text: &str) -> Result<VPath, Error> {
+pub(crate) fn place<S: Syscall>(view: &View, text: &str) -> Result<VPath, Error> {
     place_for::<S>(view.who(), text)
 }
 
@@ -198,7 +199,7 @@ fn place_for<S: Syscall>(who: &ProcessIdentity, text: &str) -> Result<VPath, Err
 }
 
 /// A refusal is an error, any other failure an outcome.
-pub(super) fn outcome<T>(fault: Fault) -> Result<Outcome<T>, Error> {
+pub(crate) fn outcome<T>(fault: Fault) -> Result<Outcome<T>, Error> {
     match fault.code {
         Code::Denied | Code::NotPermitted => Err(Error::forbidden(fault.to_string())),
         _ => failed(fault.to_string()),

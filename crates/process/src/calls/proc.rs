@@ -13,13 +13,12 @@ use protocol::proc::cost::{Cost, Costs};
 use protocol::proc::history::{History, Media, MediaRead, Read};
 use protocol::proc::profile::{self, Profile, ProfileInfo, ProfileKind, SpawnMode};
 use protocol::proc::{Abort, Aborted, Archived, Kill, List, Listed, Reset, Send, Sent, Summary};
-use serde_json::json;
+use store::Store;
 use store::processes::{ProcessRow, State};
 
 use super::Cx;
-use crate::caller::{Caller, Origin};
-use crate::processes::{self, init_pid};
-use crate::{Kernel, signals, store_error};
+use crate::subsystem::init_pid;
+use gateway::store_error;
 
 /// The process a call is about: the caller's own `init` when none is named. A foreign one is root's business only.
 pub(crate) async fn reach(cx: &Cx, pid: Option<&Pid>) -> Result<ProcessRow, Error> {
@@ -31,7 +30,7 @@ pub(crate) async fn reach(cx: &Cx, pid: Option<&Pid>) -> Result<ProcessRow, Erro
             &own
         }
     };
-    let found = cx.kernel.store.process(pid).await.map_err(store_error)?;
+    let found = cx.area.gateway.store().process(pid).await.map_err(store_error)?;
     let process = found.ok_or_else(|| unknown(pid))?;
     if process.uid != cx.caller.uid() && !cx.caller.is_root() {
         return Err(Error::forbidden(format!("Permission denied: cannot access process {pid}")));
@@ -59,19 +58,19 @@ pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
     if uid.is_none() && !cx.caller.is_root() {
         uid = Some(cx.caller.uid());
     }
-    let rows = cx.kernel.store.processes(uid).await.map_err(store_error)?;
+    let rows = cx.area.gateway.store().processes(uid).await.map_err(store_error)?;
     let mut processes = Vec::with_capacity(rows.len());
     for row in rows {
-        processes.push(summary(&cx.kernel, row).await?);
+        processes.push(summary(cx.area.gateway.store(), row).await?);
     }
     Ok(Listed { processes })
 }
 
-async fn summary(kernel: &Kernel, row: ProcessRow) -> Result<Summary, Error> {
+async fn summary(store: &Store, row: ProcessRow) -> Result<Summary, Error> {
     // Nothing waits where nothing runs, so only the busy ones are asked.
     let queued_count = match row.state {
         State::Idle | State::Exited => 0,
-        _ => kernel.store.queue_length(&row.pid).await.map_err(store_error)?,
+        _ => store.queue_length(&row.pid).await.map_err(store_error)?,
     };
     Ok(Summary {
         pid: row.pid,
@@ -91,7 +90,7 @@ async fn summary(kernel: &Kernel, row: ProcessRow) -> Result<Summary, Error> {
 }
 
 pub(crate) async fn profiles(_: Cx, _: profile::List) -> Result<profile::Listed, Error> {
-    let one = |known: &process::SystemProfile| ProfileInfo {
+    let one = |known: &crate::SystemProfile| ProfileInfo {
         id: Profile(known.id.to_string()),
         alias: None,
         kind: ProfileKind::System,
@@ -104,21 +103,19 @@ pub(crate) async fn profiles(_: Cx, _: profile::List) -> Result<profile::Listed,
         package_id: None,
         package_name: None,
     };
-    Ok(profile::Listed { profiles: process::SYSTEM_PROFILES.iter().map(one).collect() })
+    Ok(profile::Listed { profiles: crate::SYSTEM_PROFILES.iter().map(one).collect() })
 }
 
 pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
     let own = args.pid.as_ref().is_none_or(|pid| *pid == init_pid(cx.caller.uid()));
     if own {
-        processes::settle_init(&cx.kernel, &cx.caller.identity).await?;
+        cx.area.ensure_init(&cx.caller.identity).await?;
     }
     let process = reach(&cx, args.pid.as_ref()).await?;
-    let run_id = RunId(base::random::uuid());
-    if let Origin::Connection(connection) = &cx.caller.origin {
-        // Before the message is taken: the first signal of the run must find its way.
-        signals::route_run(&cx.kernel, &run_id, connection);
-    }
-    cx.kernel.processes.send(&process.pid, args, origin(&cx.caller), Some(run_id)).await
+    let run_id = RunId(cx.area.gateway.random().uuid());
+    // Before the message is taken: the first signal of the run must find its way.
+    cx.area.gateway.follow_run(&run_id, &cx.caller.origin);
+    cx.area.host.send(&process.pid, args, origin(&cx), Some(run_id)).await
 }
 
 /// 413 for a text that no process takes.
@@ -131,41 +128,33 @@ pub(crate) fn check_length(call: &str, field: &str, text: &str) -> Result<(), Er
 }
 
 /// Where a message came from, as it is kept with it.
-fn origin(caller: &Caller) -> Option<String> {
-    let value = match &caller.origin {
-        Origin::Connection(connection) => json!({
-            "kind": "client", "connectionId": connection.id(),
-            "clientId": connection.login().map(|login| login.client_id.as_str()),
-        }),
-        Origin::Process(pid) => json!({ "kind": "process", "sourcePid": pid, "uid": caller.uid() }),
-        Origin::Inside => return None,
-    };
-    Some(value.to_string())
+fn origin(cx: &Cx) -> Option<String> {
+    cx.caller.origin.describe(cx.caller.uid()).map(|origin| origin.to_string())
 }
 
 pub(crate) async fn abort(cx: Cx, args: Abort) -> Result<Outcome<Aborted>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.abort(&process.pid).await
+    cx.area.host.abort(&process.pid).await
 }
 
 pub(crate) async fn kill(cx: Cx, args: Kill) -> Result<Outcome<Archived>, Error> {
     let process = reach(&cx, Some(&args.pid)).await?;
-    cx.kernel.processes.kill(&process.pid, args.archive.unwrap_or(true)).await
+    cx.area.host.kill(&process.pid, args.archive.unwrap_or(true)).await
 }
 
 pub(crate) async fn reset(cx: Cx, args: Reset) -> Result<Outcome<Archived>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.reset(&process.pid).await
+    cx.area.host.reset(&process.pid).await
 }
 
 pub(crate) async fn history(cx: Cx, args: Read) -> Result<Outcome<History>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.history(&process.pid, &args).await
+    cx.area.host.history(&process.pid, &args).await
 }
 
 pub(crate) async fn media_read(cx: Cx, args: MediaRead) -> Result<Outcome<Media>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
-    cx.kernel.processes.media_read(&process.pid, &args).await
+    cx.area.host.media_read(&process.pid, &args).await
 }
 
 pub(crate) async fn cost(cx: Cx, args: Cost) -> Result<Costs, Error> {
@@ -174,5 +163,5 @@ pub(crate) async fn cost(cx: Cx, args: Cost) -> Result<Costs, Error> {
         None => uid.unwrap_or(cx.caller.uid()),
         Some(pid) => reach(&cx, Some(pid)).await?.uid,
     };
-    cx.kernel.processes.costs(uid, &args).await
+    cx.area.host.costs(uid, &args).await
 }

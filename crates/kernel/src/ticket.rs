@@ -1,64 +1,19 @@
-//! Who makes a call, and where the answer goes.
+//! Where the answer to a call goes: exactly one answer to each.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
 use protocol::error::Error;
-use protocol::identity::{ProcessIdentity, Role};
-use protocol::ids::{Gid, Pid, Uid};
 use protocol::{frame, router};
 use tokio::sync::oneshot;
 
 use crate::connections::{Connection, Slot};
-use crate::grants::Capabilities;
 use crate::metrics::Metrics;
 use crate::outbox::{Outgoing, TEXT_BYTES_MAX};
-
-/// Who makes a call.
-#[derive(Clone)]
-pub struct Caller {
-    /// The account.
-    pub identity: Arc<ProcessIdentity>,
-    /// What kind of connection it came over; processes call as users.
-    pub role: Role,
-    /// What it may do.
-    pub capabilities: Arc<Capabilities>,
-    /// The generation of grants and accounts that all this was read from.
-    pub as_of: u64,
-    /// What it came over.
-    pub origin: Origin,
-}
-
-impl Caller {
-    /// Whose call it is.
-    pub fn uid(&self) -> Uid {
-        self.identity.uid
-    }
-
-    /// True for root.
-    pub fn is_root(&self) -> bool {
-        self.uid().is_root()
-    }
-
-    /// Whether it is in a group.
-    pub fn is_in(&self, gid: Gid) -> bool {
-        self.identity.gids.contains(&gid)
-    }
-}
-
-/// What a call came over.
-#[derive(Clone)]
-pub enum Origin {
-    /// A socket.
-    Connection(Arc<Connection>),
-    /// A process; its calls to devices outlive the gateway.
-    Process(Pid),
-    /// The gateway itself on somebody's behalf: a live file, or a command of the native shell.
-    Inside,
-}
 
 /// A device's data on its way to the caller.
 #[derive(Clone, Copy)]
@@ -86,6 +41,7 @@ pub struct Ticket {
     /// The call's name, for the books.
     pub call: &'static str,
     started: Instant,
+    clock: Clock,
     reply: Reply,
 }
 
@@ -108,6 +64,7 @@ impl Ticket {
             id: id.to_string(),
             call,
             started: arrived,
+            clock: connection.clock().clone(),
             reply: Reply::Connection(Slot::of_size(connection, bytes)),
         }
     }
@@ -115,6 +72,7 @@ impl Ticket {
     /// For a request from within the program; the answer's raw data arrives at the receiver.
     pub(crate) fn inside(
         metrics: &Arc<Metrics>,
+        clock: &Clock,
         id: &str,
         call: &'static str,
     ) -> (Ticket, oneshot::Receiver<Result<String, Error>>) {
@@ -122,7 +80,8 @@ impl Ticket {
         let ticket = Ticket {
             id: id.to_string(),
             call,
-            started: Instant::now(),
+            started: clock.instant(),
+            clock: clock.clone(),
             reply: Reply::Inside(sender, metrics.clone()),
         };
         (ticket, receiver)
@@ -198,7 +157,8 @@ impl Ticket {
             Reply::Inside(_, metrics) => metrics,
             Reply::Given => return Reply::Given,
         };
-        metrics.answered(self.call, code, self.started.elapsed());
+        let took = self.clock.instant().saturating_duration_since(self.started);
+        metrics.answered(self.call, code, took);
         std::mem::replace(&mut self.reply, Reply::Given)
     }
 

@@ -4,66 +4,59 @@ use std::sync::Arc;
 
 use base::limits;
 use futures_util::future;
+use gateway::{Gateway, store_error};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{DeviceId, SessionId, Uid};
+use protocol::ids::{DeviceId, Gid, SessionId, Uid};
 use protocol::shell::{Exec, ExecResult, Status};
 use protocol::signal::ExecStatus;
-use shell::Order;
 use store::sessions::ShellSession;
 
-use super::Cx;
-use crate::caller::Origin;
-use crate::dispatch::NATIVE;
-use crate::{Kernel, native, sessions, store_error};
+use super::{NATIVE, ShellArea, sessions};
+use crate::shells::Order;
+
+type Cx = gateway::Cx<ShellArea>;
 
 /// `shell.exec`: starts a command, or goes on with one that runs here.
-pub(crate) async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
+pub(super) async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
     match args.session_id.as_deref().map(str::trim).filter(|id| !id.is_empty()) {
         None => start(cx, args).await,
         Some(id) => {
             let id = id.to_string();
-            let is_gone = || match &cx.caller.origin {
-                Origin::Connection(connection) => connection.outbox.is_sealed(),
-                Origin::Process(_) | Origin::Inside => false,
-            };
-            let gone_on = cx.kernel.shells.go_on(cx.caller.uid(), &id, &args, is_gone).await;
+            let is_gone = || cx.is_abandoned();
+            let gone_on = cx.area.shells.go_on(cx.caller.uid(), &id, &args, is_gone).await;
             gone_on.ok_or_else(|| Error::unknown_session(&id))?
         }
     }
 }
 
 async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
-    let kernel = &cx.kernel;
+    let (area, gateway) = (&cx.area, &cx.area.gateway);
     let who = located(&cx, args.cwd.as_deref())?;
-    let pid = match &cx.caller.origin {
-        Origin::Process(pid) => Some(pid.0.clone()),
-        Origin::Connection(_) | Origin::Inside => None,
-    };
-    // The kernel keeps the session, so the session must not keep the kernel.
-    let teller = Arc::downgrade(kernel);
+    // The area keeps the session, so the session must not keep the area.
+    let teller = Arc::downgrade(area);
     let order = Order {
-        view: native::view_at(kernel, &cx.caller, who),
-        calls: native::calls(kernel, &cx.caller),
-        settings: kernel.settings.shell(&kernel.version, pid),
+        view: gateway.view_as(&cx.caller, who),
+        calls: gateway.calls(&cx.caller),
+        settings: area.settings_for(&cx.caller),
         tell: Arc::new(move |status| {
-            if let Some(kernel) = teller.upgrade() {
-                told(&kernel, status);
+            if let Some(area) = teller.upgrade() {
+                told(&area, status);
             }
         }),
     };
     // The first is polled first: the command is among those that end before it is asked whether it should.
-    let started = future::join(kernel.shells.start(order, &args), look_again(&cx));
+    let started = future::join(area.shells.start(order, &args), look_again(&cx));
     let result = started.await.0?;
     if let (Status::Running, Some(id)) = (result.status, &result.session_id) {
         // The caller learns the id only once it would survive a crash.
-        if let Err(error) = kernel.store.session_create(row(kernel, cx.caller.uid(), id)).await {
+        if let Err(error) = gateway.store().session_create(row(gateway, cx.caller.uid(), id)).await {
             // Nobody will ever ask for it.
-            kernel.shells.end(id);
+            area.shells.end(id);
             return Err(store_error(error));
         }
-        if kernel.shells.has_ended(id) {
-            sessions::note_native(kernel, id, Status::Failed, None);
+        if area.shells.has_ended(id) {
+            sessions::note_native(area, id, Status::Failed, None);
         }
     }
     Ok(result)
@@ -71,18 +64,22 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
 
 /// Whoever asks may have lost rights in the same moment: then the command that was just taken in ends too.
 async fn look_again(cx: &Cx) {
-    let Cx { kernel, caller, .. } = cx;
-    let keeps_rights = match native::renewed(kernel, caller).await {
+    let caller = &cx.caller;
+    let keeps_rights = match cx.area.gateway.renewed(caller).await {
         Ok(None) => true,
         Ok(Some(now)) => {
-            now.capabilities.cover("shell.exec")
-                && native::keeps_rights(&caller.identity.gids, &now.identity.gids)
+            now.capabilities.cover("shell.exec") && keeps_groups(&caller.identity.gids, &now.identity.gids)
         }
         Err(_) => false,
     };
     if !keeps_rights && !caller.is_root() {
-        kernel.shells.end_of(|uid| uid == caller.uid());
+        cx.area.shells.end_of(|uid| uid == caller.uid());
     }
+}
+
+/// Whether an account that was in some groups has left none of them.
+fn keeps_groups(before: &[Gid], now: &[Gid]) -> bool {
+    before.iter().all(|gid| now.contains(gid))
 }
 
 /// The caller at the directory the command is to start in.
@@ -96,8 +93,8 @@ fn located(cx: &Cx, cwd: Option<&str>) -> Result<Arc<ProcessIdentity>, Error> {
     Ok(Arc::new(ProcessIdentity { cwd: path.to_string(), ..ProcessIdentity::clone(who) }))
 }
 
-fn row(kernel: &Kernel, uid: Uid, id: &str) -> ShellSession {
-    let now_ms = kernel.clock.now_ms();
+fn row(gateway: &Gateway, uid: Uid, id: &str) -> ShellSession {
+    let now_ms = gateway.now_ms();
     ShellSession {
         session_id: SessionId(id.to_string()),
         uid,
@@ -113,10 +110,10 @@ fn row(kernel: &Kernel, uid: Uid, id: &str) -> ShellSession {
 }
 
 /// A command that callers know has started or ended.
-fn told(kernel: &Arc<Kernel>, status: ExecStatus) {
+fn told(area: &Arc<ShellArea>, status: ExecStatus) {
     match status.event.as_str() {
         "started" => {}
-        "finished" => sessions::note_native(kernel, &status.session_id, Status::Completed, status.exit_code),
-        _ => sessions::note_native(kernel, &status.session_id, Status::Failed, status.exit_code),
+        "finished" => sessions::note_native(area, &status.session_id, Status::Completed, status.exit_code),
+        _ => sessions::note_native(area, &status.session_id, Status::Failed, status.exit_code),
     }
 }

@@ -11,9 +11,8 @@ use store::ipc::IpcCall;
 use store::processes::ProcessRow;
 
 use super::check_length;
-use crate::caller::Origin;
 use crate::calls::Cx;
-use crate::{processes, store_error};
+use gateway::store_error;
 
 pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
     let Send { pid, conversation_id, message, metadata } = args;
@@ -30,7 +29,7 @@ pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
         run_id,
         queued: Some(queued).filter(|queued| *queued),
     };
-    let delivered = cx.kernel.processes.deliver(&ready.target, ready.deliver.clone(), None).await?;
+    let delivered = cx.area.host.deliver(&ready.target, ready.deliver.clone(), None).await?;
     Ok(delivered.into_result().map(sent).into())
 }
 
@@ -44,7 +43,7 @@ pub(crate) async fn call(cx: Cx, args: Call) -> Result<Outcome<Called>, Error> {
     let (shortest, longest) = limits::PROCESS_IPC_TIMEOUT_MS_RANGE;
     let timeout_ms = timeout_ms.unwrap_or(limits::PROCESS_IPC_TIMEOUT_MS).clamp(shortest, longest);
     let deadline_at = ready.deliver.sent_at.saturating_add_unsigned(timeout_ms);
-    let call_id = base::random::uuid();
+    let call_id = cx.area.gateway.random().uuid();
     ready.deliver.call =
         Some(PendingCall { call_id: call_id.clone(), reply_to_pid: ready.source.clone(), deadline_at });
     let row = IpcCall {
@@ -57,8 +56,8 @@ pub(crate) async fn call(cx: Cx, args: Call) -> Result<Outcome<Called>, Error> {
         deadline_at,
         created_at: ready.deliver.sent_at,
     };
-    let delivered = cx.kernel.processes.deliver(&ready.target, ready.deliver.clone(), Some(row)).await?;
-    processes::expect_reply(&cx.kernel, deadline_at);
+    let delivered = cx.area.host.deliver(&ready.target, ready.deliver.clone(), Some(row)).await?;
+    cx.area.expect_reply(deadline_at);
     let called = |(run_id, queued)| Called {
         status: Started::Started,
         call_id,
@@ -97,7 +96,7 @@ impl Ready {
 /// Checks, in the documented order; a refusal is the inner error.
 async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error> {
     let Letter { name, pid, conversation_id, message, metadata } = letter;
-    let Origin::Process(source) = &cx.caller.origin else {
+    let Some(source) = cx.caller.origin.pid() else {
         return Ok(Err(format!("{name} requires a process caller")));
     };
     let (target, message) = (Pid(pid.as_str().trim().to_string()), message.trim().to_string());
@@ -113,7 +112,7 @@ async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error
     if conversation_id.as_ref().is_some_and(|id| id.as_str().is_empty()) {
         return Ok(Err(format!("{name} conversationId must be a non-empty string")));
     }
-    let find = async |pid: &Pid| cx.kernel.store.process(pid).await.map_err(store_error);
+    let find = async |pid: &Pid| cx.area.gateway.store().process(pid).await.map_err(store_error);
     let alive = |row: &ProcessRow| row.exited_at.is_none();
     let Some(from) = find(source).await?.filter(alive) else {
         return Ok(Err(format!("Source process not found: {source}")));
@@ -133,7 +132,7 @@ async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error
         conversation_id,
         message,
         metadata,
-        sent_at: cx.kernel.clock.now_ms(),
+        sent_at: cx.area.gateway.now_ms(),
         call: None,
     };
     Ok(Ok(Ready { source: source.clone(), target, deliver }))

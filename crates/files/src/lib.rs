@@ -1,0 +1,8 @@
+//! The subsystem of files: `fs.*` on the gateway itself, and file transfers between any two ends.
+
+mod calls;
+mod subsystem;
+mod transfer_calls;
+mod transfers;
+
+pub use subsystem::Files;

@@ -1,0 +1,42 @@
+//! A signal on its way out of an area.
+
+use protocol::ids::{ConversationId, Pid, RunId, Uid};
+
+/// A signal on its way out.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Whose.
+    pub uid: Uid,
+    /// The run it belongs to; signals of a run go to the connection that started it, if it is still there.
+    pub run_id: Option<RunId>,
+    /// The signal's name.
+    pub name: &'static str,
+    /// Its payload.
+    pub body: NoteBody,
+}
+
+/// The payload of a signal.
+#[derive(Clone, Debug)]
+pub enum NoteBody {
+    /// JSON.
+    Text(String),
+    /// An event of a model's answer. Several may be merged for a client that is slow to read.
+    Stream(StreamNote),
+}
+
+/// A `proc.run.stream` whose text is made when it is sent.
+#[derive(Clone, Debug)]
+pub struct StreamNote {
+    /// The process.
+    pub pid: Pid,
+    /// The run.
+    pub run_id: RunId,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// Counts the events of one run, from 1.
+    pub seq: u64,
+    /// In milliseconds.
+    pub timestamp: i64,
+    /// What is new, and a handle on the answer so far.
+    pub event: model::Event,
+}

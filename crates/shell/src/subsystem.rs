@@ -1,0 +1,154 @@
+//! The subsystem of shells: `shell.exec` on the gateway itself, and the gateway's ids for commands that go on, wherever
+//! they run.
+
+mod exec;
+mod sessions;
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use base::sync::{read, write};
+use base::timer::Alarm;
+use gateway::{Call, Caller, Cx, Gateway, Gauges, Gone, Later, Located, Rewrite, RoutedCall, Subsystem};
+use protocol::args::Members;
+use protocol::config;
+use protocol::error::Error;
+use protocol::ids::DeviceId;
+use protocol::router::Router;
+use protocol::signal::ExecStatus;
+
+use crate::shells::{Settings, Shells};
+
+/// The target that means the gateway itself.
+const NATIVE: &str = "gsv";
+
+/// How often rows of old sessions are removed.
+const PRUNE: Duration = Duration::from_secs(3_600);
+
+/// Commands on the gateway, and sessions everywhere.
+pub struct ShellArea {
+    gateway: Gateway,
+    shells: Shells,
+    settings: RwLock<Settings>,
+    prune: Arc<Alarm>,
+}
+
+impl ShellArea {
+    /// The shells of a gateway.
+    pub fn new(gateway: Gateway) -> Arc<ShellArea> {
+        let clock = gateway.clock().clone();
+        let area = Arc::new_cyclic(|area: &std::sync::Weak<ShellArea>| {
+            let weak = area.clone();
+            let prune = Alarm::every("old shell sessions", clock.clone(), PRUNE, move |_| {
+                if let Some(area) = weak.upgrade() {
+                    tokio::spawn(async move { area.prune().await });
+                }
+            });
+            let settings = RwLock::new(Settings::defaults(gateway.version_text()));
+            ShellArea { shells: Shells::new(clock), gateway, settings, prune }
+        });
+        let weak = Arc::downgrade(&area);
+        area.gateway.show_sessions(move |id| match (weak.upgrade(), id) {
+            (None, _) => Vec::new(),
+            (Some(area), None) => area.shells.facts(),
+            (Some(area), Some(id)) => area.shells.fact(id).into_iter().collect(),
+        });
+        area
+    }
+
+    async fn prune(&self) {
+        if let Err(error) = self.gateway.store().sessions_prune(self.gateway.now_ms()).await {
+            tracing::warn!(%error, "old shell sessions could not be removed");
+        }
+    }
+
+    /// What a command runs with that such a caller starts.
+    fn settings_for(&self, caller: &Caller) -> Settings {
+        let pid = caller.origin.pid().map(|pid| pid.0.clone());
+        Settings { pid, ..read(&self.settings).clone() }
+    }
+}
+
+fn router() -> Router<Cx<ShellArea>> {
+    Router::new().on(exec::exec)
+}
+
+impl Subsystem for ShellArea {
+    fn name(&self) -> &'static str {
+        "shells"
+    }
+
+    fn calls() -> Vec<&'static str> {
+        router().names().to_vec()
+    }
+
+    fn handlers(self: Arc<Self>) -> Router<Call> {
+        router().over(move |call| Ok(Cx::new(self.clone(), call)))
+    }
+
+    fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
+        Box::pin(async move {
+            let (store, now_ms) = (self.gateway.store(), self.gateway.now_ms());
+            store.sessions_prune(now_ms).await?;
+            sessions::end_native(store, now_ms).await?;
+            for (key, value) in store.config_where("config", Settings::is_one).await? {
+                self.config_changed(&key, Some(&value));
+            }
+            Ok(())
+        })
+    }
+
+    /// Tells every command to end.
+    fn stop(self: Arc<Self>) -> Later<()> {
+        self.shells.stop();
+        Box::pin(async {})
+    }
+
+    fn alarms(&self) -> Vec<Arc<Alarm>> {
+        vec![self.prune.clone()]
+    }
+
+    /// Commands run with the rights that their user had; they end with these. Root loses none, and may well be changing
+    /// itself with such a command.
+    fn gone(self: Arc<Self>, gone: Gone) -> Later<()> {
+        match gone {
+            Gone::User(gone) => self.shells.end_of(|uid| uid == gone),
+            Gone::Rights(of) => self.shells.end_of(|uid| !uid.is_root() && of.contains(&uid)),
+            Gone::Socket(_) | Gone::Device(_) => {}
+        }
+        Box::pin(async {})
+    }
+
+    fn metrics(&self, gauges: &mut Gauges) {
+        let running = self.shells.facts().len();
+        gauges.gauge("gsv_shell_running", "Commands of the native shell that run.", running);
+        gauges.gauge("gsv_shell_lost", "Commands that did not end when told to.", self.shells.lost_count());
+    }
+
+    fn config_changed(&self, key: &str, value: Option<&str>) {
+        if Settings::is_one(key) {
+            let value = value.or_else(|| config::key(key).map(|row| row.default));
+            write(&self.settings).apply(key, value.unwrap_or_default());
+        }
+    }
+
+    fn intercepts(&self) -> &'static [&'static str] {
+        &["shell.exec"]
+    }
+
+    fn locate(self: Arc<Self>, caller: &Caller, args: &Members<'_>) -> Result<Located, Error> {
+        sessions::locate(self, caller, args)
+    }
+
+    fn routed(self: Arc<Self>, call: RoutedCall<'_>) -> Result<Rewrite, Error> {
+        Ok(sessions::watched(self, call.caller.uid(), call.device_id.clone()))
+    }
+
+    fn told(self: Arc<Self>, device_id: &DeviceId, signal: &str, payload: &str) -> Option<Later<()>> {
+        if signal != "exec.status" {
+            return None;
+        }
+        let event = serde_json::from_str::<ExecStatus>(payload).ok()?;
+        sessions::told(self, device_id, event)
+    }
+}

@@ -23,12 +23,15 @@ pub(crate) mod write;
 
 mod change;
 mod place;
+mod recover;
 mod remove;
 mod rename;
 mod settle;
 mod shown;
 mod structure;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -113,7 +116,7 @@ impl Disk {
     fn new(files: OwnedFd, attributes: bool, clock: Clock, boot: Option<journal::Boot>) -> Disk {
         let files = Arc::new(files);
         Disk {
-            journal: Journal::new(&files, boot),
+            journal: Journal::new(&files, &["usr", "usr/share"], boot),
             files,
             attributes,
             clock,

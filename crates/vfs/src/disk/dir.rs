@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::Disk;
 use super::fail::Fail;
-use super::journal::record::Identity;
+use super::journal::Identity;
 use super::meta::{ENTER, Meta, READ, WRITE};
 use super::mounts;
 use crate::fault::Code;

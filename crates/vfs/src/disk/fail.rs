@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 
+use super::journal;
 use crate::fault::{Code, Fault};
 
 /// What failed and, where more can be said, why.
@@ -34,6 +35,15 @@ impl From<Errno> for Fail {
         let code = Code::of(errno);
         let note = (code == Code::Io).then(|| format!("input/output error: {errno}"));
         Fail { code, note }
+    }
+}
+
+impl From<journal::Error> for Fail {
+    fn from(error: journal::Error) -> Fail {
+        match error {
+            journal::Error::Late => Fail::because(Code::Io, error.to_string()),
+            journal::Error::Io(error) => error.into(),
+        }
     }
 }
 

@@ -7,12 +7,16 @@
 
 mod checkpoint;
 mod gate;
+#[cfg(test)]
+pub(crate) mod inspect;
 mod log;
-pub(crate) mod record;
-pub(crate) mod replay;
+mod record;
+mod replay;
 mod segment;
+mod sync;
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,33 +24,40 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use base::limits;
-use rustix::fs::{AtFlags, FlockOperation, Mode, flock, fsync, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 use self::gate::{Closed, Gate, Inside};
 use self::log::{Files, Pending, Phase, Segment, State};
-use self::record::{Record, Written};
+use self::record::Record;
 use self::segment::Title;
-use super::DIRECTORY;
-use super::dir::HostId;
-use super::fail::Fail;
-use crate::fault::Code;
-use crate::path::VPath;
 
-pub(crate) use self::log::{Ticket, Unlogged};
-pub(crate) use self::segment::Boot;
+pub use self::log::{Ticket, Unlogged};
+pub use self::record::{Attributes, Identity, Written};
+pub use self::replay::{Redo, Step};
+pub use self::segment::Boot;
+pub use self::sync::{cannot_be_synced, make_durable, sync_directory};
+
+/// Device and inode of a directory: a file is told by it and a name, not by a path, since directories move.
+pub type DirectoryId = (u64, u64);
+
+/// How directories are opened.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Its directory, beside those of the tree.
-pub(crate) const JOURNAL: &str = ".journal";
+pub const JOURNAL: &str = ".journal";
 
 /// The journal of a tree.
-pub(crate) struct Journal {
+pub struct Journal {
     shared: Arc<Shared>,
     gate: Gate,
 }
 
 struct Shared {
     files: Weak<OwnedFd>,
+    /// Directories of the tree, from `files`, that must be durable before the first record.
+    ways: &'static [&'static str],
     /// This run of the machine; without it there can be no journal.
     boot: Option<Boot>,
     state: Mutex<State>,
@@ -70,18 +81,46 @@ impl Shared {
     }
 }
 
+/// Why the journal could not do what was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// The disk did not answer within `limits::FILE_JOURNAL_WAIT`.
+    Late,
+    /// The disk refused.
+    Io(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Late => to.write_str("the disk is too slow, try again later"),
+            Error::Io(error) => error.fmt(to),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io(error)
+    }
+}
+
 /// A journaled write that may go on: no directory is moved meanwhile.
-pub(crate) struct Entered<'a> {
+pub struct Entered<'a> {
     journal: &'a Journal,
     _inside: Inside<'a>,
 }
 
 impl Journal {
-    /// The journal of the tree in `files`, which is made when it is first needed.
-    pub fn new(files: &Arc<OwnedFd>, boot: Option<Boot>) -> Journal {
+    /// The journal of the tree in `files`, which is made when it is first needed. `ways` are the directories below
+    /// `files` that no change of the tree ever makes durable.
+    pub fn new(files: &Arc<OwnedFd>, ways: &'static [&'static str], boot: Option<Boot>) -> Journal {
         let phase = if boot.is_some() { Phase::Untried } else { Phase::Off };
         let shared = Shared {
             files: Arc::downgrade(files),
+            ways,
             boot,
             state: Mutex::new(State::new(phase)),
             written: Condvar::new(),
@@ -107,13 +146,13 @@ impl Journal {
     }
 
     /// Keeps journaled writes out while a directory is moved or removed.
-    pub fn close_gate(&self) -> Result<Closed<'_>, Fail> {
+    pub fn close_gate(&self) -> Result<Closed<'_>, Error> {
         self.gate.close()
     }
 
     /// To be called before a file is changed in any other way, with its lock held: if only a record makes it
     /// durable, it is made so by itself, and the record counts no longer.
-    pub fn let_go(&self, dir: HostId, name: &OsStr) -> Result<(), Fail> {
+    pub fn let_go(&self, dir: DirectoryId, name: &OsStr) -> Result<(), Error> {
         if self.is_idle() {
             return Ok(());
         }
@@ -130,13 +169,13 @@ impl Journal {
 
     /// To be called after a file was removed, with its lock held: where its record would bring it back, that it is
     /// gone is made durable, and the record counts no longer.
-    pub fn removed(&self, dir: HostId, name: &OsStr) -> Result<(), Fail> {
+    pub fn removed(&self, dir: DirectoryId, name: &OsStr) -> Result<(), Error> {
         self.note_removal(dir, name);
         self.let_go(dir, name)
     }
 
     /// The same for one of many, which are let go of together with their directory.
-    pub fn note_removal(&self, dir: HostId, name: &OsStr) {
+    pub fn note_removal(&self, dir: DirectoryId, name: &OsStr) {
         if self.is_idle() {
             return;
         }
@@ -148,13 +187,12 @@ impl Journal {
 
     /// The same as [`Journal::let_go`] for everything at a path and below it; for everything there is if the path may be an old one.
     /// The gate must be closed.
-    pub fn let_go_below(&self, path: &VPath, is_sure: bool) -> Result<(), Fail> {
+    pub fn let_go_below(&self, path: &str, is_sure: bool) -> Result<(), Error> {
         if self.is_idle() {
             return Ok(());
         }
-        let top = if is_sure { path.clone() } else { VPath::root() };
-        let is_below =
-            |pending: &&Pending| VPath::absolute(&pending.path).is_ok_and(|path| path.is_within(&top));
+        let top = if is_sure { path } else { "/" };
+        let is_below = |pending: &&Pending| replay::is_within(&pending.path, top);
         let pending: Vec<Pending> = self.shared.locked().pending.values().filter(is_below).cloned().collect();
         if pending.is_empty() { Ok(()) } else { self.forget(pending, top.to_string()) }
     }
@@ -165,7 +203,7 @@ impl Journal {
     }
 
     /// Makes files durable by themselves, and says so in the journal.
-    fn forget(&self, pending: Vec<Pending>, path: String) -> Result<(), Fail> {
+    fn forget(&self, pending: Vec<Pending>, path: String) -> Result<(), Error> {
         checkpoint::sync_all(pending.iter())?;
         self.note(Record::Forget(path))?;
         let mut state = self.shared.locked();
@@ -175,12 +213,12 @@ impl Journal {
     }
 
     /// Adds a note and waits until it is durable. A journal that has failed needs none.
-    fn note(&self, record: Record) -> Result<(), Fail> {
+    fn note(&self, record: Record) -> Result<(), Error> {
         for _ in 0..limits::FILE_RACES_MAX {
             if let Some(ticket) = self.add(&record) {
                 return match ticket.commit() {
                     Ok(()) | Err(Unlogged::Broken) => Ok(()),
-                    Err(Unlogged::Late) => Err(late()),
+                    Err(Unlogged::Late) => Err(Error::Late),
                 };
             }
             if !matches!(self.shared.locked().phase, Phase::Ready(_)) {
@@ -188,7 +226,7 @@ impl Journal {
             }
             self.shared.checkpoint();
         }
-        Err(late())
+        Err(Error::Late)
     }
 
     fn add(&self, record: &Record) -> Option<Ticket<'_>> {
@@ -198,15 +236,15 @@ impl Journal {
     }
 
     /// A write whose record is durable has failed all the same: the record must not count.
-    pub fn withdraw(&self, ticket: Ticket, dir: HostId, name: &OsStr, path: &str) {
+    pub fn withdraw(&self, ticket: Ticket, dir: DirectoryId, name: &OsStr, path: &str) {
         // The part of the journal it is in must not wait for it.
         drop(ticket);
         // What was written there before may be durable by its record only.
         let key = (dir, name.to_os_string());
         let before = self.shared.locked().pending.get(&key).cloned();
         let forgotten = self.forget(before.into_iter().collect(), path.to_string());
-        if let Err(fail) = forgotten {
-            tracing::error!(path, ?fail, "a write that failed may be done after a power cut");
+        if let Err(error) = forgotten {
+            tracing::error!(path, %error, "a write that failed may be done after a power cut");
         }
     }
 
@@ -290,8 +328,8 @@ impl Shared {
         };
         let segments = [make(0)?, make(1)?];
         fsync(dir)?;
-        for way in [".", "usr", "usr/share", ".."] {
-            fsync(openat(files, way, DIRECTORY, Mode::empty())?)?;
+        for way in [".", ".."].iter().chain(self.ways) {
+            fsync(openat(files, *way, DIRECTORY, Mode::empty())?)?;
         }
         Ok(segments)
     }
@@ -316,7 +354,7 @@ fn remove_both(dir: &OwnedFd) -> io::Result<()> {
 }
 
 /// What this run of the machine is called, where that can be told.
-pub(crate) fn boot() -> Option<Boot> {
+pub fn boot() -> Option<Boot> {
     if !cfg!(target_os = "linux") {
         return None;
     }
@@ -324,10 +362,3 @@ pub(crate) fn boot() -> Option<Boot> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
 }
-
-fn late() -> Fail {
-    Fail::because(Code::Io, "the disk is too slow, try again later")
-}
-
-#[cfg(test)]
-mod tests;

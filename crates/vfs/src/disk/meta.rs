@@ -7,6 +7,8 @@ use protocol::ids::{Gid, Uid};
 use rustix::fs::{Mode, XattrFlags, fchmod, fgetxattr, fsetxattr, fstat};
 use rustix::io::Errno;
 
+use super::journal::Attributes;
+
 /// Where they are kept: an extended attribute with the text `uid:gid:mode`, the mode in octal.
 pub(crate) const ATTRIBUTE: &str = "user.gsv";
 /// The bits a mode may have. Nothing is executed in this tree, so set-uid and set-gid are only kept and shown.
@@ -103,6 +105,18 @@ impl Meta {
             }
             done => done,
         }
+    }
+}
+
+impl From<Meta> for Attributes {
+    fn from(meta: Meta) -> Attributes {
+        Attributes { uid: meta.uid.0, gid: meta.gid.0, mode: meta.mode }
+    }
+}
+
+impl From<Attributes> for Meta {
+    fn from(attributes: Attributes) -> Meta {
+        Meta { uid: Uid(attributes.uid), gid: Gid(attributes.gid), mode: attributes.mode }
     }
 }
 

@@ -10,10 +10,8 @@ use rustix::io::Errno;
 use super::Disk;
 use super::dir::{Dir, HostId, There, modified_ms};
 use super::fail::Fail;
-use super::journal::Unlogged;
-use super::journal::record::{Identity, Written};
+use super::journal::{Identity, Unlogged, Written, make_durable, sync_directory};
 use super::meta::Meta;
-use super::settle::{make_durable, sync_directory};
 use super::usage::signed;
 use super::walk::Entry;
 use super::write::Draft;
@@ -88,7 +86,8 @@ impl Disk {
         self.give_meta(draft, meta)?;
         let (path, placed) = (entry.path().to_string(), Identity::of(host));
         let shared_path = Arc::from(path.as_str());
-        let written = Written { path, meta, replaced: there.map(There::identity), placed, content };
+        let written =
+            Written { path, attributes: meta.into(), replaced: there.map(There::identity), placed, content };
         let Some(ticket) = entered.add(written) else { return Ok(false) };
         match ticket.commit() {
             Ok(()) => {}
@@ -153,7 +152,8 @@ impl Disk {
 
     /// Writes a file as its record tells, durably, whatever is there.
     pub(super) fn restore(&self, dir: &Dir, name: &str, written: &Written) -> Result<(), Fail> {
-        let mut draft = self.draft(dir, written.meta)?;
+        let meta = Meta::from(written.attributes);
+        let mut draft = self.draft(dir, meta)?;
         draft.file.write_all(&written.content)?;
         let ns = written.placed.modified_ns;
         let times = Timestamps {
@@ -164,7 +164,7 @@ impl Disk {
             },
         };
         futimens(&draft.file, &times)?;
-        self.prepare(&mut draft, written.meta)?;
+        self.prepare(&mut draft, meta)?;
         renameat(&*draft.dir, &*draft.name, &*dir.fd, OsStr::new(name))?;
         draft.keep = true;
         Ok(sync_directory(&*dir.fd)?)

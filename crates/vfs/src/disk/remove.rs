@@ -43,7 +43,7 @@ impl Disk {
             let id = entry.dir.id()?;
             let _held = self.locks.one(id, entry.os_name())?;
             self.unlink(who, &entry.dir, entry.os_name())?;
-            return self.journal.removed(id, entry.os_name());
+            return Ok(self.journal.removed(id, entry.os_name())?);
         }
         if recursive {
             return self.remove_tree(who, entry);
@@ -94,7 +94,7 @@ impl Disk {
             return Ok(());
         }
         let is_sure = name.to_str().is_some() && self.leads_to(dir, id);
-        self.journal.let_go_below(&dir.path.join(&name.to_string_lossy()), is_sure)
+        Ok(self.journal.let_go_below(dir.path.join(&name.to_string_lossy()).as_str(), is_sure)?)
     }
 
     /// Removes the gateway's own files from a directory if there is nothing else in it.

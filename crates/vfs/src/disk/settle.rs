@@ -10,10 +10,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::limits;
-use rustix::fs::fsync;
 use rustix::io::Errno;
 
 use super::dir::HostId;
+use super::journal::{cannot_be_synced, make_durable};
 use super::structure::{Change, Structure};
 
 /// The directories that are being made durable.
@@ -74,28 +74,6 @@ impl Drop for Settle {
     fn drop(&mut self) {
         self.changed.structure.sync();
     }
-}
-
-/// Makes what was written durable, also where the plain call leaves it in the drive's own memory.
-pub(super) fn make_durable(file: impl AsFd) -> Result<(), Errno> {
-    #[cfg(target_vendor = "apple")]
-    if rustix::fs::fcntl_fullfsync(&file).is_ok() {
-        return Ok(());
-    }
-    fsync(file)
-}
-
-/// Makes the names in a directory durable, where that can be done.
-pub(super) fn sync_directory(directory: impl AsFd) -> Result<(), Errno> {
-    match make_durable(directory) {
-        Err(errno) if cannot_be_synced(errno) => Ok(()),
-        done => done,
-    }
-}
-
-/// Not every file system can sync a directory; the change itself has happened.
-fn cannot_be_synced(errno: Errno) -> bool {
-    matches!(errno, Errno::INVAL | Errno::NOTSUP | Errno::BADF)
 }
 
 #[derive(Default)]

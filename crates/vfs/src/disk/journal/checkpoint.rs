@@ -13,8 +13,8 @@ use rustix::fs::fsync;
 
 use super::log::{Key, Pending, Phase, State};
 use super::segment::{self, FIRST, Title};
+use super::sync::sync_directory;
 use super::{Shared, remove_both};
-use crate::disk::settle::sync_directory;
 
 impl Shared {
     /// When the next checkpoint should be; nothing when there is nothing to do.

@@ -5,8 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::limits;
 
-use crate::disk::fail::Fail;
-use crate::fault::Code;
+use super::Error;
 
 /// Writers pass it together; who moves or removes a directory closes it first.
 #[derive(Default)]
@@ -22,7 +21,7 @@ struct State {
 }
 
 /// A journaled write under way.
-pub(crate) struct Inside<'a>(&'a Gate);
+pub(super) struct Inside<'a>(&'a Gate);
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
@@ -35,7 +34,7 @@ impl Drop for Inside<'_> {
 }
 
 /// Nobody is inside, and nobody gets in.
-pub(crate) struct Closed<'a>(&'a Gate);
+pub struct Closed<'a>(&'a Gate);
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
@@ -56,28 +55,24 @@ impl Gate {
     }
 
     /// Closes it and waits until nobody is inside.
-    pub fn close(&self) -> Result<Closed<'_>, Fail> {
+    pub fn close(&self) -> Result<Closed<'_>, Error> {
         let waited =
             self.changed.wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |state| state.closed);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
-            return Err(busy());
+            return Err(Error::Late);
         }
         state.closed = true;
         let closed = Closed(self);
         let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, |it| it.inside > 0);
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(state);
-        if late.timed_out() { Err(busy()) } else { Ok(closed) }
+        if late.timed_out() { Err(Error::Late) } else { Ok(closed) }
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn busy() -> Fail {
-    Fail::because(Code::Io, "the disk is too slow, try again later")
 }
 
 #[cfg(test)]

@@ -12,13 +12,12 @@ use std::time::Instant;
 
 use base::limits;
 
-use super::Shared;
 use super::record::{self, HEAD_BYTES, Record};
 use super::segment::{self, FIRST, Title};
-use crate::disk::dir::HostId;
+use super::{DirectoryId, Shared};
 
 /// A name in a directory, whatever that is called by now.
-pub(super) type Key = (HostId, OsString);
+pub(super) type Key = (DirectoryId, OsString);
 
 /// A file that is in its place, but durable by its record only.
 #[derive(Clone)]
@@ -102,7 +101,7 @@ pub(super) struct State {
     following: usize,
     pub pending: HashMap<Key, Pending>,
     /// Directories of pending files, each open once.
-    directories: HashMap<HostId, Weak<OwnedFd>>,
+    directories: HashMap<DirectoryId, Weak<OwnedFd>>,
     /// Whether the thread that makes them durable is there.
     pub tended: bool,
     /// Whether the tree is being closed.
@@ -115,7 +114,7 @@ impl State {
     }
 
     /// The one handle that is kept of a directory.
-    fn directory(&mut self, id: HostId, dir: &Arc<OwnedFd>) -> Arc<OwnedFd> {
+    fn directory(&mut self, id: DirectoryId, dir: &Arc<OwnedFd>) -> Arc<OwnedFd> {
         if let Some(known) = self.directories.get(&id).and_then(Weak::upgrade) {
             return known;
         }
@@ -129,7 +128,7 @@ impl State {
 
 /// Why a record is not durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unlogged {
+pub enum Unlogged {
     /// The journal is of no use any more.
     Broken,
     /// The disk does not answer.
@@ -137,7 +136,7 @@ pub(crate) enum Unlogged {
 }
 
 /// A record whose writer is not done with it: its file is not cleaned until then.
-pub(crate) struct Ticket<'a> {
+pub struct Ticket<'a> {
     shared: &'a Shared,
     pub(super) number: u64,
     segment: usize,

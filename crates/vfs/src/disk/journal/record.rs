@@ -2,13 +2,9 @@
 //!
 //! Nothing that is read back is trusted: a record counts only with the right epoch, number, length and checksum.
 
-use protocol::ids::{Gid, Uid};
 use sha2::{Digest, Sha256};
 
 use base::limits;
-
-use crate::disk::dir::modified_ns;
-use crate::disk::meta::{MODE_MASK, Meta};
 
 /// Bytes before each record's body: epoch, number, length, checksum.
 pub(super) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
@@ -16,6 +12,8 @@ pub(super) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
 pub(super) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
 
 const SUM_BYTES: usize = 16;
+/// The bits a mode may have.
+const MODE_MASK: u32 = 0o7777;
 const WRITE: u8 = 1;
 const FORGET: u8 = 2;
 
@@ -24,7 +22,7 @@ pub(super) type Sum = [u8; SUM_BYTES];
 
 /// What tells a file from others, and from itself before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub struct Identity {
     pub ino: u64,
     pub modified_ns: i64,
     pub size: u64,
@@ -35,16 +33,26 @@ impl Identity {
     #[allow(clippy::unnecessary_cast)]
     pub fn of(host: &rustix::fs::Stat) -> Identity {
         let size = u64::try_from(host.st_size).unwrap_or(0);
-        Identity { ino: host.st_ino as u64, modified_ns: modified_ns(host), size }
+        let seconds = (host.st_mtime as i64).saturating_mul(1_000_000_000);
+        let modified_ns = seconds.saturating_add(host.st_mtime_nsec as i64);
+        Identity { ino: host.st_ino as u64, modified_ns, size }
     }
+}
+
+/// Owner, group and mode of a file, as numbers: the journal gives them no meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    pub uid: u32,
+    pub gid: u32,
+    pub mode: u32,
 }
 
 /// A small write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub struct Written {
     /// Where, free of links.
     pub path: String,
-    pub meta: Meta,
+    pub attributes: Attributes,
     /// What was there before.
     pub replaced: Option<Identity>,
     /// What is there afterwards.
@@ -54,7 +62,7 @@ pub(crate) struct Written {
 
 /// What one record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Record {
+pub enum Record {
     /// A file was written.
     Write(Written),
     /// What was said of this path, and of everything below it, counts no longer.
@@ -94,7 +102,7 @@ impl Written {
         let mut body = Vec::with_capacity(self.path.len() + self.content.len() + 96);
         body.push(WRITE);
         put_path(&mut body, &self.path);
-        for number in [self.meta.uid.0, self.meta.gid.0, self.meta.mode] {
+        for number in [self.attributes.uid, self.attributes.gid, self.attributes.mode] {
             body.extend(number.to_le_bytes());
         }
         body.push(u8::from(self.replaced.is_some()));
@@ -109,17 +117,15 @@ impl Written {
     }
 
     fn parse(path: String, mut rest: Rest) -> Option<Written> {
-        let (uid, gid) = (Uid(rest.u32()?), Gid(rest.u32()?));
-        let mode = rest.u32()?;
+        let attributes = Attributes { uid: rest.u32()?, gid: rest.u32()?, mode: rest.u32()? };
         let was_there = rest.take::<1>()?[0] != 0;
         let replaced = rest.identity()?;
         let placed = rest.identity()?;
         let content = rest.0.to_vec();
         let fits = content.len() as u64 == placed.size && content.len() <= limits::FILE_JOURNAL_CONTENT_MAX;
-        let meta = Meta { uid, gid, mode };
-        (fits && mode & !MODE_MASK == 0).then_some(Written {
+        (fits && attributes.mode & !MODE_MASK == 0).then_some(Written {
             path,
-            meta,
+            attributes,
             replaced: was_there.then_some(replaced),
             placed,
             content,
@@ -200,7 +206,7 @@ mod tests {
         let identity = |ino| Identity { ino, modified_ns: -5, size: content.len() as u64 };
         Record::Write(Written {
             path: "/home/ann/ä".into(),
-            meta: Meta { uid: Uid(1_000), gid: Gid(100), mode: 0o1640 },
+            attributes: Attributes { uid: 1_000, gid: 100, mode: 0o1640 },
             replaced: replaced.then(|| identity(7)),
             placed: identity(8),
             content: content.to_vec(),

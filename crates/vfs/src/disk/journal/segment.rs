@@ -21,7 +21,7 @@ const TITLE_BYTES: usize = 8 + 8 + 16 + 16;
 const ZEROS: usize = 64 * 1024;
 
 /// One run of the machine.
-pub(crate) type Boot = [u8; 16];
+pub type Boot = [u8; 16];
 
 /// What the head of a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

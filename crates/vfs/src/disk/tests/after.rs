@@ -4,7 +4,6 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::disk::meta::Meta;
 
 /// A file that was durable once, written again, and a run that was killed then.
 fn killed() -> Ground {
@@ -111,8 +110,7 @@ fn it_may_be_done_again() {
 fn the_end_of_the_last_record_may_be_missing() {
     let mut ground = killed();
     let file = File::options().read(true).write(true).open(ground.host(JOURNAL).join("1")).unwrap();
-    let title = Title::read(&file).unwrap().unwrap();
-    let end = segment::end_of(&file, title.epoch).unwrap();
+    let end = inspect::end_of(&file).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &[0xff], end - 1).unwrap();
     for path in ["/tmp/old", "/tmp/new"] {
         std::fs::remove_file(ground.host(path)).unwrap();
@@ -144,9 +142,9 @@ fn a_record_leads_nowhere_but_into_the_tree() {
         "/usr/share/evil",
     ];
     for path in paths {
-        let (path, meta) = (path.to_string(), Meta::root(0o644));
-        let written = Written { path, meta, replaced: None, placed, content: b"e".to_vec() };
-        let ticket = ground.disk().journal.add(&Record::Write(written)).unwrap();
+        let (path, attributes) = (path.to_string(), Meta::root(0o644).into());
+        let written = Written { path, attributes, replaced: None, placed, content: b"e".to_vec() };
+        let ticket = ground.disk().journal.add_write(written).unwrap();
         ticket.commit().unwrap();
     }
     ground.kill();
@@ -185,7 +183,7 @@ fn nothing_is_served_until_what_was_promised_is_there_again() {
     };
     let mut ground = Ground { data, disk: None };
     ground.open(NOW);
-    ground.disk().journal.shared.locked().tended = true;
+    ground.disk().journal.hold();
     let text = "x".repeat(50_000);
     ground.write("/tmp/a", &text);
     ground.kill();

@@ -7,7 +7,7 @@ mod power;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
@@ -15,11 +15,10 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use tempfile::TempDir;
 
-use super::log::Phase;
-use super::replay::left_in;
-use super::*;
-use crate::disk::Disk;
-use crate::disk::walk::{Entry, Found};
+use super::Disk;
+use super::journal::{Boot, Identity, JOURNAL, Written, inspect};
+use super::meta::Meta;
+use super::walk::{Entry, Found};
 use crate::path::VPath;
 use crate::view::{Follow, Writing};
 
@@ -48,7 +47,7 @@ impl Ground {
     /// One whose journal holds what it holds until it is told otherwise, however slow the machine is.
     fn new() -> Ground {
         let ground = Ground::tended();
-        ground.disk().journal.shared.locked().tended = true;
+        ground.disk().journal.hold();
         ground
     }
 
@@ -90,10 +89,7 @@ impl Ground {
 
     /// The paths that are durable by their records only.
     fn pending(&self) -> Vec<String> {
-        let state = self.disk().journal.shared.locked();
-        let mut paths: Vec<_> = state.pending.values().map(|pending| pending.path.to_string()).collect();
-        paths.sort();
-        paths
+        self.disk().journal.pending()
     }
 
     /// What the records on disk would do: contents by path.
@@ -102,13 +98,14 @@ impl Ground {
     }
 
     fn checkpoint(&self) {
-        while self.disk().journal.shared.checkpoint() {}
+        self.disk().journal.checkpoint();
     }
 }
 
 fn logged(files: &Path) -> BTreeMap<String, String> {
     let Ok(dir) = File::open(files.join(JOURNAL)) else { return BTreeMap::new() };
-    left_in(&dir.into())
+    let contents = inspect::records_in(&dir.into()).unwrap();
+    contents.into_iter().map(|(path, text)| (path, String::from_utf8(text).unwrap())).collect()
 }
 
 fn entry(disk: &Disk, path: &str) -> Entry {
@@ -191,11 +188,7 @@ fn many_writers_share_the_journal_while_its_files_change_places() {
         })
         .collect();
     let shared = ground.read("/tmp/shared").unwrap();
-    let epochs = |ground: &Ground| match &ground.disk().journal.shared.locked().phase {
-        Phase::Ready(files) => files.next_epoch(),
-        _ => 0,
-    };
-    assert!(epochs(&ground) > 3, "20 MB do not fit into one file");
+    assert!(ground.disk().journal.next_epoch().unwrap() > 3, "20 MB do not fit into one file");
     ground.kill();
     for path in logged(ground.data.path()).keys() {
         std::fs::remove_file(ground.host(path)).unwrap();
@@ -212,25 +205,18 @@ fn while_both_files_are_in_use_writes_go_the_ordinary_way() {
     let ground = Ground::new();
     ground.write("/tmp/a", "one");
     let journal = &ground.disk().journal;
-    let note = |path: &str| Record::Forget(path.to_string());
     // Somebody is not done with a record, so that its file can not be cleaned.
-    let first = journal.add(&note("/none")).unwrap();
+    let first = journal.add_note("/none").unwrap();
     let fill = |spare: u64| {
-        let filler = note(&"x".repeat(4_000));
-        loop {
-            let state = journal.shared.locked();
-            let Phase::Ready(files) = &state.phase else { panic!("there is no journal") };
-            if files.segments[files.active].end + spare + 8_000 > limits::FILE_JOURNAL_BYTES {
-                break;
-            }
-            drop(state);
-            journal.add(&filler).unwrap();
+        let filler = "x".repeat(4_000);
+        while journal.room().unwrap() >= spare + 8_000 {
+            journal.add_note(&filler).unwrap();
         }
     };
     fill(limits::FILE_JOURNAL_SPARE_BYTES);
     let text = "y".repeat(20_000);
     ground.write("/tmp/b", &text);
-    let second = journal.add(&note("/none")).unwrap();
+    let second = journal.add_note("/none").unwrap();
     fill(limits::FILE_JOURNAL_SPARE_BYTES);
     ground.write("/tmp/c", &text);
     assert!(ground.read("/tmp/c").unwrap() == text);
@@ -247,18 +233,13 @@ fn while_both_files_are_in_use_writes_go_the_ordinary_way() {
 fn a_broken_journal_loses_nothing() {
     let mut ground = Ground::new();
     ground.write("/tmp/a", "one");
-    {
-        let mut state = ground.disk().journal.shared.locked();
-        let Phase::Ready(files) = &mut state.phase else { panic!("there is no journal") };
-        // Nothing can be written to a file that is open for reading.
-        let closed = File::open(ground.host(JOURNAL).join("0")).unwrap();
-        files.segments[0].file = Arc::new(closed);
-    }
+    // Nothing can be written to a file that is open for reading.
+    ground.disk().journal.swap_first(File::open(ground.host(JOURNAL).join("0")).unwrap());
     ground.write("/tmp/a", "two");
     ground.write("/tmp/b", "three");
     ground.disk().remove(&root(), &ground.entry("/tmp/b"), false).unwrap();
     assert_eq!(ground.read("/tmp/a").unwrap(), "two");
-    assert!(matches!(ground.disk().journal.shared.locked().phase, Phase::Off));
+    assert!(ground.disk().journal.is_off());
     assert_eq!(std::fs::read_dir(ground.host(JOURNAL)).unwrap().count(), 0);
     ground.kill();
     ground.open(LATER);
@@ -299,9 +280,9 @@ fn a_write_that_fails_after_its_record_does_not_happen_later() {
     let entry = ground.entry("/tmp/a");
     let (id, journal) = (entry.dir.id().unwrap(), &ground.disk().journal);
     let placed = there_identity(&ground, "/tmp/a");
-    let meta = crate::disk::meta::Meta::root(0o644);
+    let attributes = Meta::root(0o644).into();
     let path = "/tmp/a".to_string();
-    let written = Written { path, meta, replaced: None, placed, content: b"two".to_vec() };
+    let written = Written { path, attributes, replaced: None, placed, content: b"two".to_vec() };
     let entered = journal.enter().unwrap();
     let ticket = entered.add(written).unwrap();
     ticket.commit().unwrap();
@@ -310,7 +291,7 @@ fn a_write_that_fails_after_its_record_does_not_happen_later() {
     assert_eq!((ground.logged().len(), ground.pending().len()), (0, 0));
 }
 
-fn there_identity(ground: &Ground, path: &str) -> record::Identity {
+fn there_identity(ground: &Ground, path: &str) -> Identity {
     let there = ground.entry(path).there.unwrap();
     there.identity()
 }
@@ -321,7 +302,7 @@ fn it_is_not_gone_through_with_the_tree() {
     ground.write("/tmp/a", "text");
     assert!(ground.host(JOURNAL).join("0").exists());
     let (mut bytes, disk) = (0, ground.disk());
-    let mut add = |there: &crate::disk::dir::There| {
+    let mut add = |there: &super::dir::There| {
         bytes += if there.is_directory() { 0 } else { there.stat.size };
         Ok(())
     };

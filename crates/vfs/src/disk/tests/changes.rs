@@ -1,10 +1,12 @@
 //! Every other change of a file that only its record makes durable lets that go first.
 
+use std::ffi::OsStr;
+
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::*;
 use crate::disk::dir::Dir;
-use crate::disk::walk::Found;
+use crate::fault::Code;
 
 /// Writes files, does something, and tells which of them the journal would still write anew.
 fn after(files: &[&str], change: impl FnOnce(&Ground)) -> Vec<String> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
-use crate::disk::meta::Meta;
+use crate::fault::Code;
 
 #[derive(Clone, Debug)]
 enum Op {

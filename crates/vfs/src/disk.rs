@@ -12,7 +12,6 @@ pub(crate) mod dir;
 pub(crate) mod fail;
 pub mod fast;
 pub mod glance;
-pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod meta;
 pub(crate) mod mounts;
@@ -43,13 +42,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::clock::Clock;
+use journal::Journal;
 use protocol::ids::{Gid, Uid};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
 use dir::HostId;
 use fast::Remembered;
-use journal::Journal;
 use lock::Locks;
 use meta::Meta;
 use mounts::MOUNTS;

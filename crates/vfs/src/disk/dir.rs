@@ -15,13 +15,13 @@ use rustix::io::Errno;
 
 use super::Disk;
 use super::fail::Fail;
-use super::journal::Identity;
 use super::meta::{ENTER, Meta, READ, WRITE};
 use super::mounts;
 use crate::fault::Code;
 use crate::live;
 use crate::path::VPath;
 use crate::stat::{Kind, Stat};
+use journal::Identity;
 
 /// How things are opened to see what they are: without following, waiting or becoming their terminal.
 const LOOK: OFlags = OFlags::RDONLY

@@ -2,7 +2,6 @@
 
 use rustix::io::Errno;
 
-use super::journal;
 use crate::fault::{Code, Fault};
 
 /// What failed and, where more can be said, why.

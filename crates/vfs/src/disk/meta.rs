@@ -7,7 +7,7 @@ use protocol::ids::{Gid, Uid};
 use rustix::fs::{Mode, XattrFlags, fchmod, fgetxattr, fsetxattr, fstat};
 use rustix::io::Errno;
 
-use super::journal::Attributes;
+use journal::Attributes;
 
 /// Where they are kept: an extended attribute with the text `uid:gid:mode`, the mode in octal.
 pub(crate) const ATTRIBUTE: &str = "user.gsv";

@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use super::Disk;
 use super::dir::{Dir, HostId, There, modified_ms};
 use super::fail::Fail;
-use super::journal::{Identity, Unlogged, Written, make_durable, sync_directory};
 use super::meta::Meta;
 use super::usage::signed;
 use super::walk::Entry;
 use super::write::Draft;
 use crate::fault::Code;
 use crate::stat::{Kind, Stat};
+use journal::{Identity, Unlogged, Written, make_durable, sync_directory};
 
 /// How a draft took its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use rustix::fs::{fstat, fsync};
 use super::Disk;
 use super::dir::Dir;
 use super::fail::Fail;
-use super::journal::{Identity, Redo, Step};
 use super::mounts;
 use crate::path::VPath;
 use crate::stat::Kind;
+use journal::{Identity, Redo, Step};
 
 impl Disk {
     /// Does what a journal that was left behind says. Without one this is a single look.

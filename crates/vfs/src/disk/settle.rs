@@ -13,8 +13,8 @@ use base::limits;
 use rustix::io::Errno;
 
 use super::dir::HostId;
-use super::journal::{cannot_be_synced, make_durable};
 use super::structure::{Change, Structure};
+use journal::{cannot_be_synced, make_durable};
 
 /// The directories that are being made durable.
 #[derive(Default)]

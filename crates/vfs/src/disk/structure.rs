@@ -11,7 +11,7 @@ use base::limits;
 use rustix::io::Errno;
 
 use super::dir::HostId;
-use super::journal::sync_directory;
+use journal::sync_directory;
 
 /// The changes that are not known to be durable.
 #[derive(Default)]

@@ -16,11 +16,11 @@ use protocol::ids::{Gid, Uid};
 use tempfile::TempDir;
 
 use super::Disk;
-use super::journal::{Boot, Identity, JOURNAL, Written, inspect};
 use super::meta::Meta;
 use super::walk::{Entry, Found};
 use crate::path::VPath;
 use crate::view::{Follow, Writing};
+use journal::{Boot, Identity, JOURNAL, Written, inspect};
 
 const NOW: Boot = [1; 16];
 const LATER: Boot = [2; 16];

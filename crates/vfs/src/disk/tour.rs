@@ -10,10 +10,10 @@ use rustix::fs::{FileType, Mode, OFlags, openat};
 use super::Disk;
 use super::dir::{Dir, HostId, Place, There};
 use super::fail::Fail;
-use super::journal::JOURNAL;
 use super::meta::Meta;
 use crate::fault::Code;
 use crate::path::VPath;
+use journal::JOURNAL;
 
 /// A directory that was gone through: enough to find it again from below.
 pub(crate) struct Above {

@@ -11,10 +11,10 @@ use base::limits;
 use rustix::fs::{Mode, OFlags, fsync, openat};
 use rustix::io::Errno;
 
-use super::record::{self, HEAD_BYTES, Record, Sum};
+use crate::record::{self, HEAD_BYTES, Record, Sum};
 
 /// Where the first record begins: no write of a record touches the block of the head.
-pub(super) const FIRST: u64 = 4_096;
+pub(crate) const FIRST: u64 = 4_096;
 
 const MAGIC: &[u8; 8] = b"gsvjrn01";
 const TITLE_BYTES: usize = 8 + 8 + 16 + 16;
@@ -25,7 +25,7 @@ pub type Boot = [u8; 16];
 
 /// What the head of a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Title {
+pub(crate) struct Title {
     pub epoch: u64,
     /// In which run of the machine its records are written.
     pub boot: Boot,
@@ -37,7 +37,7 @@ fn name(number: usize) -> &'static str {
 }
 
 /// Opens one of the two files if it is there and whole.
-pub(super) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>>> {
+pub(crate) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>>> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(dir, name(number), flags, Mode::empty()) {
         Ok(file) => {
@@ -53,7 +53,7 @@ pub(super) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>
 
 /// Makes one of the two files. Its blocks are really written: those that are only set aside would cost the file
 /// system a change of its own at each first use.
-pub(super) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<Arc<File>> {
+pub(crate) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<Arc<File>> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(dir, name(number), flags, Mode::RUSR | Mode::WUSR)?);
     if !file.metadata()?.is_file() {
@@ -73,7 +73,7 @@ pub(super) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<A
 }
 
 /// Begins a new epoch: what is in the file counts no longer.
-pub(super) fn clean(file: &File, title: &Title) -> io::Result<()> {
+pub(crate) fn clean(file: &File, title: &Title) -> io::Result<()> {
     file.write_all_at(&title.bytes(), 0)?;
     file.sync_data()
 }
@@ -102,7 +102,7 @@ impl Title {
 }
 
 /// The records of a file as they follow each other; the first one that is not whole ends it.
-pub(super) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
+pub(crate) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
     let mut records: Vec<(u64, Record)> = Vec::new();
     let mut at = FIRST;
     while at + HEAD_BYTES as u64 <= limits::FILE_JOURNAL_BYTES {
@@ -127,15 +127,15 @@ pub(super) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
 }
 
 /// Where the last record of a file ends.
-#[cfg(test)]
-pub(super) fn end_of(file: &File, epoch: u64) -> io::Result<u64> {
+#[cfg(any(test, feature = "inspect"))]
+pub(crate) fn end_of(file: &File, epoch: u64) -> io::Result<u64> {
     let bytes =
         read(file, epoch)?.iter().map(|(_, record)| (HEAD_BYTES + record.body().len()) as u64).sum::<u64>();
     Ok(FIRST + bytes)
 }
 
 /// A record as it is written.
-pub(super) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], sum: &Sum) {
+pub(crate) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], sum: &Sum) {
     buffer.extend(record::head(epoch, number, body.len(), sum));
     buffer.extend_from_slice(body);
 }

@@ -1,19 +1,4 @@
-//! A journal for small writes: a file that was written is durable, with its name, as soon as its record is, which
-//! takes one sync of a file that never grows. The file itself is made durable within a second, and after a
-//! power cut the record makes it whole again.
-//!
-//! Whoever changes in another way what a record may still be about must let it go first ([`Journal::let_go`]).
-//! Where there can be no journal, files are synced before they take their place, as without one.
-
-mod checkpoint;
-mod gate;
-#[cfg(test)]
-pub(crate) mod inspect;
-mod log;
-mod record;
-mod replay;
-mod segment;
-mod sync;
+//! The journal of a tree: what writers and other changes of the tree ask of it.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -27,16 +12,11 @@ use base::limits;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-use self::gate::{Closed, Gate, Inside};
-use self::log::{Files, Pending, Phase, Segment, State};
-use self::record::Record;
-use self::segment::Title;
-
-pub use self::log::{Ticket, Unlogged};
-pub use self::record::{Attributes, Identity, Written};
-pub use self::replay::{Redo, Step};
-pub use self::segment::Boot;
-pub use self::sync::{cannot_be_synced, make_durable, sync_directory};
+use crate::gate::{Closed, Gate, Inside};
+use crate::log::{Files, Pending, Phase, Segment, State, Ticket, Unlogged};
+use crate::record::{Record, Written};
+use crate::segment::{self, Boot, Title};
+use crate::{checkpoint, replay};
 
 /// Device and inode of a directory: a file is told by it and a name, not by a path, since directories move.
 pub type DirectoryId = (u64, u64);
@@ -50,33 +30,33 @@ pub const JOURNAL: &str = ".journal";
 
 /// The journal of a tree.
 pub struct Journal {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     gate: Gate,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     files: Weak<OwnedFd>,
     /// Directories of the tree, from `files`, that must be durable before the first record.
     ways: &'static [&'static str],
     /// This run of the machine; without it there can be no journal.
-    boot: Option<Boot>,
+    pub(crate) boot: Option<Boot>,
     state: Mutex<State>,
     /// Records have become durable.
-    written: Condvar,
+    pub(crate) written: Condvar,
     /// There may be something to make durable, or somebody is done with a record.
-    changed: Condvar,
-    checkpointing: Mutex<()>,
+    pub(crate) changed: Condvar,
+    pub(crate) checkpointing: Mutex<()>,
     /// How many files wait to become durable by themselves.
     waiting: AtomicUsize,
-    opened: Instant,
+    pub(crate) opened: Instant,
 }
 
 impl Shared {
-    fn locked(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, state: &State) {
+    pub(crate) fn count(&self, state: &State) {
         self.waiting.store(state.pending.len(), Ordering::SeqCst);
     }
 }
@@ -229,7 +209,7 @@ impl Journal {
         Err(Error::Late)
     }
 
-    fn add(&self, record: &Record) -> Option<Ticket<'_>> {
+    pub(crate) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
         let ticket = self.shared.add(record)?;
         self.shared.tended();
         Some(ticket)
@@ -336,14 +316,14 @@ impl Shared {
 }
 
 /// The journal's directory, for this gateway alone.
-fn own(files: &OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn own(files: &OwnedFd) -> io::Result<OwnedFd> {
     let dir = openat(files, JOURNAL, DIRECTORY, Mode::empty())?;
     flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
     Ok(dir)
 }
 
 /// Removes both files, so that nothing in them is ever done again.
-fn remove_both(dir: &OwnedFd) -> io::Result<()> {
+pub(crate) fn remove_both(dir: &OwnedFd) -> io::Result<()> {
     for name in ["0", "1"] {
         match unlinkat(dir, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}

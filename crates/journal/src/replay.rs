@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::log::{Files, Phase, Segment};
-use super::record::{Identity, Record, Written};
-use super::segment::{self, Title};
-use super::{JOURNAL, Journal, own, remove_both};
+use crate::journal::{JOURNAL, Journal, own, remove_both};
+use crate::log::{Files, Phase, Segment};
+use crate::record::{Identity, Record, Written};
+use crate::segment::{self, Title};
 
 /// One of the two files as it was found.
 struct Left {
@@ -168,8 +168,8 @@ fn fold(records: Vec<(u64, bool, &Record)>) -> BTreeMap<&str, Redo<'_>> {
 }
 
 /// What the records in a journal's directory would write: contents by path.
-#[cfg(test)]
-pub(super) fn contents(dir: &OwnedFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
+#[cfg(any(test, feature = "inspect"))]
+pub(crate) fn contents(dir: &OwnedFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let left = [read(dir, 0)?, read(dir, 1)?];
     let records = left.iter().flatten().flat_map(|left| &left.records);
     let mut records: Vec<_> = records.map(|(number, record)| (*number, false, record)).collect();
@@ -179,6 +179,6 @@ pub(super) fn contents(dir: &OwnedFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
 }
 
 /// Whether a path is another one or below it; both are absolute and plain.
-pub(super) fn is_within(path: &str, top: &str) -> bool {
+pub(crate) fn is_within(path: &str, top: &str) -> bool {
     top == "/" || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -11,14 +11,14 @@ use std::time::Instant;
 use base::limits;
 use rustix::fs::fsync;
 
-use super::log::{Key, Pending, Phase, State};
-use super::segment::{self, FIRST, Title};
-use super::sync::sync_directory;
-use super::{Shared, remove_both};
+use crate::journal::{Shared, remove_both};
+use crate::log::{Key, Pending, Phase, State};
+use crate::segment::{self, FIRST, Title};
+use crate::sync::sync_directory;
 
 impl Shared {
     /// When the next checkpoint should be; nothing when there is nothing to do.
-    pub(super) fn due(&self, state: &State) -> Option<Instant> {
+    pub(crate) fn due(&self, state: &State) -> Option<Instant> {
         let Phase::Ready(files) = &state.phase else { return None };
         let active = &files.segments[files.active];
         if !files.segments[files.other()].is_clean() {
@@ -31,7 +31,7 @@ impl Shared {
     }
 
     /// Sees to it that somebody makes durable what was added.
-    pub(super) fn tended(self: &Arc<Shared>) {
+    pub(crate) fn tended(self: &Arc<Shared>) {
         let mut state = self.locked();
         if state.tended || state.closing {
             return;
@@ -76,7 +76,7 @@ impl Shared {
 
     /// Makes the older records' files durable and cleans their part of the journal. False when that did not
     /// work now; a journal that failed is given up.
-    pub(super) fn checkpoint(&self) -> bool {
+    pub(crate) fn checkpoint(&self) -> bool {
         let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((at, file)) = self.leave_segment() else { return false };
         let pending: Vec<(Key, Pending)> = {
@@ -146,7 +146,7 @@ impl Shared {
     }
 
     /// Gives the journal up for the rest of this run: what it holds is made durable at once.
-    pub(super) fn broke(&self, error: &io::Error) {
+    pub(crate) fn broke(&self, error: &io::Error) {
         let mut state = self.locked();
         let Phase::Ready(files) = std::mem::replace(&mut state.phase, Phase::Off) else { return };
         let pending: Vec<Pending> = state.pending.drain().map(|(_, pending)| pending).collect();
@@ -165,12 +165,12 @@ impl Shared {
 }
 
 /// Makes one file and its name durable.
-pub(super) fn sync_one(pending: &Pending) -> io::Result<()> {
+pub(crate) fn sync_one(pending: &Pending) -> io::Result<()> {
     sync_all(std::iter::once(pending))
 }
 
 /// Makes files and their names durable. Many are done by several threads, which share the disk's turns.
-pub(super) fn sync_all<'a>(pending: impl Iterator<Item = &'a Pending>) -> io::Result<()> {
+pub(crate) fn sync_all<'a>(pending: impl Iterator<Item = &'a Pending>) -> io::Result<()> {
     let (mut files, mut directories): (Vec<&File>, HashMap<*const OwnedFd, &OwnedFd>) = Default::default();
     for pending in pending {
         files.extend(pending.file.as_deref());

@@ -5,11 +5,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::limits;
 
-use super::Error;
+use crate::journal::Error;
 
 /// Writers pass it together; who moves or removes a directory closes it first.
 #[derive(Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -21,7 +21,7 @@ struct State {
 }
 
 /// A journaled write under way.
-pub(super) struct Inside<'a>(&'a Gate);
+pub(crate) struct Inside<'a>(&'a Gate);
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {

@@ -12,16 +12,16 @@ use std::time::Instant;
 
 use base::limits;
 
-use super::record::{self, HEAD_BYTES, Record};
-use super::segment::{self, FIRST, Title};
-use super::{DirectoryId, Shared};
+use crate::journal::{DirectoryId, Shared};
+use crate::record::{self, HEAD_BYTES, Record};
+use crate::segment::{self, FIRST, Title};
 
 /// A name in a directory, whatever that is called by now.
-pub(super) type Key = (DirectoryId, OsString);
+pub(crate) type Key = (DirectoryId, OsString);
 
 /// A file that is in its place, but durable by its record only.
 #[derive(Clone)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     pub number: u64,
     pub segment: usize,
     pub path: Arc<str>,
@@ -32,7 +32,7 @@ pub(super) struct Pending {
 
 /// Whether there is a journal.
 #[derive(Default)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Nobody needed it yet.
     #[default]
     Untried,
@@ -44,7 +44,7 @@ pub(super) enum Phase {
 }
 
 /// The two files.
-pub(super) struct Files {
+pub(crate) struct Files {
     /// The directory they are in; whoever has its lock owns the journal.
     pub dir: OwnedFd,
     pub segments: [Segment; 2],
@@ -53,7 +53,7 @@ pub(super) struct Files {
 }
 
 /// One of the two files.
-pub(super) struct Segment {
+pub(crate) struct Segment {
     pub file: Arc<File>,
     pub title: Title,
     /// Where the next record goes.
@@ -89,7 +89,7 @@ impl Files {
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(crate) struct State {
     pub phase: Phase,
     /// The number of the last record that was added.
     pub added: u64,
@@ -138,7 +138,7 @@ pub enum Unlogged {
 /// A record whose writer is not done with it: its file is not cleaned until then.
 pub struct Ticket<'a> {
     shared: &'a Shared,
-    pub(super) number: u64,
+    pub(crate) number: u64,
     segment: usize,
 }
 
@@ -176,7 +176,7 @@ impl Ticket<'_> {
         }
         drop(state);
         // It broke while the file took its place.
-        if let Err(error) = super::checkpoint::sync_one(&pending) {
+        if let Err(error) = crate::checkpoint::sync_one(&pending) {
             tracing::error!(%error, path = %pending.path, "a file could not be made durable");
         }
     }
@@ -184,7 +184,7 @@ impl Ticket<'_> {
 
 impl Shared {
     /// Adds a record; nothing where there is no room or no journal, so that another way must be taken.
-    pub(super) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
+    pub(crate) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
         let body = record.body();
         let sum = record::sum(&body);
         let is_write = matches!(record, Record::Write(_));
@@ -218,7 +218,7 @@ impl Shared {
     }
 
     /// Returns when the record with this number, and all before it, are durable.
-    pub(super) fn commit(&self, number: u64) -> Result<(), Unlogged> {
+    pub(crate) fn commit(&self, number: u64) -> Result<(), Unlogged> {
         let deadline = Instant::now() + limits::FILE_JOURNAL_WAIT;
         let mut state = self.locked();
         loop {

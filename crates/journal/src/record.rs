@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use base::limits;
 
 /// Bytes before each record's body: epoch, number, length, checksum.
-pub(super) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
+pub(crate) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
 /// The longest body there can be.
-pub(super) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
+pub(crate) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
 
 const SUM_BYTES: usize = 16;
 /// The bits a mode may have.
@@ -18,7 +18,7 @@ const WRITE: u8 = 1;
 const FORGET: u8 = 2;
 
 /// The beginning of a digest.
-pub(super) type Sum = [u8; SUM_BYTES];
+pub(crate) type Sum = [u8; SUM_BYTES];
 
 /// What tells a file from others, and from itself before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,12 +166,12 @@ impl<'a> Rest<'a> {
 }
 
 /// The digest of a body, which may take a while and needs no number.
-pub(super) fn sum(bytes: &[u8]) -> Sum {
+pub(crate) fn sum(bytes: &[u8]) -> Sum {
     cut(Sha256::digest(bytes).as_slice())
 }
 
 /// The head of a record.
-pub(super) fn head(epoch: u64, number: u64, length: usize, body: &Sum) -> [u8; HEAD_BYTES] {
+pub(crate) fn head(epoch: u64, number: u64, length: usize, body: &Sum) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..8].copy_from_slice(&epoch.to_le_bytes());
     head[8..16].copy_from_slice(&number.to_le_bytes());
@@ -190,7 +190,7 @@ fn cut(digest: &[u8]) -> Sum {
 }
 
 /// The number and length that a head tells, if it is of this epoch.
-pub(super) fn told(head: &[u8; HEAD_BYTES], epoch: u64) -> Option<(u64, usize)> {
+pub(crate) fn told(head: &[u8; HEAD_BYTES], epoch: u64) -> Option<(u64, usize)> {
     let mut rest = Rest(head);
     let is_ours = u64::from_le_bytes(rest.take()?) == epoch;
     let number = u64::from_le_bytes(rest.take()?);

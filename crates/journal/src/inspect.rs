@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use base::limits;
 
-use super::Journal;
-use super::log::{Phase, Ticket};
-use super::record::{Record, Written};
-use super::replay;
-use super::segment::{self, Title};
+use crate::journal::Journal;
+use crate::log::{Phase, Ticket};
+use crate::record::{Record, Written};
+use crate::replay;
+use crate::segment::{self, Title};
 
 impl Journal {
     /// Nothing becomes durable by itself from now on, however slow the machine is.

@@ -1,5 +1,5 @@
-//! Makes what the journal holds durable by itself, so that its room can be used again: soon after the first
-//! record, by a thread that ends when there is nothing to do.
+//! Checkpointer: makes the files that the log holds durable by themselves, so that its room can be used again. A thread
+//! does it soon after the first record, and ends when there is nothing to do.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use rustix::fs::fsync;
 
 use crate::journal::{Shared, remove_both};
 use crate::log::{Key, Pending, Phase, State};
-use crate::segment::{self, FIRST, Title};
+use crate::segment::{self, FIRST_RECORD_AT, SegmentHeader};
 use crate::sync::sync_directory;
 
 impl Shared {
@@ -31,23 +31,24 @@ impl Shared {
     }
 
     /// Sees to it that somebody makes durable what was added.
-    pub(crate) fn tended(self: &Arc<Shared>) {
+    pub(crate) fn ensure_checkpointer(self: &Arc<Shared>) {
         let mut state = self.locked();
-        if state.tended || state.closing {
+        if state.has_checkpointer || state.closing {
             return;
         }
         let shared = self.clone();
-        let tending = std::thread::Builder::new().name("gsv-journal".into()).spawn(move || shared.tend());
-        match tending {
-            Ok(_) => state.tended = true,
+        let spawned =
+            std::thread::Builder::new().name("gsv-journal".into()).spawn(move || shared.run_checkpointer());
+        match spawned {
+            Ok(_) => state.has_checkpointer = true,
             Err(error) => {
                 drop(state);
-                self.broke(&error);
+                self.give_up(&error);
             }
         }
     }
 
-    fn tend(&self) {
+    fn run_checkpointer(&self) {
         loop {
             let mut state = self.locked();
             let due = self.due(&state);
@@ -66,7 +67,7 @@ impl Shared {
                 }
             }
             if state.closing || due.is_none() {
-                state.tended = false;
+                state.has_checkpointer = false;
                 return;
             }
             drop(state);
@@ -85,18 +86,23 @@ impl Shared {
             of_it.map(|(key, pending)| (key.clone(), pending.clone())).collect()
         };
         let cleaned = sync_all(pending.iter().map(|(_, pending)| pending)).and_then(|()| {
-            let title = self.next_title();
-            segment::clean(&file, &title)?;
-            Ok(title)
+            let header = self.next_header();
+            segment::clean(&file, &header)?;
+            Ok(header)
         });
         match cleaned {
-            Ok(title) => self.take_back(at, title, &pending),
-            Err(error) => self.broke(&error),
+            Ok(header) => self.take_back(at, header, &pending),
+            Err(error) => self.give_up(&error),
         }
         true
     }
 
-    /// The file whose records are all in their places, and which nothing is added to any more.
+    /// The segment whose records are all in their places, and which nothing is added to any more.
+    //
+    // The order is what makes emptying it safe. First records go to the other segment, so that this one only shrinks.
+    // Then its writers are waited for: one that has a durable record but not yet its file in place would lose both.
+    // Last everything that was added is committed, since a leader may hold bytes of this segment that nobody waits for,
+    // and would write them, with the old epoch, after the header was changed.
     fn leave_segment(&self) -> Option<(usize, Arc<File>)> {
         let mut state = self.locked();
         let Phase::Ready(files) = &mut state.phase else { return None };
@@ -123,15 +129,15 @@ impl Shared {
         self.commit(last).ok().map(|()| (at, file))
     }
 
-    fn next_title(&self) -> Title {
+    fn next_header(&self) -> SegmentHeader {
         let epoch = match &self.locked().phase {
             Phase::Ready(files) => files.next_epoch(),
             _ => 0,
         };
-        Title { epoch, boot: self.boot.unwrap_or_default() }
+        SegmentHeader { epoch, boot: self.boot.unwrap_or_default() }
     }
 
-    fn take_back(&self, at: usize, title: Title, synced: &[(Key, Pending)]) {
+    fn take_back(&self, at: usize, header: SegmentHeader, synced: &[(Key, Pending)]) {
         let mut state = self.locked();
         for (key, done) in synced {
             if state.pending.get(key).is_some_and(|pending| pending.number == done.number) {
@@ -141,12 +147,12 @@ impl Shared {
         self.count(&state);
         if let Phase::Ready(files) = &mut state.phase {
             let segment = &mut files.segments[at];
-            (segment.title, segment.end, segment.began) = (title, FIRST, None);
+            (segment.header, segment.end, segment.began) = (header, FIRST_RECORD_AT, None);
         }
     }
 
     /// Gives the journal up for the rest of this run: what it holds is made durable at once.
-    pub(crate) fn broke(&self, error: &io::Error) {
+    pub(crate) fn give_up(&self, error: &io::Error) {
         let mut state = self.locked();
         let Phase::Ready(files) = std::mem::replace(&mut state.phase, Phase::Off) else { return };
         let pending: Vec<Pending> = state.pending.drain().map(|(_, pending)| pending).collect();

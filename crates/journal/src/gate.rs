@@ -1,4 +1,4 @@
-//! Keeps journaled writes and changes of directories apart: a record names its file by a path, which must not
+//! Shared/exclusive gate between journaled writes and changes of directories: a record names its file by a path, which must not
 //! lead elsewhere before the file is in its place.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,9 +21,9 @@ struct State {
 }
 
 /// A journaled write under way.
-pub(crate) struct Inside<'a>(&'a Gate);
+pub(crate) struct GateEntry<'a>(&'a Gate);
 
-impl Drop for Inside<'_> {
+impl Drop for GateEntry<'_> {
     fn drop(&mut self) {
         let mut state = self.0.locked();
         state.inside -= 1;
@@ -34,9 +34,9 @@ impl Drop for Inside<'_> {
 }
 
 /// Nobody is inside, and nobody gets in.
-pub struct Closed<'a>(&'a Gate);
+pub struct ClosedGate<'a>(&'a Gate);
 
-impl Drop for Closed<'_> {
+impl Drop for ClosedGate<'_> {
     fn drop(&mut self) {
         self.0.locked().closed = false;
         self.0.changed.notify_all();
@@ -45,17 +45,17 @@ impl Drop for Closed<'_> {
 
 impl Gate {
     /// Enters, unless it is closed.
-    pub fn enter(&self) -> Option<Inside<'_>> {
+    pub fn enter(&self) -> Option<GateEntry<'_>> {
         let mut state = self.locked();
         if state.closed {
             return None;
         }
         state.inside += 1;
-        Some(Inside(self))
+        Some(GateEntry(self))
     }
 
     /// Closes it and waits until nobody is inside.
-    pub fn close(&self) -> Result<Closed<'_>, Error> {
+    pub fn close(&self) -> Result<ClosedGate<'_>, Error> {
         let waited =
             self.changed.wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |state| state.closed);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Gate {
             return Err(Error::Late);
         }
         state.closed = true;
-        let closed = Closed(self);
+        let closed = ClosedGate(self);
         let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, |it| it.inside > 0);
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(state);

@@ -1,4 +1,4 @@
-//! Test probes: what a journal holds, how to hold it still and how to break it.
+//! Probes for tests: what a journal holds, how to hold it still and how to break it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use base::limits;
 
 use crate::journal::Journal;
-use crate::log::{Phase, Ticket};
+use crate::log::{Phase, RecordGuard};
 use crate::record::{Record, Written};
-use crate::replay;
-use crate::segment::{self, Title};
+use crate::recovery;
+use crate::segment::{self, SegmentHeader};
 
 impl Journal {
     /// Nothing becomes durable by itself from now on, however slow the machine is.
     pub fn hold(&self) {
-        self.shared.locked().tended = true;
+        self.shared.locked().has_checkpointer = true;
     }
 
     /// Makes everything durable by itself.
@@ -55,12 +55,12 @@ impl Journal {
     }
 
     /// Adds a note that a path counts no longer.
-    pub fn add_note(&self, path: &str) -> Option<Ticket<'_>> {
-        self.add(&Record::Forget(path.to_string()))
+    pub fn add_note(&self, path: &str) -> Option<RecordGuard<'_>> {
+        self.add(&Record::Tombstone(path.to_string()))
     }
 
     /// Adds the record of a write, whatever it says.
-    pub fn add_write(&self, written: Written) -> Option<Ticket<'_>> {
+    pub fn add_write(&self, written: Written) -> Option<RecordGuard<'_>> {
         self.add(&Record::Write(written))
     }
 
@@ -74,13 +74,13 @@ impl Journal {
 
 /// What the records in a journal's directory would write: contents by path.
 pub fn records_in(dir: &OwnedFd) -> io::Result<BTreeMap<String, Vec<u8>>> {
-    replay::contents(dir)
+    recovery::contents(dir)
 }
 
 /// Where the last record of a file of the journal ends.
 pub fn end_of(file: &File) -> io::Result<u64> {
-    match Title::read(file)? {
-        Some(title) => segment::end_of(file, title.epoch),
-        None => Ok(segment::FIRST),
+    match SegmentHeader::read(file)? {
+        Some(header) => segment::end_of(file, header.epoch),
+        None => Ok(segment::FIRST_RECORD_AT),
     }
 }

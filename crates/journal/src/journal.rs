@@ -12,11 +12,11 @@ use base::limits;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-use crate::gate::{Closed, Gate, Inside};
-use crate::log::{Files, Pending, Phase, Segment, State, Ticket, Unlogged};
+use crate::gate::{ClosedGate, Gate, GateEntry};
+use crate::log::{CommitError, Files, Pending, Phase, RecordGuard, Segment, State};
 use crate::record::{Record, Written};
-use crate::segment::{self, Boot, Title};
-use crate::{checkpoint, replay};
+use crate::segment::{self, BootId, SegmentHeader};
+use crate::{checkpoint, recovery};
 
 /// Device and inode of a directory: a file is told by it and a name, not by a path, since directories move.
 pub type DirectoryId = (u64, u64);
@@ -37,9 +37,9 @@ pub struct Journal {
 pub(crate) struct Shared {
     files: Weak<OwnedFd>,
     /// Directories of the tree, from `files`, that must be durable before the first record.
-    ways: &'static [&'static str],
+    fixed_directories: &'static [&'static str],
     /// This run of the machine; without it there can be no journal.
-    pub(crate) boot: Option<Boot>,
+    pub(crate) boot: Option<BootId>,
     state: Mutex<State>,
     /// Records have become durable.
     pub(crate) written: Condvar,
@@ -88,19 +88,23 @@ impl From<io::Error> for Error {
 }
 
 /// A journaled write that may go on: no directory is moved meanwhile.
-pub struct Entered<'a> {
+pub struct WritePermit<'a> {
     journal: &'a Journal,
-    _inside: Inside<'a>,
+    _inside: GateEntry<'a>,
 }
 
 impl Journal {
     /// The journal of the tree in `files`, which is made when it is first needed. `ways` are the directories below
     /// `files` that no change of the tree ever makes durable.
-    pub fn new(files: &Arc<OwnedFd>, ways: &'static [&'static str], boot: Option<Boot>) -> Journal {
+    pub fn new(
+        files: &Arc<OwnedFd>,
+        fixed_directories: &'static [&'static str],
+        boot: Option<BootId>,
+    ) -> Journal {
         let phase = if boot.is_some() { Phase::Untried } else { Phase::Off };
         let shared = Shared {
             files: Arc::downgrade(files),
-            ways,
+            fixed_directories,
             boot,
             state: Mutex::new(State::new(phase)),
             written: Condvar::new(),
@@ -113,26 +117,26 @@ impl Journal {
     }
 
     /// Whether so many bytes may be written by way of it.
-    pub fn takes(&self, bytes: usize) -> bool {
+    pub fn accepts(&self, bytes: usize) -> bool {
         bytes <= limits::FILE_JOURNAL_CONTENT_MAX && !matches!(self.shared.locked().phase, Phase::Off)
     }
 
     /// Begins a journaled write, if there is a journal and no directory is being moved.
-    pub fn enter(&self) -> Option<Entered<'_>> {
+    pub fn begin_write(&self) -> Option<WritePermit<'_>> {
         self.shared.make_if_untried();
         let is_ready = matches!(self.shared.locked().phase, Phase::Ready(_));
         let inside = if is_ready { self.gate.enter()? } else { return None };
-        Some(Entered { journal: self, _inside: inside })
+        Some(WritePermit { journal: self, _inside: inside })
     }
 
     /// Keeps journaled writes out while a directory is moved or removed.
-    pub fn close_gate(&self) -> Result<Closed<'_>, Error> {
+    pub fn close_gate(&self) -> Result<ClosedGate<'_>, Error> {
         self.gate.close()
     }
 
     /// To be called before a file is changed in any other way, with its lock held: if only a record makes it
     /// durable, it is made so by itself, and the record counts no longer.
-    pub fn let_go(&self, dir: DirectoryId, name: &OsStr) -> Result<(), Error> {
+    pub fn retire(&self, dir: DirectoryId, name: &OsStr) -> Result<(), Error> {
         if self.is_idle() {
             return Ok(());
         }
@@ -151,7 +155,7 @@ impl Journal {
     /// gone is made durable, and the record counts no longer.
     pub fn removed(&self, dir: DirectoryId, name: &OsStr) -> Result<(), Error> {
         self.note_removal(dir, name);
-        self.let_go(dir, name)
+        self.retire(dir, name)
     }
 
     /// The same for one of many, which are let go of together with their directory.
@@ -165,14 +169,14 @@ impl Journal {
         drop(file);
     }
 
-    /// The same as [`Journal::let_go`] for everything at a path and below it; for everything there is if the path may be an old one.
+    /// The same as [`Journal::retire`] for everything at a path and below it; for everything there is if the path may be an old one.
     /// The gate must be closed.
-    pub fn let_go_below(&self, path: &str, is_sure: bool) -> Result<(), Error> {
+    pub fn retire_below(&self, path: &str, is_sure: bool) -> Result<(), Error> {
         if self.is_idle() {
             return Ok(());
         }
         let top = if is_sure { path } else { "/" };
-        let is_below = |pending: &&Pending| replay::is_within(&pending.path, top);
+        let is_below = |pending: &&Pending| recovery::is_within(&pending.path, top);
         let pending: Vec<Pending> = self.shared.locked().pending.values().filter(is_below).cloned().collect();
         if pending.is_empty() { Ok(()) } else { self.forget(pending, top.to_string()) }
     }
@@ -185,7 +189,7 @@ impl Journal {
     /// Makes files durable by themselves, and says so in the journal.
     fn forget(&self, pending: Vec<Pending>, path: String) -> Result<(), Error> {
         checkpoint::sync_all(pending.iter())?;
-        self.note(Record::Forget(path))?;
+        self.note(Record::Tombstone(path))?;
         let mut state = self.shared.locked();
         state.pending.retain(|_, left| !pending.iter().any(|gone| gone.number == left.number));
         self.shared.count(&state);
@@ -195,10 +199,10 @@ impl Journal {
     /// Adds a note and waits until it is durable. A journal that has failed needs none.
     fn note(&self, record: Record) -> Result<(), Error> {
         for _ in 0..limits::FILE_RACES_MAX {
-            if let Some(ticket) = self.add(&record) {
-                return match ticket.commit() {
-                    Ok(()) | Err(Unlogged::Broken) => Ok(()),
-                    Err(Unlogged::Late) => Err(Error::Late),
+            if let Some(guard) = self.add(&record) {
+                return match guard.commit() {
+                    Ok(()) | Err(CommitError::Broken) => Ok(()),
+                    Err(CommitError::Late) => Err(Error::Late),
                 };
             }
             if !matches!(self.shared.locked().phase, Phase::Ready(_)) {
@@ -209,16 +213,16 @@ impl Journal {
         Err(Error::Late)
     }
 
-    pub(crate) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
-        let ticket = self.shared.add(record)?;
-        self.shared.tended();
-        Some(ticket)
+    pub(crate) fn add(&self, record: &Record) -> Option<RecordGuard<'_>> {
+        let guard = self.shared.add(record)?;
+        self.shared.ensure_checkpointer();
+        Some(guard)
     }
 
     /// A write whose record is durable has failed all the same: the record must not count.
-    pub fn withdraw(&self, ticket: Ticket, dir: DirectoryId, name: &OsStr, path: &str) {
+    pub fn withdraw(&self, guard: RecordGuard, dir: DirectoryId, name: &OsStr, path: &str) {
         // The part of the journal it is in must not wait for it.
-        drop(ticket);
+        drop(guard);
         // What was written there before may be durable by its record only.
         let key = (dir, name.to_os_string());
         let before = self.shared.locked().pending.get(&key).cloned();
@@ -229,7 +233,7 @@ impl Journal {
     }
 
     /// Makes everything durable by itself and closes the journal.
-    fn shut(&self) {
+    fn close(&self) {
         {
             let mut state = self.shared.locked();
             state.closing = true;
@@ -253,13 +257,13 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.shut();
+        self.close();
     }
 }
 
-impl<'a> Entered<'a> {
+impl<'a> WritePermit<'a> {
     /// Adds the record of a write; nothing when another way must be taken.
-    pub fn add(&self, written: Written) -> Option<Ticket<'a>> {
+    pub fn add(&self, written: Written) -> Option<RecordGuard<'a>> {
         self.journal.add(&Record::Write(written))
     }
 }
@@ -288,7 +292,7 @@ impl Shared {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let dir = own(&files)?;
+        let dir = lock_directory(&files)?;
         let made = self.make_in(&files, &dir);
         if made.is_err()
             && let Err(error) = remove_both(&dir)
@@ -303,20 +307,20 @@ impl Shared {
     fn make_in(&self, files: &OwnedFd, dir: &OwnedFd) -> io::Result<[Segment; 2]> {
         let boot = self.boot.ok_or(Errno::NOSYS)?;
         let make = |number: usize| -> io::Result<Segment> {
-            let title = Title { epoch: 1 + number as u64, boot };
-            Ok(Segment::new(segment::make(dir, number, &title)?, title))
+            let header = SegmentHeader { epoch: 1 + number as u64, boot };
+            Ok(Segment::new(segment::make(dir, number, &header)?, header))
         };
         let segments = [make(0)?, make(1)?];
         fsync(dir)?;
-        for way in [".", ".."].iter().chain(self.ways) {
-            fsync(openat(files, *way, DIRECTORY, Mode::empty())?)?;
+        for directory in [".", ".."].iter().chain(self.fixed_directories) {
+            fsync(openat(files, *directory, DIRECTORY, Mode::empty())?)?;
         }
         Ok(segments)
     }
 }
 
 /// The journal's directory, for this gateway alone.
-pub(crate) fn own(files: &OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn lock_directory(files: &OwnedFd) -> io::Result<OwnedFd> {
     let dir = openat(files, JOURNAL, DIRECTORY, Mode::empty())?;
     flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
     Ok(dir)
@@ -334,7 +338,7 @@ pub(crate) fn remove_both(dir: &OwnedFd) -> io::Result<()> {
 }
 
 /// What this run of the machine is called, where that can be told.
-pub fn boot() -> Option<Boot> {
+pub fn boot_id() -> Option<BootId> {
     if !cfg!(target_os = "linux") {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Adding records and committing them. Whoever finds nobody writing writes for all: one `pwrite` and one
+//! Group commit: records are added under a lock and written by a leader. Whoever finds nobody writing writes for all: one `pwrite` and one
 //! `fdatasync` for everything that was added meanwhile. A lone writer hands nothing over to anybody.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use base::limits;
 
 use crate::journal::{DirectoryId, Shared};
 use crate::record::{self, HEAD_BYTES, Record};
-use crate::segment::{self, FIRST, Title};
+use crate::segment::{self, FIRST_RECORD_AT, SegmentHeader};
 
 /// A name in a directory, whatever that is called by now.
 pub(crate) type Key = (DirectoryId, OsString);
@@ -55,7 +55,7 @@ pub(crate) struct Files {
 /// One of the two files.
 pub(crate) struct Segment {
     pub file: Arc<File>,
-    pub title: Title,
+    pub header: SegmentHeader,
     /// Where the next record goes.
     pub end: u64,
     /// Added, but not yet written: the last bytes before `end`.
@@ -67,12 +67,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    pub fn new(file: Arc<File>, title: Title) -> Segment {
-        Segment { file, title, end: FIRST, buffer: Vec::new(), in_flight: 0, began: None }
+    pub fn new(file: Arc<File>, header: SegmentHeader) -> Segment {
+        Segment { file, header, end: FIRST_RECORD_AT, buffer: Vec::new(), in_flight: 0, began: None }
     }
 
     pub fn is_clean(&self) -> bool {
-        self.end == FIRST
+        self.end == FIRST_RECORD_AT
     }
 }
 
@@ -84,7 +84,7 @@ impl Files {
 
     /// An epoch that no record was ever written in.
     pub fn next_epoch(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.title.epoch).max().unwrap_or(0) + 1
+        self.segments.iter().map(|segment| segment.header.epoch).max().unwrap_or(0) + 1
     }
 }
 
@@ -95,15 +95,15 @@ pub(crate) struct State {
     pub added: u64,
     /// The number of the last one that is durable.
     pub committed: u64,
-    /// Whether somebody writes.
-    leading: bool,
+    /// Whether somebody writes for all that wait.
+    has_leader: bool,
     /// How many wait for that.
-    following: usize,
+    followers: usize,
     pub pending: HashMap<Key, Pending>,
     /// Directories of pending files, each open once.
     directories: HashMap<DirectoryId, Weak<OwnedFd>>,
     /// Whether the thread that makes them durable is there.
-    pub tended: bool,
+    pub has_checkpointer: bool,
     /// Whether the tree is being closed.
     pub closing: bool,
 }
@@ -128,21 +128,21 @@ impl State {
 
 /// Why a record is not durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unlogged {
+pub enum CommitError {
     /// The journal is of no use any more.
     Broken,
     /// The disk does not answer.
     Late,
 }
 
-/// A record whose writer is not done with it: its file is not cleaned until then.
-pub struct Ticket<'a> {
+/// A record whose writer is not done with it: its segment is not emptied until then.
+pub struct RecordGuard<'a> {
     shared: &'a Shared,
     pub(crate) number: u64,
     segment: usize,
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for RecordGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.shared.locked();
         if let Phase::Ready(files) = &mut state.phase {
@@ -154,9 +154,9 @@ impl Drop for Ticket<'_> {
     }
 }
 
-impl Ticket<'_> {
+impl RecordGuard<'_> {
     /// Returns when the record is durable.
-    pub fn commit(&self) -> Result<(), Unlogged> {
+    pub fn commit(&self) -> Result<(), CommitError> {
         self.shared.commit(self.number)
     }
 
@@ -184,9 +184,13 @@ impl Ticket<'_> {
 
 impl Shared {
     /// Adds a record; nothing where there is no room or no journal, so that another way must be taken.
-    pub(crate) fn add(&self, record: &Record) -> Option<Ticket<'_>> {
+    //
+    // Room is given when the record is added, not when it is written: `end` moves under the lock, the bytes follow in
+    // `buffer`. Writes leave some room free that only tombstones may use, since a change that needs one can not go
+    // another way. When neither segment has room the writer syncs its file by itself instead of waiting for a checkpoint.
+    pub(crate) fn add(&self, record: &Record) -> Option<RecordGuard<'_>> {
         let body = record.body();
-        let sum = record::sum(&body);
+        let checksum = record::checksum(&body);
         let is_write = matches!(record, Record::Write(_));
         let mut state = self.locked();
         let is_crowded = is_write && state.pending.len() >= limits::FILE_JOURNAL_PENDING_MAX;
@@ -205,20 +209,28 @@ impl Shared {
             self.changed.notify_all();
             return None;
         }
-        segment::add(&mut active.buffer, active.title.epoch, number, &body, &sum);
+        segment::add(&mut active.buffer, active.header.epoch, number, &body, &checksum);
         active.end += length;
         active.in_flight += 1;
         active.began.get_or_insert_with(Instant::now);
         state.added = number;
-        let ticket = Ticket { shared: self, number, segment: at };
+        let guard = RecordGuard { shared: self, number, segment: at };
         if self.due(&state).is_some_and(|due| due <= Instant::now()) {
             self.changed.notify_all();
         }
-        Some(ticket)
+        Some(guard)
     }
 
     /// Returns when the record with this number, and all before it, are durable.
-    pub(crate) fn commit(&self, number: u64) -> Result<(), Unlogged> {
+    //
+    // There is no thread that writes. The first writer that finds no leader becomes it: it takes both buffers and the
+    // number of the last record in them, lets go of the lock, and writes and syncs. Writers that come meanwhile add to
+    // the buffers, find a leader and wait; when it is done one of them leads the next round, in which all of theirs go
+    // together. So a lone writer pays one write and one sync and wakes nobody, and a hundred writers share a few.
+    // `committed` is only moved by a leader that succeeded, and records are numbered under the lock in the order of the
+    // buffers, so that everything up to `committed` is durable whoever asked for it. A leader that fails gives the whole
+    // log up: what others waited for is not durable either, and they learn it by the phase.
+    pub(crate) fn commit(&self, number: u64) -> Result<(), CommitError> {
         let deadline = Instant::now() + limits::FILE_JOURNAL_WAIT;
         let mut state = self.locked();
         loop {
@@ -226,35 +238,35 @@ impl Shared {
                 return Ok(());
             }
             if !matches!(state.phase, Phase::Ready(_)) {
-                return Err(Unlogged::Broken);
+                return Err(CommitError::Broken);
             }
-            if state.leading {
+            if state.has_leader {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    return Err(Unlogged::Late);
+                    return Err(CommitError::Late);
                 }
-                state.following += 1;
+                state.followers += 1;
                 let waited = self.written.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                state.following -= 1;
+                state.followers -= 1;
                 continue;
             }
-            state.leading = true;
+            state.has_leader = true;
             let (batches, last) = (take_buffers(&mut state), state.added);
             drop(state);
             let written = batches.iter().try_for_each(Batch::write);
             state = self.locked();
-            state.leading = false;
+            state.has_leader = false;
             match written {
                 Ok(()) => state.committed = last,
                 Err(error) => {
                     drop(state);
-                    self.broke(&error);
-                    return Err(Unlogged::Broken);
+                    self.give_up(&error);
+                    return Err(CommitError::Broken);
                 }
             }
             // A lone writer need not bother the host.
-            if state.following > 0 {
+            if state.followers > 0 {
                 self.written.notify_all();
             }
         }

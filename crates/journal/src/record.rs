@@ -1,4 +1,5 @@
-//! What the journal keeps: one record for each small write, and notes that a path's records count no longer.
+//! Record format of the log: one record for each small write, and tombstones, after which a path's records count no
+//! longer. A record is a head (epoch, number, length, checksum) and a body.
 //!
 //! Nothing that is read back is trusted: a record counts only with the right epoch, number, length and checksum.
 
@@ -7,18 +8,18 @@ use sha2::{Digest, Sha256};
 use base::limits;
 
 /// Bytes before each record's body: epoch, number, length, checksum.
-pub(crate) const HEAD_BYTES: usize = 8 + 8 + 4 + SUM_BYTES;
+pub(crate) const HEAD_BYTES: usize = 8 + 8 + 4 + CHECKSUM_BYTES;
 /// The longest body there can be.
 pub(crate) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
 
-const SUM_BYTES: usize = 16;
+const CHECKSUM_BYTES: usize = 16;
 /// The bits a mode may have.
 const MODE_MASK: u32 = 0o7777;
 const WRITE: u8 = 1;
-const FORGET: u8 = 2;
+const TOMBSTONE: u8 = 2;
 
 /// The beginning of a digest.
-pub(crate) type Sum = [u8; SUM_BYTES];
+pub(crate) type Checksum = [u8; CHECKSUM_BYTES];
 
 /// What tells a file from others, and from itself before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +66,8 @@ pub struct Written {
 pub enum Record {
     /// A file was written.
     Write(Written),
-    /// What was said of this path, and of everything below it, counts no longer.
-    Forget(String),
+    /// Tombstone: earlier records of this path, and of everything below it, count no longer.
+    Tombstone(String),
 }
 
 impl Record {
@@ -74,9 +75,9 @@ impl Record {
     pub fn body(&self) -> Vec<u8> {
         match self {
             Record::Write(written) => written.body(),
-            Record::Forget(path) => {
+            Record::Tombstone(path) => {
                 let mut body = Vec::with_capacity(path.len() + 3);
-                body.push(FORGET);
+                body.push(TOMBSTONE);
                 put_path(&mut body, path);
                 body
             }
@@ -90,7 +91,7 @@ impl Record {
         let length = usize::from(u16::from_le_bytes(rest.take()?));
         let path = String::from_utf8(rest.bytes(length)?.to_vec()).ok()?;
         match kind {
-            FORGET => rest.0.is_empty().then_some(Record::Forget(path)),
+            TOMBSTONE => rest.0.is_empty().then_some(Record::Tombstone(path)),
             WRITE => Written::parse(path, rest).map(Record::Write),
             _ => None,
         }
@@ -166,12 +167,12 @@ impl<'a> Rest<'a> {
 }
 
 /// The digest of a body, which may take a while and needs no number.
-pub(crate) fn sum(bytes: &[u8]) -> Sum {
+pub(crate) fn checksum(bytes: &[u8]) -> Checksum {
     cut(Sha256::digest(bytes).as_slice())
 }
 
 /// The head of a record.
-pub(crate) fn head(epoch: u64, number: u64, length: usize, body: &Sum) -> [u8; HEAD_BYTES] {
+pub(crate) fn head(epoch: u64, number: u64, length: usize, body: &Checksum) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..8].copy_from_slice(&epoch.to_le_bytes());
     head[8..16].copy_from_slice(&number.to_le_bytes());
@@ -183,14 +184,14 @@ pub(crate) fn head(epoch: u64, number: u64, length: usize, body: &Sum) -> [u8; H
     head
 }
 
-fn cut(digest: &[u8]) -> Sum {
-    let mut sum = Sum::default();
-    sum.copy_from_slice(&digest[..SUM_BYTES]);
-    sum
+fn cut(digest: &[u8]) -> Checksum {
+    let mut checksum = Checksum::default();
+    checksum.copy_from_slice(&digest[..CHECKSUM_BYTES]);
+    checksum
 }
 
 /// The number and length that a head tells, if it is of this epoch.
-pub(crate) fn told(head: &[u8; HEAD_BYTES], epoch: u64) -> Option<(u64, usize)> {
+pub(crate) fn parse_head(head: &[u8; HEAD_BYTES], epoch: u64) -> Option<(u64, usize)> {
     let mut rest = Rest(head);
     let is_ours = u64::from_le_bytes(rest.take()?) == epoch;
     let number = u64::from_le_bytes(rest.take()?);
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_body_is_read_back_and_half_of_it_is_none() {
-        for record in [written(b"text", true), written(b"", false), Record::Forget("/tmp".into())] {
+        for record in [written(b"text", true), written(b"", false), Record::Tombstone("/tmp".into())] {
             let body = record.body();
             assert!(body.len() <= BODY_BYTES_MAX);
             assert_eq!(Record::parse(&body), Some(record));
@@ -228,9 +229,9 @@ mod tests {
 
     #[test]
     fn a_head_counts_in_its_epoch_only() {
-        let head = head(3, 9, 100, &sum(b"body"));
-        assert_eq!(told(&head, 3), Some((9, 100)));
-        assert_eq!(told(&head, 4), None);
-        assert_eq!(told(&super::head(3, 9, BODY_BYTES_MAX + 1, &sum(b"")), 3), None);
+        let head = head(3, 9, 100, &checksum(b"body"));
+        assert_eq!(parse_head(&head, 3), Some((9, 100)));
+        assert_eq!(parse_head(&head, 4), None);
+        assert_eq!(parse_head(&super::head(3, 9, BODY_BYTES_MAX + 1, &checksum(b"")), 3), None);
     }
 }

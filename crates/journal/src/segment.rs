@@ -1,4 +1,4 @@
-//! One of the two files of the journal: made of zeros once, so that later writes change neither its size nor its
+//! Preallocated log segment, one of two: made of zeros once, so that later writes change neither its size nor its
 //! blocks and one `fdatasync` is all they need. Its head tells the epoch, which is new at every reuse.
 
 use std::fs::File;
@@ -11,24 +11,24 @@ use base::limits;
 use rustix::fs::{Mode, OFlags, fsync, openat};
 use rustix::io::Errno;
 
-use crate::record::{self, HEAD_BYTES, Record, Sum};
+use crate::record::{self, Checksum, HEAD_BYTES, Record};
 
 /// Where the first record begins: no write of a record touches the block of the head.
-pub(crate) const FIRST: u64 = 4_096;
+pub(crate) const FIRST_RECORD_AT: u64 = 4_096;
 
 const MAGIC: &[u8; 8] = b"gsvjrn01";
-const TITLE_BYTES: usize = 8 + 8 + 16 + 16;
+const HEADER_BYTES: usize = 8 + 8 + 16 + 16;
 const ZEROS: usize = 64 * 1024;
 
 /// One run of the machine.
-pub type Boot = [u8; 16];
+pub type BootId = [u8; 16];
 
 /// What the head of a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Title {
+pub(crate) struct SegmentHeader {
     pub epoch: u64,
     /// In which run of the machine its records are written.
-    pub boot: Boot,
+    pub boot: BootId,
 }
 
 /// The name of the file with this number.
@@ -53,7 +53,7 @@ pub(crate) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>
 
 /// Makes one of the two files. Its blocks are really written: those that are only set aside would cost the file
 /// system a change of its own at each first use.
-pub(crate) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<Arc<File>> {
+pub(crate) fn make(dir: impl AsFd, number: usize, header: &SegmentHeader) -> io::Result<Arc<File>> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(dir, name(number), flags, Mode::RUSR | Mode::WUSR)?);
     if !file.metadata()?.is_file() {
@@ -67,48 +67,48 @@ pub(crate) fn make(dir: impl AsFd, number: usize, title: &Title) -> io::Result<A
         file.write_all_at(&zeros[..length], at)?;
         at += length as u64;
     }
-    file.write_all_at(&title.bytes(), 0)?;
+    file.write_all_at(&header.bytes(), 0)?;
     fsync(&file)?;
     Ok(Arc::new(file))
 }
 
 /// Begins a new epoch: what is in the file counts no longer.
-pub(crate) fn clean(file: &File, title: &Title) -> io::Result<()> {
-    file.write_all_at(&title.bytes(), 0)?;
+pub(crate) fn clean(file: &File, header: &SegmentHeader) -> io::Result<()> {
+    file.write_all_at(&header.bytes(), 0)?;
     file.sync_data()
 }
 
-impl Title {
-    fn bytes(&self) -> [u8; TITLE_BYTES] {
-        let mut bytes = [0; TITLE_BYTES];
+impl SegmentHeader {
+    fn bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..16].copy_from_slice(&self.epoch.to_le_bytes());
         bytes[16..32].copy_from_slice(&self.boot);
-        let sum = record::sum(&bytes[..32]);
-        bytes[32..].copy_from_slice(&sum);
+        let checksum = record::checksum(&bytes[..32]);
+        bytes[32..].copy_from_slice(&checksum);
         bytes
     }
 
     /// What the head of a file says; nothing if it is none.
-    pub fn read(file: &File) -> io::Result<Option<Title>> {
-        let mut bytes = [0; TITLE_BYTES];
+    pub fn read(file: &File) -> io::Result<Option<SegmentHeader>> {
+        let mut bytes = [0; HEADER_BYTES];
         file.read_exact_at(&mut bytes, 0)?;
-        let (mut epoch, mut boot) = ([0; 8], Boot::default());
+        let (mut epoch, mut boot) = ([0; 8], BootId::default());
         epoch.copy_from_slice(&bytes[8..16]);
         boot.copy_from_slice(&bytes[16..32]);
-        let title = Title { epoch: u64::from_le_bytes(epoch), boot };
-        Ok((title.bytes() == bytes).then_some(title))
+        let header = SegmentHeader { epoch: u64::from_le_bytes(epoch), boot };
+        Ok((header.bytes() == bytes).then_some(header))
     }
 }
 
 /// The records of a file as they follow each other; the first one that is not whole ends it.
 pub(crate) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
     let mut records: Vec<(u64, Record)> = Vec::new();
-    let mut at = FIRST;
+    let mut at = FIRST_RECORD_AT;
     while at + HEAD_BYTES as u64 <= limits::FILE_JOURNAL_BYTES {
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, at)?;
-        let Some((number, length)) = record::told(&head, epoch) else { break };
+        let Some((number, length)) = record::parse_head(&head, epoch) else { break };
         at += HEAD_BYTES as u64;
         let follows = records.last().is_none_or(|(before, _)| before.checked_add(1) == Some(number));
         if !follows || at + length as u64 > limits::FILE_JOURNAL_BYTES {
@@ -117,7 +117,7 @@ pub(crate) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
         let mut body = vec![0; length];
         file.read_exact_at(&mut body, at)?;
         at += length as u64;
-        if record::head(epoch, number, length, &record::sum(&body)) != head {
+        if record::head(epoch, number, length, &record::checksum(&body)) != head {
             break;
         }
         let Some(record) = Record::parse(&body) else { break };
@@ -131,12 +131,12 @@ pub(crate) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
 pub(crate) fn end_of(file: &File, epoch: u64) -> io::Result<u64> {
     let bytes =
         read(file, epoch)?.iter().map(|(_, record)| (HEAD_BYTES + record.body().len()) as u64).sum::<u64>();
-    Ok(FIRST + bytes)
+    Ok(FIRST_RECORD_AT + bytes)
 }
 
 /// A record as it is written.
-pub(crate) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], sum: &Sum) {
-    buffer.extend(record::head(epoch, number, body.len(), sum));
+pub(crate) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], checksum: &Checksum) {
+    buffer.extend(record::head(epoch, number, body.len(), checksum));
     buffer.extend_from_slice(body);
 }
 
@@ -144,43 +144,43 @@ pub(crate) fn add(buffer: &mut Vec<u8>, epoch: u64, number: u64, body: &[u8], su
 mod tests {
     use super::*;
 
-    const TITLE: Title = Title { epoch: 5, boot: [1; 16] };
+    const HEADER: SegmentHeader = SegmentHeader { epoch: 5, boot: [1; 16] };
 
     fn forget(number: u64) -> Record {
-        Record::Forget(format!("/tmp/{number}"))
+        Record::Tombstone(format!("/tmp/{number}"))
     }
 
     /// A file with three records, and where each ends.
     fn filled() -> (tempfile::TempDir, Arc<File>, Vec<u64>) {
         let dir = tempfile::tempdir().unwrap();
-        let file = make(File::open(dir.path()).unwrap(), 0, &TITLE).unwrap();
+        let file = make(File::open(dir.path()).unwrap(), 0, &HEADER).unwrap();
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for number in 7..10 {
             let body = forget(number).body();
-            add(&mut bytes, TITLE.epoch, number, &body, &record::sum(&body));
-            ends.push(FIRST + bytes.len() as u64);
+            add(&mut bytes, HEADER.epoch, number, &body, &record::checksum(&body));
+            ends.push(FIRST_RECORD_AT + bytes.len() as u64);
         }
-        file.write_all_at(&bytes, FIRST).unwrap();
+        file.write_all_at(&bytes, FIRST_RECORD_AT).unwrap();
         (dir, file, ends)
     }
 
     fn numbers(file: &File) -> Vec<u64> {
-        read(file, TITLE.epoch).unwrap().into_iter().map(|(number, _)| number).collect()
+        read(file, HEADER.epoch).unwrap().into_iter().map(|(number, _)| number).collect()
     }
 
     #[test]
     fn records_are_read_back_until_the_epoch_changes() {
         let (dir, file, _) = filled();
         let expected: Vec<_> = (7..10).map(|number| (number, forget(number))).collect();
-        assert_eq!(read(&file, TITLE.epoch).unwrap(), expected);
-        assert_eq!(Title::read(&file).unwrap(), Some(TITLE));
-        let next = Title { epoch: 6, ..TITLE };
+        assert_eq!(read(&file, HEADER.epoch).unwrap(), expected);
+        assert_eq!(SegmentHeader::read(&file).unwrap(), Some(HEADER));
+        let next = SegmentHeader { epoch: 6, ..HEADER };
         clean(&file, &next).unwrap();
-        assert_eq!(Title::read(&file).unwrap(), Some(next));
+        assert_eq!(SegmentHeader::read(&file).unwrap(), Some(next));
         assert_eq!(read(&file, next.epoch).unwrap(), []);
         assert_eq!(file.metadata().unwrap().len(), limits::FILE_JOURNAL_BYTES);
         let again = open(File::open(dir.path()).unwrap(), 0).unwrap().unwrap();
-        assert_eq!(Title::read(&again).unwrap(), Some(next));
+        assert_eq!(SegmentHeader::read(&again).unwrap(), Some(next));
         assert!(open(File::open(dir.path()).unwrap(), 1).unwrap().is_none());
     }
 
@@ -220,11 +220,11 @@ mod tests {
     #[test]
     fn a_damaged_head_says_nothing() {
         let (_dir, file, _) = filled();
-        for at in 0..TITLE_BYTES as u64 {
+        for at in 0..HEADER_BYTES as u64 {
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
             file.write_all_at(&[byte[0] ^ 4], at).unwrap();
-            assert_eq!(Title::read(&file).unwrap(), None, "at {at}");
+            assert_eq!(SegmentHeader::read(&file).unwrap(), None, "at {at}");
             file.write_all_at(&byte, at).unwrap();
         }
     }
@@ -233,12 +233,14 @@ mod tests {
     fn a_full_file_is_read_to_its_end() {
         let (_dir, file, _) = filled();
         let (mut bytes, mut number) = (Vec::new(), 0);
-        let body = Record::Forget("x".repeat(4_000)).body();
-        while FIRST as usize + bytes.len() + HEAD_BYTES + body.len() <= limits::FILE_JOURNAL_BYTES as usize {
-            add(&mut bytes, TITLE.epoch, number, &body, &record::sum(&body));
+        let body = Record::Tombstone("x".repeat(4_000)).body();
+        while FIRST_RECORD_AT as usize + bytes.len() + HEAD_BYTES + body.len()
+            <= limits::FILE_JOURNAL_BYTES as usize
+        {
+            add(&mut bytes, HEADER.epoch, number, &body, &record::checksum(&body));
             number += 1;
         }
-        file.write_all_at(&bytes, FIRST).unwrap();
+        file.write_all_at(&bytes, FIRST_RECORD_AT).unwrap();
         assert_eq!(numbers(&file).len() as u64, number);
     }
 }

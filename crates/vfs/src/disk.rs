@@ -85,11 +85,11 @@ const DIRECTORY: OFlags =
 impl Disk {
     /// Opens the directory, making what is missing.
     pub fn open(files: &Path, clock: Clock) -> io::Result<Disk> {
-        Disk::open_in(files, clock, journal::boot())
+        Disk::open_in(files, clock, journal::boot_id())
     }
 
     /// The same in a given run of the machine.
-    pub(crate) fn open_in(files: &Path, clock: Clock, boot: Option<journal::Boot>) -> io::Result<Disk> {
+    pub(crate) fn open_in(files: &Path, clock: Clock, boot: Option<journal::BootId>) -> io::Result<Disk> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(files)?;
         let handle = openat(CWD, files, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let attributes = keeps_attributes(&handle)?;
@@ -112,7 +112,7 @@ impl Disk {
         Ok(Disk { attributes: false, ..Disk::open(files, clock)? })
     }
 
-    fn new(files: OwnedFd, attributes: bool, clock: Clock, boot: Option<journal::Boot>) -> Disk {
+    fn new(files: OwnedFd, attributes: bool, clock: Clock, boot: Option<journal::BootId>) -> Disk {
         let files = Arc::new(files);
         Disk {
             journal: Journal::new(&files, &["usr", "usr/share"], boot),

@@ -36,7 +36,7 @@ impl Disk {
             return Err(Code::Exists.into());
         }
         let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
-        self.journal.let_go(id, entry.os_name())?;
+        self.journal.retire(id, entry.os_name())?;
         let change = self.settle.restructure();
         self.make_with(entry, meta)?;
         change.done(&[(id, &entry.dir.fd)]);
@@ -83,7 +83,7 @@ impl Disk {
         }
         entry.dir.need_change(who)?;
         self.refuse_link_in_shared(who, entry)?;
-        self.journal.let_go(id, entry.os_name())?;
+        self.journal.retire(id, entry.os_name())?;
         Ok(symlinkat(target, &*entry.dir.fd, entry.os_name())?)
     }
 
@@ -158,7 +158,7 @@ impl Disk {
             change.done(&[(there.id, &directory)]);
             return Ok(());
         }
-        self.journal.let_go(id, entry.os_name())?;
+        self.journal.retire(id, entry.os_name())?;
         self.stamp(there.handle()?, after)?;
         if before.uid != after.uid && there.stat.kind == Kind::File {
             let bytes = signed(there.stat.size);
@@ -186,7 +186,7 @@ impl Disk {
         };
         let id = entry.dir.id()?;
         let _held = self.locks.one(id, entry.os_name())?;
-        self.journal.let_go(id, entry.os_name())?;
+        self.journal.retire(id, entry.os_name())?;
         Ok(futimens(there.handle()?, &times)?)
     }
 }

@@ -16,7 +16,7 @@ use super::walk::Entry;
 use super::write::Draft;
 use crate::fault::Code;
 use crate::stat::{Kind, Stat};
-use journal::{Identity, Unlogged, Written, make_durable, sync_directory};
+use journal::{CommitError, Identity, Written, make_durable, sync_directory};
 
 /// How a draft took its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Disk {
         let placed = if self.put_logged(id, entry, there, draft, meta, &host)? {
             Placed::Logged
         } else {
-            self.journal.let_go(id, entry.os_name())?;
+            self.journal.retire(id, entry.os_name())?;
             self.prepare(draft, meta)?;
             let change = self.settle.restructure();
             renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
@@ -77,7 +77,7 @@ impl Disk {
         host: &rustix::fs::Stat,
     ) -> Result<bool, Fail> {
         let Some(content) = draft.content.take().filter(|_| !draft.durable) else { return Ok(false) };
-        let Some(entered) = self.journal.enter() else { return Ok(false) };
+        let Some(permit) = self.journal.begin_write() else { return Ok(false) };
         // The record names the file by its path, so that must be durable, and lead there.
         if !self.settle.structure_stands() || !self.leads_to(&entry.dir, id) {
             return Ok(false);
@@ -88,19 +88,19 @@ impl Disk {
         let shared_path = Arc::from(path.as_str());
         let written =
             Written { path, attributes: meta.into(), replaced: there.map(There::identity), placed, content };
-        let Some(ticket) = entered.add(written) else { return Ok(false) };
-        match ticket.commit() {
+        let Some(guard) = permit.add(written) else { return Ok(false) };
+        match guard.commit() {
             Ok(()) => {}
-            Err(Unlogged::Broken) => return Ok(false),
-            Err(Unlogged::Late) => {
-                self.journal.withdraw(ticket, id, entry.os_name(), &shared_path);
+            Err(CommitError::Broken) => return Ok(false),
+            Err(CommitError::Late) => {
+                self.journal.withdraw(guard, id, entry.os_name(), &shared_path);
                 return Err(Fail::because(Code::Io, "the disk is too slow, try again later"));
             }
         }
         match take_place(draft, entry, there.is_some()) {
-            Ok(()) => ticket.placed((id, entry.os_name().to_os_string()), shared_path, file, &entry.dir.fd),
+            Ok(()) => guard.placed((id, entry.os_name().to_os_string()), shared_path, file, &entry.dir.fd),
             Err(errno) => {
-                self.journal.withdraw(ticket, id, entry.os_name(), &shared_path);
+                self.journal.withdraw(guard, id, entry.os_name(), &shared_path);
                 return Err(errno.into());
             }
         }

@@ -78,7 +78,7 @@ impl Disk {
         }
         let _shift = self.shift();
         let _closed = self.journal.close_gate()?;
-        self.let_go_below(dir, id, name)?;
+        self.retire_below(dir, id, name)?;
         match unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) if self.clear_ours(dir, name)? => {
                 Ok(unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR)?)
@@ -89,12 +89,12 @@ impl Disk {
     }
 
     /// Lets the journal go of what is at a name in a directory and below it. The journal's gate must be closed.
-    pub(super) fn let_go_below(&self, dir: &Dir, id: HostId, name: &OsStr) -> Result<(), Fail> {
+    pub(super) fn retire_below(&self, dir: &Dir, id: HostId, name: &OsStr) -> Result<(), Fail> {
         if self.journal.is_idle() {
             return Ok(());
         }
         let is_sure = name.to_str().is_some() && self.leads_to(dir, id);
-        Ok(self.journal.let_go_below(dir.path.join(&name.to_string_lossy()).as_str(), is_sure)?)
+        Ok(self.journal.retire_below(dir.path.join(&name.to_string_lossy()).as_str(), is_sure)?)
     }
 
     /// Removes the gateway's own files from a directory if there is nothing else in it.

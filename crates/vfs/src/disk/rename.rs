@@ -35,9 +35,9 @@ impl Disk {
         let _closed = if moved.is_directory() { Some(self.journal.close_gate()?) } else { None };
         for (id, entry) in [(from_id, from), (to_id, to)] {
             if moved.is_directory() {
-                self.let_go_below(&entry.dir, id, entry.os_name())?;
+                self.retire_below(&entry.dir, id, entry.os_name())?;
             } else {
-                self.journal.let_go(id, entry.os_name())?;
+                self.journal.retire(id, entry.os_name())?;
             }
         }
         let change = self.settle.restructure();

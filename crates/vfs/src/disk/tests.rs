@@ -20,10 +20,10 @@ use super::meta::Meta;
 use super::walk::{Entry, Found};
 use crate::path::VPath;
 use crate::view::{Follow, Writing};
-use journal::{Boot, Identity, JOURNAL, Written, inspect};
+use journal::{BootId, Identity, JOURNAL, Written, inspect};
 
-const NOW: Boot = [1; 16];
-const LATER: Boot = [2; 16];
+const NOW: BootId = [1; 16];
+const LATER: BootId = [2; 16];
 
 fn root() -> ProcessIdentity {
     ProcessIdentity {
@@ -67,7 +67,7 @@ impl Ground {
         self.disk.take().unwrap().journal.abandon();
     }
 
-    fn open(&mut self, boot: Boot) {
+    fn open(&mut self, boot: BootId) {
         self.disk = Some(Disk::open_in(self.data.path(), Clock::system(), Some(boot)).unwrap());
     }
 
@@ -283,11 +283,11 @@ fn a_write_that_fails_after_its_record_does_not_happen_later() {
     let attributes = Meta::root(0o644).into();
     let path = "/tmp/a".to_string();
     let written = Written { path, attributes, replaced: None, placed, content: b"two".to_vec() };
-    let entered = journal.enter().unwrap();
-    let ticket = entered.add(written).unwrap();
-    ticket.commit().unwrap();
+    let permit = journal.begin_write().unwrap();
+    let guard = permit.add(written).unwrap();
+    guard.commit().unwrap();
     assert_eq!(ground.logged(), pairs(&[("/tmp/a", "two")]));
-    journal.withdraw(ticket, id, entry.os_name(), "/tmp/a");
+    journal.withdraw(guard, id, entry.os_name(), "/tmp/a");
     assert_eq!((ground.logged().len(), ground.pending().len()), (0, 0));
 }
 

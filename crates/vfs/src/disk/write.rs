@@ -198,7 +198,7 @@ impl Disk {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(&*dir.fd, &*name, flags, Mode::RUSR | Mode::WUSR)?);
         let dir = dir.fd.clone();
-        let content = self.journal.takes(0).then(Vec::new);
+        let content = self.journal.accepts(0).then(Vec::new);
         let charged = (meta.uid, 0);
         let mut draft = Draft { dir, name, file, keep: false, meta: None, durable: false, content, charged };
         // It counts as its owner's from the beginning.
@@ -228,7 +228,7 @@ impl Disk {
         let _held = self.locks.one(id, entry.os_name())?;
         let there = self.look(&entry.dir, entry.os_name())?;
         let meta = self.meta_after_write(who, entry, there.as_ref(), Writing::default())?;
-        self.journal.let_go(id, entry.os_name())?;
+        self.journal.retire(id, entry.os_name())?;
         let Some(there) = there else {
             let mut draft = self.draft(&entry.dir, meta)?;
             let placed = (|| {
@@ -323,7 +323,7 @@ impl<'a> Filling<'a> {
             self.draft.charged.1 += more;
         }
         let content = self.draft.content.take();
-        self.draft.content = content.filter(|kept| self.disk.journal.takes(kept.len() + bytes.len()));
+        self.draft.content = content.filter(|kept| self.disk.journal.accepts(kept.len() + bytes.len()));
         if let Some(content) = &mut self.draft.content {
             content.extend_from_slice(bytes);
         }

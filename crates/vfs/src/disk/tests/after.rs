@@ -144,8 +144,8 @@ fn a_record_leads_nowhere_but_into_the_tree() {
     for path in paths {
         let (path, attributes) = (path.to_string(), Meta::root(0o644).into());
         let written = Written { path, attributes, replaced: None, placed, content: b"e".to_vec() };
-        let ticket = ground.disk().journal.add_write(written).unwrap();
-        ticket.commit().unwrap();
+        let guard = ground.disk().journal.add_write(written).unwrap();
+        guard.commit().unwrap();
     }
     ground.kill();
     ground.open(LATER);

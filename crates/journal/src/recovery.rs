@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::journal::{JOURNAL, Journal, own, remove_both};
+use crate::journal::{JOURNAL, Journal, lock_directory, remove_both};
 use crate::log::{Files, Phase, Segment};
 use crate::record::{Identity, Record, Written};
-use crate::segment::{self, Title};
+use crate::segment::{self, SegmentHeader};
 
 /// One of the two files as it was found.
-struct Left {
+struct FoundSegment {
     file: Arc<File>,
-    title: Title,
+    header: SegmentHeader,
     records: Vec<(u64, Record)>,
 }
 
@@ -77,7 +77,7 @@ impl Journal {
     /// promised must not be served without, nor come back over what is written later, so that nothing is served until all
     /// of it is done.
     pub fn recover(&self, files: &OwnedFd, redo: impl FnMut(&Redo<'_>) -> io::Result<()>) -> io::Result<()> {
-        let dir = match own(files) {
+        let dir = match lock_directory(files) {
             Ok(dir) => dir,
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => return Ok(()),
             Err(error) => {
@@ -101,11 +101,11 @@ impl Journal {
         &self,
         dir: &OwnedFd,
         mut redo: impl FnMut(&Redo<'_>) -> io::Result<()>,
-    ) -> io::Result<[Option<Left>; 2]> {
+    ) -> io::Result<[Option<FoundSegment>; 2]> {
         let left = [read(dir, 0)?, read(dir, 1)?];
         let mut records: Vec<(u64, bool, &Record)> = Vec::new();
-        for Left { title, records: found, .. } in left.iter().flatten() {
-            let same_boot = Some(title.boot) == self.shared.boot;
+        for FoundSegment { header, records: found, .. } in left.iter().flatten() {
+            let same_boot = Some(header.boot) == self.shared.boot;
             records.extend(found.iter().map(|(number, record)| (*number, same_boot, record)));
         }
         records.sort_by_key(|(number, ..)| *number);
@@ -119,14 +119,15 @@ impl Journal {
     }
 
     /// Goes on with the files that were left behind, which hold nothing any more.
-    fn reuse(&self, dir: OwnedFd, left: [Option<Left>; 2]) -> io::Result<()> {
+    fn reuse(&self, dir: OwnedFd, left: [Option<FoundSegment>; 2]) -> io::Result<()> {
         let ([Some(first), Some(second)], Some(boot)) = (left, self.shared.boot) else {
             // They are made anew when they are needed.
             return remove_both(&dir);
         };
-        let epoch = first.title.epoch.max(second.title.epoch);
-        let clean = |left: &Left, epoch: u64| segment::clean(&left.file, &Title { epoch, boot });
-        let number = |left: &Left| left.records.last().map_or(0, |(number, _)| *number);
+        let epoch = first.header.epoch.max(second.header.epoch);
+        let clean =
+            |left: &FoundSegment, epoch: u64| segment::clean(&left.file, &SegmentHeader { epoch, boot });
+        let number = |left: &FoundSegment| left.records.last().map_or(0, |(number, _)| *number);
         // What a later part says of an earlier one must not be gone before that is.
         if number(&first) <= number(&second) {
             clean(&first, epoch + 1)?;
@@ -135,18 +136,18 @@ impl Journal {
             clean(&second, epoch + 2)?;
             clean(&first, epoch + 1)?;
         }
-        let segment = |left: Left, epoch| Segment::new(left.file, Title { epoch, boot });
+        let segment = |left: FoundSegment, epoch| Segment::new(left.file, SegmentHeader { epoch, boot });
         let segments = [segment(first, epoch + 1), segment(second, epoch + 2)];
         self.shared.locked().phase = Phase::Ready(Files { dir, segments, active: 0 });
         Ok(())
     }
 }
 
-fn read(dir: &OwnedFd, number: usize) -> io::Result<Option<Left>> {
+fn read(dir: &OwnedFd, number: usize) -> io::Result<Option<FoundSegment>> {
     let Some(file) = segment::open(dir, number)? else { return Ok(None) };
-    let Some(title) = Title::read(&file)? else { return Ok(None) };
-    let records = segment::read(&file, title.epoch)?;
-    Ok(Some(Left { file, title, records }))
+    let Some(header) = SegmentHeader::read(&file)? else { return Ok(None) };
+    let records = segment::read(&file, header.epoch)?;
+    Ok(Some(FoundSegment { file, header, records }))
 }
 
 /// The last write of each path that counts.
@@ -161,7 +162,7 @@ fn fold(records: Vec<(u64, bool, &Record)>) -> BTreeMap<&str, Redo<'_>> {
                 known.push(written.placed);
                 paths.insert(path, Redo { written, same_boot, known });
             }
-            Record::Forget(top) => paths.retain(|path, _| !is_within(path, top)),
+            Record::Tombstone(top) => paths.retain(|path, _| !is_within(path, top)),
         }
     }
     paths

@@ -61,7 +61,7 @@ pub(crate) async fn run(
         }
     }
     let end = match ended {
-        Ok(result) => finished(&result, &outlet, handlers.has_end()),
+        Ok(result) => finished(&result, script, &outlet, handlers.has_end()),
         Err(error) => given_up(bounds::given_up(error, script), session, leash, time),
     };
     End { cwd: Some(bash.shell_state_view().cwd.to_string_lossy().into_owned()), ..end }
@@ -206,7 +206,7 @@ impl Outlet {
 }
 
 /// A script that came to its end by itself. One whose output was cut has not done what it was told to.
-fn finished(result: &ExecResult, outlet: &Outlet, has_handler: bool) -> End {
+fn finished(result: &ExecResult, script: &str, outlet: &Outlet, has_handler: bool) -> End {
     for (stream, all, told) in
         [(Stream::Stdout, &result.stdout, &outlet.stdout), (Stream::Stderr, &result.stderr, &outlet.stderr)]
     {
@@ -216,17 +216,35 @@ fn finished(result: &ExecResult, outlet: &Outlet, has_handler: bool) -> End {
         }
     }
     if !result.stdout_truncated && !result.stderr_truncated && !outlet.is_cut() {
-        return End { exit_code: Some(exit_code(result, has_handler)), ..End::default() };
+        return End { exit_code: Some(exit_code(result, script, has_handler)), ..End::default() };
     }
     let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX / 1024 / 1024;
     too_much(&format!("more than {most} MiB of output"), &outlet.session)
 }
 
-/// The code of a script that is given as text and not as a file: one that ends at a variable that is not there has 127,
-/// unless a handler runs at its end.
-fn exit_code(result: &ExecResult, has_handler: bool) -> i32 {
-    let is_unbound = result.stderr.as_bytes().trim_ascii_end().ends_with(b": unbound variable");
-    if result.exit_code == 1 && is_unbound && !has_handler { 127 } else { result.exit_code }
+/// The code of a script that is given as text and not as a file: one that ends at an expansion that fails (`set -u`,
+/// `${x?}`) has 127, unless a handler runs at its end.
+fn exit_code(result: &ExecResult, script: &str, has_handler: bool) -> i32 {
+    if result.exit_code != 1 || has_handler {
+        return result.exit_code;
+    }
+    let complaint = result.stderr.as_bytes().trim_ascii_end();
+    let is_unbound = complaint.ends_with(b": unbound variable");
+    if is_unbound || is_failed_expansion(complaint, script) { 127 } else { result.exit_code }
+}
+
+/// Whether a script ended with the complaint of a `${NAME?…}` or `${NAME:?…}`. The words of it may be the script's own,
+/// so that only the name tells: it is in the complaint, `bash: line 1: NAME: …`, and in such an expansion.
+fn is_failed_expansion(complaint: &[u8], script: &str) -> bool {
+    let last = complaint.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = String::from_utf8_lossy(last);
+    let mut parts = last.splitn(4, ": ");
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("bash"), Some(line), Some(name)) if line.starts_with("line ") => {
+            script.contains(&format!("${{{name}?")) || script.contains(&format!("${{{name}:?"))
+        }
+        _ => false,
+    }
 }
 
 fn given_up(given_up: GivenUp, session: &Session, leash: &Leash, time: Duration) -> End {

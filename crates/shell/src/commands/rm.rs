@@ -1,6 +1,6 @@
 //! `rm`: removes files and, with `-r`, directories and all in them.
 
-use vfs::{Code, Fault, Follow, Kind, VPath};
+use vfs::{Code, Fault, Follow, Kind, VPath, View};
 
 use super::answers::Answers;
 use super::options::{Opt, Options, flag};
@@ -18,7 +18,7 @@ pub(super) static COMMAND: Command = Command {
   -f  a missing file is no mistake; what may not be removed still is
   -i  ask before each; the answers are the lines piped in, and without any nothing is removed
   -I  ask once before a recursive removal or more than three files
-Links are removed, not followed. /, . and .. are never removed.",
+Links are removed, not followed. /, . and .., homes, workspaces and mount points are never removed, nor emptied.",
     run: |cx| Box::pin(run(cx)),
 };
 
@@ -106,6 +106,13 @@ impl Remover<'_> {
         };
         if path == VPath::root() {
             return self.complain("it is dangerous to operate recursively on '/'".to_string());
+        }
+        // Asked before anything below it is removed: what can not go itself must not lose what is in it.
+        if stat.kind == Kind::Directory
+            && (self.recursive || self.empty)
+            && let Some(why) = View::protection(&path)
+        {
+            return self.complain(format!("refusing to remove '{operand}': '{path}' {why}"));
         }
         let first = Met { path, shown: operand.to_string(), stat };
         match first.stat.kind {

@@ -5,6 +5,7 @@ use protocol::ids::{Gid, Uid};
 
 use crate::disk::Disk;
 use crate::disk::fail::Fail;
+use crate::disk::mounts::{self, Protected};
 use crate::disk::walk::{Entry, Found};
 use crate::fault::{Code, Fault};
 use crate::live;
@@ -47,6 +48,14 @@ impl View {
             Err(fault) if fault.code == Code::NotFound => Err(live::refusal("mkdir", path)),
             Err(fault) => Err(fault),
         }
+    }
+
+    /// Why nobody may remove or move a directory, in words such as `is a home`; nothing for an ordinary one. Who removes
+    /// what is in a directory first asks this before it begins. The path must be free of links.
+    pub fn protection(path: &VPath) -> Option<&'static str> {
+        let is_live_top = live::covers(path) && path.parts().count() <= 2;
+        let protected = mounts::protection(path.as_str()).or(is_live_top.then_some(Protected::System));
+        protected.map(Protected::words)
     }
 
     /// Removes a file, a link, or a directory; one that is not empty only with `recursive`.

@@ -45,6 +45,29 @@ async fn what_is_removed_is_only_what_is_below() {
 }
 
 #[tokio::test]
+async fn a_home_by_any_spelling_and_a_mount_are_refused_with_all_that_is_in_them() {
+    let world = World::new().await;
+    let (ann, root) = (world.as_(Who::Ann), world.as_(Who::Root));
+    ann.append(&at("/home/ann/kept"), b"x".to_vec()).await.unwrap();
+    ann.symlink("/home", &at("/home/ann/homes")).await.unwrap();
+    for spelled in ["~", "~/", "/home/ann/", "//home/./ann", "/home/../home/ann", "/home/ann/homes/ann"] {
+        for view in [&ann, &root] {
+            let path = ann.path(spelled).unwrap();
+            assert_eq!(code(view.remove(&path, true).await), Some(Code::NotPermitted), "{spelled}");
+        }
+    }
+    for mount in ["/", "/home", "/tmp", "/usr", "/workspaces"] {
+        assert_eq!(code(root.remove(&at(mount), true).await), Some(Code::NotPermitted), "{mount}");
+    }
+    assert_eq!(ann.read(&at("/home/ann/kept")).await.unwrap(), b"x");
+    assert!(ann.stat(&at("/home/ann/homes"), Follow::No).await.is_ok());
+    for path in ["/home", "/home/ann", "/proc", "/sys/config", "/usr/share"] {
+        assert!(vfs::View::protection(&at(path)).is_some(), "{path}");
+    }
+    assert_eq!(vfs::View::protection(&at("/home/ann/dir")), None);
+}
+
+#[tokio::test]
 async fn somebody_elses_directory_inside_stops_it() {
     let world = World::new().await;
     let (ann, bob, root) = (world.as_(Who::Ann), world.as_(Who::Bob), world.as_(Who::Root));

@@ -116,6 +116,34 @@ async fn rm_never_removes_what_was_not_meant() {
 }
 
 #[tokio::test]
+async fn rm_refuses_homes_and_mount_points_before_it_empties_them() {
+    let stage = with_files().await;
+    stage.prints(&["ln", "-s", "/home", "homes"]).await;
+    for home in
+        ["/home/alice", "/home/alice/", "//home/./alice", "../alice", "d/../../alice", "homes/alice"]
+    {
+        for how in ["-rf", "-rv", "-rd"] {
+            let (code, why) = stage.fails(&["rm", how, home]).await;
+            let said = format!("rm: refusing to remove '{home}': '/home/alice' is a home\n");
+            assert_eq!((code, why), (1, said), "{how}");
+        }
+    }
+    stage.write("root", "/tmp/theirs", "", 0o644).await;
+    for mount in
+        ["/home", "/tmp", "/var", "/etc", "/usr", "/root", "/workspaces", "/proc", "/dev", "/sys/users"]
+    {
+        let done = stage.run("root", &["rm", "-rf", mount]).await;
+        assert!(
+            text(&done.stderr).starts_with(&format!("rm: refusing to remove '{mount}'")),
+            "{mount}: {done:?}"
+        );
+    }
+    for path in ["/home/alice/a.txt", "/home/alice/d/deep/one", "/tmp/theirs", "/home/alice/homes"] {
+        assert!(is_there(&stage, path).await, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn rm_says_when_it_was_refused_even_with_f() {
     let stage = with_files().await;
     stage.write("alice", "~/d/open/two", "2\n", 0o644).await;

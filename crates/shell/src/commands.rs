@@ -72,6 +72,7 @@ use protocol::spec::Syscall;
 use vfs::{Fault, View};
 
 use crate::Settings;
+use crate::builtins::Io;
 
 /// Every command of this system, by name.
 pub static ALL: &[&Command] = &[
@@ -132,6 +133,8 @@ pub struct Command {
     pub usage: &'static str,
     /// More for its manual page; may be empty.
     pub manual: &'static str,
+    /// What it reads, holds and streams.
+    pub(crate) io: Io,
     /// Carries it out.
     pub run: for<'a> fn(&'a Cx<'a>) -> Running<'a>,
 }

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
+use crate::builtins::{self, Redirected};
 use crate::files;
 use crate::gauge::Gauge;
 use crate::readers::{self, Demand};
 
-const NAMES: [&str; 7] = ["awk", "fold", "mapfile", "read", "readarray", "tee", "xargs"];
-
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) {
-    for name in NAMES {
+    for name in builtins::names(|io| matches!(io.redirected, Redirected::AskedFirst)) {
         let (before, gauge) = (registry.lookup(name), gauge.clone());
         registry.insert(name, Arc::new(Asked { name, before, gauge }));
     }

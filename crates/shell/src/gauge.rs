@@ -1,7 +1,7 @@
 //! What the command that runs now takes from the tree: how much it may hold, how much of an endless device it asks
 //! for, and which permission bits its new files do not get.
 
-mod endless;
+pub(crate) mod endless;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -10,26 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use base::limits;
 use bashkit::hooks::{HookAction, ToolEvent};
 
-use crate::weigh;
+use crate::builtins::{self, Holds};
 use endless::Asked;
 pub(crate) use endless::{Endless, size};
-
-/// Commands that look at one file after the other, and hold the lines of one at a time.
-const SEARCHING: &[&str] = &["egrep", "fgrep", "grep", "rg"];
-
-/// Commands that look at one file after the other and keep none of them.
-#[rustfmt::skip]
-const PASSING: &[&str] = &[
-    "wc", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "cksum", "b2sum", "sum", "file",
-    "find", "du", "ls", "stat", "test", "[", "source", ".", "bash", "sh", "xargs",
-];
-
-/// Commands that hold each line of what they read on its own.
-#[rustfmt::skip]
-pub(crate) const HOLDING: &[&str] = &[
-    "awk", "column", "comm", "fold", "join", "mapfile", "nl", "paste", "readarray", "rev", "sed", "shuf", "tac",
-    "uniq",
-];
 
 const USUAL_MASK: u32 = 0o022;
 
@@ -63,15 +46,6 @@ struct Now {
     fed: Option<(String, String)>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Holds {
-    Nothing,
-    One,
-    #[default]
-    Bytes,
-    Lines,
-}
-
 impl Default for Gauge {
     fn default() -> Gauge {
         Gauge {
@@ -89,13 +63,8 @@ impl Gauge {
     pub(crate) fn begin(&self, mut event: ToolEvent) -> HookAction<ToolEvent> {
         self.taken.store(0, Ordering::Relaxed);
         let mut now = self.lock();
-        now.holds = match event.name.as_str() {
-            name if PASSING.contains(&name) => Holds::Nothing,
-            name if SEARCHING.contains(&name) => Holds::One,
-            name if HOLDING.contains(&name) => Holds::Lines,
-            _ => Holds::Bytes,
-        };
-        now.times = if event.name == "sed" { weigh::growth(&event.args) } else { 1 };
+        let io = builtins::io(&event.name);
+        (now.holds, now.times) = (io.holds, (io.growth)(&event.args));
         now.unread = event.args.iter().filter(|word| may_be_file(word)).map(|word| last_part(word)).collect();
         now.fed = None;
         if let Some(device) = now.redirected.take() {
@@ -119,7 +88,7 @@ impl Gauge {
         }
         let (cost, most) = match now.holds {
             Holds::Nothing => return true,
-            Holds::One => return cost(bytes) <= 2 * limits::NATIVE_SHELL_SORT_BYTES_MAX,
+            Holds::OneFile => return cost(bytes) <= 2 * limits::NATIVE_SHELL_SORT_BYTES_MAX,
             Holds::Bytes => (bytes.len(), limits::NATIVE_SHELL_READ_BYTES_MAX),
             Holds::Lines => (cost(bytes).saturating_mul(now.times), limits::NATIVE_SHELL_SORT_BYTES_MAX),
         };

@@ -7,6 +7,7 @@
 
 mod adapter;
 mod bounds;
+mod builtins;
 pub mod commands;
 mod cpu;
 mod depth;

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 use base::limits;
 use place::Place;
 
+use crate::builtins;
+
 /// The longest range in braces that the interpreter writes out; a longer one it takes for a word.
 const RANGE_MAX: u64 = 10_000;
 /// The longest one that it does not refuse.
@@ -17,8 +19,6 @@ const RANGE_REFUSED: u64 = 100_000;
 /// Longest range that is looked at, and longest sum.
 const RANGE_LETTERS_MAX: usize = 64;
 const SUM_LETTERS_MAX: usize = 1_024;
-/// Commands of ours that write while others read; in a `<(…)` they take what is piped to the command before it.
-const STREAMING: [&str; 3] = ["seq", "tr", "yes"];
 
 /// The script as it is run. `number` is what `$$` stands for.
 pub(crate) fn mended(script: &str, number: u32) -> Cow<'_, str> {
@@ -141,7 +141,7 @@ impl<'a> Mend<'a> {
             self.copy(2);
             let from = self.out.len();
             self.within(|this| this.commands(Some(')')))?;
-            let is_streaming = |word: &str| STREAMING.contains(&word);
+            let is_streaming = |word: &str| builtins::io(word).streams;
             if place.is_piped && self.out[from..].split(|letter| !place::is_name(letter)).any(is_streaming) {
                 // Taken as a whole it is nobody's input.
                 self.out.insert_str(from, "{ ");

@@ -1,70 +1,57 @@
 //! Which commands read stdin, and how much of it. Where it is not certain the answer is no: a command that waits
 //! for what nobody will write is worse than one that sees an end.
 
-/// A command that reads stdin when no file is named.
-struct Row {
-    name: &'static str,
-    /// Operands before the files: a program, a pattern.
-    program: usize,
-    /// Options that stand for the program.
-    program_options: &'static str,
+use crate::builtins;
+
+/// How a builtin reads standard input: by its arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Stdin {
+    /// Operands before the files, such as a pattern; `ALWAYS` where no operand is a file that is read.
+    before_files: usize,
+    /// Options that stand for these operands.
+    instead_of_operand: &'static str,
     /// Options that take a value.
     valued: &'static str,
     /// Long options whose value is the next word.
     long_valued: &'static [&'static str],
+    demand: fn(&Words<'_>) -> Option<Demand>,
+    /// The option that says how many seconds it waits.
+    seconds: Option<char>,
 }
 
-const fn row(
-    name: &'static str,
-    program: usize,
-    program_options: &'static str,
-    valued: &'static str,
-    long_valued: &'static [&'static str],
-) -> Row {
-    Row { name, program, program_options, valued, long_valued }
-}
+const ALWAYS: usize = usize::MAX;
 
-#[rustfmt::skip]
-static ROWS: &[Row] = &[
-    row("awk", 1, "f", "Fv", &["--field-separator", "--assign", "--file"]),
-    row("base64", 0, "", "w", &["--wrap"]),
-    row("cat", 0, "", "", &[]),
-    row("column", 0, "", "tsoc", &["--separator", "--output-separator"]),
-    row("cut", 0, "", "bcdf", &["--bytes", "--characters", "--delimiter", "--fields", "--output-delimiter"]),
-    row("expand", 0, "", "t", &["--tabs"]),
-    row("fmt", 0, "", "w", &["--width"]),
-    row("fold", 0, "", "w", &["--width"]),
-    row("grep", 1, "ef", "ABCm", &["--regexp", "--file", "--max-count", "--include", "--exclude"]),
-    row("gunzip", 0, "", "", &[]),
-    row("gzip", 0, "", "", &[]),
-    row("head", 0, "", "nc", &["--lines", "--bytes"]),
-    row("hexdump", 0, "", "nse", &[]),
-    row("jq", 1, "f", "L", &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent", "--from-file"]),
-    row("mapfile", 1, "", "dnOstuCc", &[]),
-    row("md5sum", 0, "", "", &[]),
-    row("nl", 0, "", "bdfhilnsvw", &[]),
-    row("od", 0, "", "AjNtw", &[]),
-    row("paste", 0, "", "d", &["--delimiters"]),
-    row("read", usize::MAX, "", "adinNptu", &[]),
-    row("readarray", 1, "", "dnOstuCc", &[]),
-    row("rev", 0, "", "", &[]),
-    row("sed", 1, "ef", "l", &["--expression", "--file"]),
-    row("sha1sum", 0, "", "", &[]),
-    row("sha256sum", 0, "", "", &[]),
-    row("sha512sum", 0, "", "", &[]),
-    row("shuf", 0, "", "nie", &["--head-count", "--input-range", "--echo"]),
-    row("sort", 0, "", "kotST", &["--key", "--output", "--field-separator"]),
-    row("strings", 0, "", "nte", &[]),
-    row("tac", 0, "", "s", &["--separator"]),
-    row("tail", 0, "", "nc", &["--lines", "--bytes"]),
-    row("tee", usize::MAX, "", "", &[]),
-    row("tr", usize::MAX, "", "", &[]),
-    row("unexpand", 0, "", "t", &["--tabs"]),
-    row("uniq", 0, "", "fsw", &["--skip-fields", "--skip-chars", "--check-chars"]),
-    row("wc", 0, "", "", &["--files0-from"]),
-    row("xargs", usize::MAX, "", "", &[]),
-    row("xxd", 0, "", "cglos", &[]),
-];
+impl Stdin {
+    /// Read where no file is named.
+    pub(crate) const fn files(valued: &'static str, long_valued: &'static [&'static str]) -> Stdin {
+        Stdin::after(0, "", valued, long_valued)
+    }
+
+    /// The same for a builtin with operands before its files.
+    pub(crate) const fn after(
+        before_files: usize,
+        instead_of_operand: &'static str,
+        valued: &'static str,
+        long_valued: &'static [&'static str],
+    ) -> Stdin {
+        Stdin { before_files, instead_of_operand, valued, long_valued, demand: all, seconds: None }
+    }
+
+    /// Read whatever the operands are.
+    pub(crate) const fn always(valued: &'static str) -> Stdin {
+        Stdin::after(ALWAYS, "", valued, &[])
+    }
+
+    /// As much as this says.
+    pub(crate) const fn asking(self, demand: fn(&Words<'_>) -> Option<Demand>) -> Stdin {
+        Stdin { demand, ..self }
+    }
+
+    /// Not longer than the option with this letter says.
+    pub(crate) const fn waiting_for(self, letter: char) -> Stdin {
+        Stdin { seconds: Some(letter), ..self }
+    }
+}
 
 /// How much of stdin a command wants.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,56 +66,79 @@ pub(crate) enum Demand {
     Bytes(usize, Option<u8>),
 }
 
-/// The name of a command that may read stdin, as this table has it.
+/// The name of a command that may read stdin, as the registry has it.
 pub(crate) fn known(name: &str) -> Option<&'static str> {
-    ROWS.iter().find(|row| row.name == name).map(|row| row.name)
+    builtins::row(name).filter(|row| row.io.stdin.is_some()).map(|row| row.name)
 }
 
 /// How much of stdin a command reads when nothing is piped into it; `None` when it reads none.
 pub(crate) fn demand(name: &str, args: &[String]) -> Option<Demand> {
-    let row = ROWS.iter().find(|row| row.name == name)?;
-    let words = Words::of(row, args)?;
-    match name {
-        "read" | "mapfile" | "readarray" if words.value_of('u').is_some_and(|fd| fd != "0") => None,
-        "read" => Some(read_demand(&words)),
-        "head" if words.reads_stdin(row) => Some(head_demand(&words)),
-        "grep" if words.has('r') || words.has('R') => None,
-        "jq" if words.has('n') => None,
-        "xxd" if words.has('l') && words.reads_stdin(row) => {
-            let count = words.value_of('l').and_then(|count| count.parse().ok());
-            Some(count.map_or(Demand::All, |count| Demand::Bytes(count, None)))
-        }
-        "shuf" if words.has('i') || words.has('e') => None,
-        "awk" if words.operands.first().is_some_and(|program| only_begins(program)) => None,
-        _ => words.reads_stdin(row).then_some(Demand::All),
-    }
+    let stdin = builtins::io(name).stdin.as_ref()?;
+    (stdin.demand)(&Words::of(stdin, args)?)
 }
 
-/// The seconds that `read -t` waits.
-pub(crate) fn read_timeout(args: &[String]) -> Option<f64> {
-    let row = ROWS.iter().find(|row| row.name == "read")?;
-    let seconds: f64 = Words::of(row, args)?.value_of('t')?.parse().ok()?;
+/// The seconds that a command waits at most, such as `read -t`.
+pub(crate) fn seconds(name: &str, args: &[String]) -> Option<f64> {
+    let stdin = builtins::io(name).stdin.as_ref()?;
+    let seconds: f64 = Words::of(stdin, args)?.value_of(stdin.seconds?)?.parse().ok()?;
     (seconds.is_finite() && seconds >= 0.0).then(|| seconds.min(86_400.0))
 }
 
-fn read_demand(words: &Words) -> Demand {
+fn all(words: &Words<'_>) -> Option<Demand> {
+    words.reads_stdin().then_some(Demand::All)
+}
+
+pub(crate) fn of_mapfile(words: &Words<'_>) -> Option<Demand> {
+    if words.reads_another_descriptor() { None } else { all(words) }
+}
+
+pub(crate) fn of_read(words: &Words<'_>) -> Option<Demand> {
+    if words.reads_another_descriptor() {
+        return None;
+    }
     let delimiter = words.value_of('d').map_or(b'\n', |text| text.bytes().next().unwrap_or(0));
     let count = |letter| words.value_of(letter).and_then(|text| text.parse().ok());
-    match (count('N'), count('n')) {
+    Some(match (count('N'), count('n')) {
         (Some(bytes), _) => Demand::Bytes(bytes, None),
         (None, Some(bytes)) => Demand::Bytes(bytes, Some(delimiter)),
         (None, None) => Demand::Until(delimiter, words.has('r')),
-    }
+    })
 }
 
-fn head_demand(words: &Words) -> Demand {
+pub(crate) fn of_head(words: &Words<'_>) -> Option<Demand> {
+    if !words.reads_stdin() {
+        return None;
+    }
     let bytes = words.value_of('c').or_else(|| words.long("--bytes"));
     let lines = words.value_of('n').or_else(|| words.long("--lines"));
-    match (bytes, lines, words.number()) {
+    Some(match (bytes, lines, words.number()) {
         (Some(bytes), ..) => bytes.parse().map_or(Demand::All, |bytes| Demand::Bytes(bytes, None)),
         (None, Some(lines), _) => lines.parse().map_or(Demand::All, Demand::Lines),
         (None, None, number) => Demand::Lines(number.unwrap_or(10)),
-    }
+    })
+}
+
+pub(crate) fn of_grep(words: &Words<'_>) -> Option<Demand> {
+    if words.has('r') || words.has('R') { None } else { all(words) }
+}
+
+pub(crate) fn of_jq(words: &Words<'_>) -> Option<Demand> {
+    if words.has('n') { None } else { all(words) }
+}
+
+pub(crate) fn of_shuf(words: &Words<'_>) -> Option<Demand> {
+    if words.has('i') || words.has('e') { None } else { all(words) }
+}
+
+pub(crate) fn of_awk(words: &Words<'_>) -> Option<Demand> {
+    if words.operands.first().is_some_and(|program| only_begins(program)) { None } else { all(words) }
+}
+
+/// `-l` counts the bytes.
+pub(crate) fn of_xxd(words: &Words<'_>) -> Option<Demand> {
+    let count = words.value_of('l').and_then(|count| count.parse().ok());
+    let demand = count.map_or(Demand::All, |count| Demand::Bytes(count, None));
+    words.reads_stdin().then_some(demand)
 }
 
 /// Whether an awk program is one `BEGIN` block, which reads nothing.
@@ -185,7 +195,8 @@ impl Demand {
 }
 
 /// The arguments of a command, told apart.
-struct Words<'a> {
+pub(crate) struct Words<'a> {
+    stdin: &'static Stdin,
     flags: Vec<char>,
     values: Vec<(char, &'a str)>,
     longs: Vec<(&'a str, &'a str)>,
@@ -194,8 +205,8 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// `None` for a command that only says something about itself.
-    fn of(row: &Row, args: &'a [String]) -> Option<Words<'a>> {
-        let mut words = Words { flags: vec![], values: vec![], longs: vec![], operands: vec![] };
+    fn of(stdin: &'static Stdin, args: &'a [String]) -> Option<Words<'a>> {
+        let mut words = Words { stdin, flags: vec![], values: vec![], longs: vec![], operands: vec![] };
         let mut rest = args.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             match word {
@@ -207,7 +218,7 @@ impl<'a> Words<'a> {
                 "-" => words.operands.push(word),
                 _ if word.starts_with("--") => match word.split_once('=') {
                     Some((name, value)) => words.longs.push((name, value)),
-                    None if row.long_valued.contains(&word) => {
+                    None if stdin.long_valued.contains(&word) => {
                         words.longs.push((word, rest.next().unwrap_or_default()));
                         if matches!(word, "--arg" | "--argjson" | "--slurpfile" | "--rawfile") {
                             rest.next();
@@ -215,17 +226,17 @@ impl<'a> Words<'a> {
                     }
                     None => words.longs.push((word, "")),
                 },
-                _ if word.starts_with('-') => words.cluster(row, &word[1..], &mut rest),
+                _ if word.starts_with('-') => words.cluster(&word[1..], &mut rest),
                 _ => words.operands.push(word),
             }
         }
         Some(words)
     }
 
-    fn cluster(&mut self, row: &Row, cluster: &'a str, rest: &mut impl Iterator<Item = &'a str>) {
+    fn cluster(&mut self, cluster: &'a str, rest: &mut impl Iterator<Item = &'a str>) {
         for (at, letter) in cluster.char_indices() {
             self.flags.push(letter);
-            if row.valued.contains(letter) || row.program_options.contains(letter) {
+            if self.stdin.valued.contains(letter) || self.stdin.instead_of_operand.contains(letter) {
                 let attached = &cluster[at + letter.len_utf8()..];
                 let value = if attached.is_empty() { rest.next().unwrap_or_default() } else { attached };
                 self.values.push((letter, value));
@@ -234,17 +245,22 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn reads_stdin(&self, row: &Row) -> bool {
-        if row.program == usize::MAX || self.operands.contains(&"-") {
+    fn reads_stdin(&self) -> bool {
+        if self.stdin.before_files == ALWAYS || self.operands.contains(&"-") {
             return true;
         }
-        let by_option = self.values.iter().any(|(letter, _)| row.program_options.contains(*letter))
+        let by_option = self.values.iter().any(|(letter, _)| self.stdin.instead_of_operand.contains(*letter))
             || self
                 .longs
                 .iter()
                 .any(|(name, _)| matches!(*name, "--expression" | "--regexp" | "--file" | "--from-file"));
-        let program = if by_option { 0 } else { row.program };
-        self.operands.len() <= program
+        let before_files = if by_option { 0 } else { self.stdin.before_files };
+        self.operands.len() <= before_files
+    }
+
+    /// `-u 3`: not standard input.
+    fn reads_another_descriptor(&self) -> bool {
+        self.value_of('u').is_some_and(|fd| fd != "0")
     }
 
     fn has(&self, letter: char) -> bool {

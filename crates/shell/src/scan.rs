@@ -9,13 +9,8 @@ use bashkit::parser::{
     Word, WordPart,
 };
 
-use crate::readers;
+use crate::{builtins, readers};
 
-/// The interpreter hands these the reading end of a pipe, past any wrapping; so they are wrapped only where no
-/// such command of the script has one.
-const PIPED_SPECIALLY: &[&str] = &["cat", "grep", "tr"];
-/// Commands that run text which is not seen here.
-const OPAQUE: &[&str] = &["eval", "source", ".", "bash", "sh"];
 /// A word whose text is known only when the script runs; no option looks like it.
 const UNKNOWN: &str = "\u{0}";
 
@@ -30,7 +25,8 @@ pub(crate) fn stdin_readers(script: &str) -> Vec<&'static str> {
     let mut scan = Scan::default();
     scan.list(&script.commands, false);
     scan.calls();
-    let fits = |name: &&str| !(PIPED_SPECIALLY.contains(name) && scan.fed.contains(name));
+    // What the interpreter hands the end of a pipe past any wrapping is wrapped only where no such command has one.
+    let fits = |name: &&str| !(builtins::io(name).takes_pipe && scan.fed.contains(name));
     scan.open.iter().copied().filter(fits).collect()
 }
 
@@ -133,8 +129,8 @@ impl<'a> Scan<'a> {
         }
         let fed = fed || feeds(&simple.redirects);
         let Some(name) = literal(&simple.name) else { return };
-        if OPAQUE.contains(&name) || name.contains('/') {
-            self.open.extend(["read", "mapfile", "readarray"]);
+        if builtins::io(name).runs_text || name.contains('/') {
+            self.open.extend(builtins::names(|io| io.is_for_unseen));
         }
         self.called.insert((name, fed));
         let Some(name) = readers::known(name) else { return };

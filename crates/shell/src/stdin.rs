@@ -97,8 +97,7 @@ impl Builtin for Reader {
 
 impl Reader {
     async fn wait(&self, demand: &Demand, args: &[String]) -> Vec<u8> {
-        let seconds = if self.name == "read" { readers::read_timeout(args) } else { None };
-        match seconds {
+        match readers::seconds(self.name, args) {
             None => self.stdin.take(demand).await,
             // Nothing came in time, which is as if nothing would.
             Some(seconds) => {

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 use vfs::Kind;
 
+use crate::builtins;
 use crate::commands::modes::Change;
 use crate::files;
 use crate::gauge::Gauge;
@@ -15,13 +16,6 @@ use crate::gauge::Gauge;
 const NAME: &str = "umask";
 /// Where the interpreter keeps it.
 pub(crate) const VARIABLE: &str = "_UMASK";
-
-/// The commands that most often stand before a redirection. They are looked after once a script has set a mask.
-#[rustfmt::skip]
-const WRITERS: &[&str] = &[
-    "awk", "basename", "cat", "column", "comm", "dirname", "echo", "env", "expand", "false", "fold", "head", "join",
-    "nl", "paste", "printf", "pwd", "rev", "sed", "shuf", "split", "tac", "tail", "tee", "true", "uniq", "wc",
-];
 
 /// The commands of a script, as long as it runs. They hold this command, which must not hold them any longer.
 type Commands = Arc<Mutex<Option<BuiltinRegistry>>>;
@@ -62,9 +56,9 @@ impl Builtin for Umask {
             self.gauge.learn_umask(Some(&format!("{mask:o}")));
             let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(commands) = commands {
-                for name in WRITERS {
+                for name in builtins::names(|io| io.writes) {
                     let (before, gauge) = (commands.lookup(name), self.gauge.clone());
-                    commands.insert(*name, Arc::new(Writer { name, before, gauge }));
+                    commands.insert(name, Arc::new(Writer { name, before, gauge }));
                 }
             }
         }

@@ -7,13 +7,14 @@ use async_trait::async_trait;
 use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
+use crate::builtins::{self, Holds};
 use crate::{files, gauge};
 
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
-    for name in gauge::HOLDING {
+    for name in builtins::names(|io| io.holds == Holds::Lines) {
         let before = registry.lookup(name);
-        registry.insert(*name, Arc::new(Weighed { name, before }));
+        registry.insert(name, Arc::new(Weighed { name, before }));
     }
 }
 
@@ -58,8 +59,7 @@ impl Weighed {
     fn is_too_much(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return false };
         let bytes = gauge::cost(stdin.as_bytes());
-        let bytes = if self.name == "sed" { bytes.saturating_mul(growth(ctx.args)) } else { bytes };
-        bytes > limits::NATIVE_SHELL_SORT_BYTES_MAX
+        bytes.saturating_mul((builtins::io(self.name).growth)(ctx.args)) > limits::NATIVE_SHELL_SORT_BYTES_MAX
     }
 }
 

@@ -5,6 +5,8 @@ use ::base64::engine::general_purpose::STANDARD;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
+use crate::builtins::Io;
+use crate::readers::Stdin;
 
 pub(super) static COMMAND: Command = Command {
     name: "base64",
@@ -15,6 +17,7 @@ pub(super) static COMMAND: Command = Command {
 -d  decode, -i leaving out what is no letter of base64
 -w  break lines after so many letters, 76 unless given; 0 does not break them
 What can not be decoded ends it with code 1, after what went before.",
+    io: Io::reading(Stdin::files("w", &["--wrap"])),
     run: |cx| Box::pin(async move { flat(convert(cx).await) }),
 };
 

@@ -7,6 +7,7 @@ mod run;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat};
+use crate::builtins::Io;
 use run::{Flow, Machine};
 
 pub(super) static COMMAND: Command = Command {
@@ -19,6 +20,7 @@ Reads the files and then standard input: expressions, x = 1, if, while, for, def
   scale         digits behind the point of a division; 0 unless set, 20 with -l
   ibase, obase  bases in which numbers are read and printed
   sqrt(x)  length(x)  scale(x)        with -l also s(x) c(x) a(x) l(x) e(x)",
+    io: Io::PLAIN,
     run: |cx| Box::pin(async move { flat(calculate(cx).await) }),
 };
 

@@ -3,6 +3,7 @@
 use super::chown::{self, Owners};
 use super::options::Options;
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "chgrp",
@@ -12,6 +13,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 GROUP is a name or a number. -R works on everything below.
 The owner of a file may give it to a group it is in; root may set any.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -7,6 +7,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::places::spot;
 use super::walk::walk_from;
 use super::{Command, Cx, Done, modes, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "chmod",
@@ -18,6 +19,7 @@ MODE is octal, such as 640, or clauses such as u+rwx,g-w,a=r with u, g, o, a; +,
 X is x for directories and for files that somebody may execute. -R works on everything below.
 --reference gives the mode of another file.
 Only the owner of a file and root may change it.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

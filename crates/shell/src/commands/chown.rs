@@ -8,6 +8,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::places::spot;
 use super::walk::walk_from;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "chown",
@@ -17,6 +18,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 OWNER and GROUP are names or numbers; `OWNER:` means that user's own group. -R works on everything below,
 -h on a link itself. Root may set any owner; the owner of a file may give it to a group it is in.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

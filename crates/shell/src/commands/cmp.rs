@@ -2,6 +2,7 @@
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "cmp",
@@ -13,6 +14,7 @@ pub(super) static COMMAND: Command = Command {
 -i  leave out so many bytes at the beginning, of each file if there are two numbers
 -n  compare so many bytes at most
 Exit code 0 when the files are the same, 1 when they differ, 2 when something went wrong.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(async move { flat(compare(cx).await) }),
 };
 

@@ -4,6 +4,7 @@ use protocol::sys::{ConfigGet, ConfigSet};
 use serde_json::Value;
 
 use super::{Command, Cx, Done, flat};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "config",
@@ -13,6 +14,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 `config get KEY` prints one value, `config get PREFIX` every KEY=VALUE below it, `config get` all that you may read.
 Root sets any key; others set theirs below users/<uid>/ai/. The same values are files in /sys/config and /sys/users.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -6,6 +6,7 @@ use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::{Met, beside, walk};
 use super::{Command, Cx, Done, words};
+use crate::builtins::{Endless, Io};
 
 pub(super) static COMMAND: Command = Command {
     name: "cp",
@@ -17,6 +18,7 @@ pub(super) static COMMAND: Command = Command {
   -n  never replace           -u  replace only what is older            -f  remove what can not be replaced
   -L  follow links            -P  copy links as links                   -v  say what is done
 Copies between machines are made from outside, with the gsv program: gsv cp macbook:/path gsv:/path",
+    io: Io { endless: Endless::Nothing, ..Io::PLAIN },
     run: |cx| Box::pin(run(cx)),
 };
 

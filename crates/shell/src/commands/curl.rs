@@ -13,6 +13,7 @@ use vfs::view::Writing;
 use super::masks::writing;
 use super::options::Options;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 use guard::Guard;
 use order::Order;
 use transfer::Fetched;
@@ -32,6 +33,7 @@ pub(super) static COMMAND: Command = Command {
 Only http and https. Loopback, private and link-local addresses are refused unless root sets
 config/shell/network_private; config/shell/network_enabled turns the network off.
 Certificates are always checked, so -k is refused; -F and proxies are not supported.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

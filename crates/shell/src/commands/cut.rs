@@ -2,6 +2,8 @@
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
+use crate::builtins::Io;
+use crate::readers::Stdin;
 
 pub(super) static COMMAND: Command = Command {
     name: "cut",
@@ -14,6 +16,10 @@ LIST is numbers and ranges with commas: 1,3-5,7- or -2. They are printed in the 
   -s  no lines without the delimiter      -z  lines end with NUL      --complement  all but those
   --output-delimiter=TEXT  what is printed between them
 -c counts bytes as -b does. Without FILE, or with -, it reads what is piped in.",
+    io: Io::reading(Stdin::files(
+        "bcdf",
+        &["--bytes", "--characters", "--delimiter", "--fields", "--output-delimiter"],
+    )),
     run: |cx| Box::pin(async move { flat(cut(cx).await) }),
 };
 

@@ -9,6 +9,7 @@ use vfs::Follow;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "date",
@@ -21,6 +22,7 @@ pub(super) static COMMAND: Command = Command {
 -u        in UTC instead of the zone in TZ    -R        as in mails
 -I        2024-01-31; -Ihours, -Iminutes, -Iseconds and -Ins add the time; --rfc-3339 has a blank instead of T
 FORMAT knows the letters of strftime, the flags - _ 0 ^ # and widths. The clock can not be set.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

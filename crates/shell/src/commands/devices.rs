@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, row, times};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "devices",
@@ -15,6 +16,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 The first column is what `target` takes in fs.* and shell.exec. `gsv` is this gateway and always there.
 Devices that are not connected are shown with --all. The same facts are files in /sys/devices.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

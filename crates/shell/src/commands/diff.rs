@@ -11,6 +11,7 @@ use vfs::{Follow, Kind};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
+use crate::builtins::Io;
 use crate::gauge;
 use print::Columns;
 use texts::{Ignored, Text};
@@ -29,6 +30,7 @@ pub(super) static COMMAND: Command = Command {
 -B  no matter the empty lines                -Z  no matter the blanks at the end
 -a  also what is no text                     - is standard input
 Exit code 0 when there is no difference, 1 when there is one, 2 when something went wrong.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use regex::RegexBuilder;
 
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "expr",
@@ -18,6 +19,7 @@ From weak to strong, each operator a word of its own:
   TEXT : PATTERN    how much of the beginning fits, or what fits between \\( and \\)
   match TEXT PATTERN   substr TEXT FROM LENGTH   index TEXT LETTERS   length TEXT   + TOKEN   ( A )
 Exit code 1 when the value is empty or 0, 2 when the expression is wrong, 3 for other trouble.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(async move { run(cx) }),
 };
 

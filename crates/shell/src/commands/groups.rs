@@ -2,6 +2,7 @@
 
 use super::accounts::Accounts;
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "groups",
@@ -9,6 +10,7 @@ pub(super) static COMMAND: Command = Command {
     about: "print the groups you are in",
     usage: "",
     manual: "",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::devices::pretty;
 use super::{Command, Cx, Done, find};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "gsv",
@@ -19,6 +20,7 @@ pub(super) static COMMAND: Command = Command {
 text is written as JSON. `gsv call NAME --help` says what a call takes, `gsv calls` lists all, `man 2 NAME` has it all.
 `gsv devices`, `gsv config` and so on are the commands of those names.
 Exit code 1 when the call is refused or its result says ok: false.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

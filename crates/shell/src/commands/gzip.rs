@@ -12,6 +12,8 @@ use super::places::place;
 use super::sink::{Sink, Source, piped, source};
 use super::walk::walk;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
+use crate::readers::Stdin;
 
 pub(super) static COMMAND: Command = Command {
     name: "gzip",
@@ -24,6 +26,7 @@ Without FILE, or with -, it reads what is piped in and prints.
   -c  print, and leave files as they are       -d  expand             -k  keep FILE
   -f  replace what is there already            -t  only test          -l  list sizes
   -r  everything below directories             -1 to -9  fast to small",
+    io: Io::reading(Stdin::files("", &[])),
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -1,6 +1,7 @@
 //! `hostname`
 
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "hostname",
@@ -8,6 +9,7 @@ pub(super) static COMMAND: Command = Command {
     about: "print the gateway's name",
     usage: "",
     manual: "The name is config/server/name; root changes it with `config set config/server/name NAME`.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -5,6 +5,7 @@ use protocol::ids::Gid;
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "id",
@@ -13,6 +14,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "[-u | -g | -G] [-n]",
     manual: "\
 -u prints the user only, -g the group only, -G all groups; -n prints names instead of numbers.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -6,6 +6,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::places::{Missing, canonical, last_name, place, relative};
 use super::walk::beside;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "ln",
@@ -16,6 +17,7 @@ pub(super) static COMMAND: Command = Command {
   -f  replace what is there            -n  a link to a directory is replaced, not entered
   -r  a target relative to the link    -T  LINK is never a directory to make a link in      -v  say what is made
 Without LINK the link is made in the current directory. This tree has no hard links.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

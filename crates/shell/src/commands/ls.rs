@@ -9,6 +9,7 @@ use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::beside;
 use super::{Command, Cx, Done, modes, times, words};
+use crate::builtins::{Endless, Holds, Io};
 
 pub(super) static COMMAND: Command = Command {
     name: "ls",
@@ -26,6 +27,7 @@ One name per line.
   -m  names in lines, with commas            -s  blocks of 1024 bytes before each name
 --time-style is full-iso, long-iso, iso, locale or +FORMAT as for date; --full-time is -l with full-iso.
 Exit code 2 when something named could not be listed.",
+    io: Io { holds: Holds::Nothing, endless: Endless::Nothing, ..Io::PLAIN },
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -3,6 +3,7 @@
 use vfs::{Kind, VPath};
 
 use super::{ALL, Command, Cx, Done, find, flat};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "man",
@@ -12,6 +13,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 Section 1 has the commands of this system, 2 the calls, 7 everything else. `man` alone lists what there is,
 `man -k WORD` searches the names and first lines. Other commands explain themselves with --help.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -7,6 +7,7 @@ use super::modes::Change;
 use super::options::{Opt, Options, flag, valued};
 use super::places::place;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "mkdir",
@@ -16,6 +17,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
   -p  also the missing directories on the way; one that is there already is no mistake
   -m  the permission bits, such as 700 or u=rwx,go=          -v  say what is made",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

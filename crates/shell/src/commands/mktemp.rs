@@ -8,6 +8,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::places::place;
 use super::walk::beside;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "mktemp",
@@ -19,6 +20,7 @@ The last run of at least three X in TEMPLATE becomes random letters; without one
 $TMPDIR or /tmp. Files get the mode 600, directories 700.
   -d  a directory     -u  make nothing, only print a name     -q  do not say why it failed
   -p  in this directory                                       -t  in $TMPDIR or /tmp",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -7,6 +7,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::places::{last_name, place};
 use super::walk::{beside, walk};
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "mv",
@@ -17,6 +18,7 @@ pub(super) static COMMAND: Command = Command {
   -n  never replace           -u  replace only what is older          -v  say what is moved
   -f  replace without asking  -i  ask before replacing; the answers are the lines piped in
   -t  into this directory     -T  DESTINATION is never a directory to move into",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

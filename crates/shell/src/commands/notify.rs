@@ -4,6 +4,7 @@ use protocol::notification::{Create, Dismiss, Level, List, MarkRead, Notificatio
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "notify",
@@ -12,6 +13,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "send --title T [--body B] [--level L] [--ttl-ms N] | list [--unread] [--dismissed] [--limit N] | read ID | dismiss ID",
     manual: "\
 Levels are info, success, warning and error. A notification goes away after 30 days, or after --ttl-ms.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -9,6 +9,7 @@ use vfs::{Code, Fault, Follow};
 use super::masks::writing;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
+use crate::builtins::Io;
 use apply::Fit;
 use read::{FilePatch, Line};
 
@@ -23,6 +24,7 @@ Reads what diff -u wrote, from standard input or from PATCH. Without FILE the fi
 -s    say only what went wrong                   -b  keep the old file as FILE.orig
 -o    write there, - is standard output          --dry-run  change nothing
 A hunk that fits nowhere goes to FILE.rej. Exit code 1 when there was one, 2 when something else went wrong.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(async move { flat(patch(cx).await) }),
 };
 

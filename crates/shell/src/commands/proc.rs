@@ -10,6 +10,7 @@ use protocol::proc::{Abort, Archived, Assignment, Kill, List, Reset, Spawn};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, row};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "proc",
@@ -33,6 +34,7 @@ A process is a long-lived agent. Where no PID is given, your init process is mea
         puts a summary in the place of the older messages; without --summary the model writes it
     fork [PID] [--conversation C] (--message-id ID | --segment ID [--segment-only]) [--target C] [--title T]
         copies a conversation up to a message, or restores a compacted segment",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -4,6 +4,7 @@ use protocol::ids::Uid;
 use protocol::proc::List;
 
 use super::{Command, Cx, Done, row};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "ps",
@@ -14,6 +15,7 @@ pub(super) static COMMAND: Command = Command {
 A process is a long-lived agent. One line each: its id, its state, its label. Root sees those of everybody with -A.
 Those that have ended are in `proc list`.
 Commands of the shell are not processes; those that go on running are listed in /sys/sessions.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

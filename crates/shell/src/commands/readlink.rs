@@ -5,6 +5,7 @@ use vfs::Fault;
 use super::options::{Opt, Options, flag};
 use super::places::{Missing, canonical, place};
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "readlink",
@@ -16,6 +17,7 @@ Without an option it prints the link as it is written, and fails for what is not
   -f  the path without links, all parts but the last must be there
   -e  the same, all parts must be there      -m  the same, no part need be there
   -n  no line break at the end               -z  end with NUL instead            -v  say why it failed",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

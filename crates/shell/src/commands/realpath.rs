@@ -5,6 +5,7 @@ use vfs::{Code, Fault, Follow, VPath};
 use super::options::{Opt, Options, flag, valued};
 use super::places::{Missing, canonical, literal, relative};
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "realpath",
@@ -17,6 +18,7 @@ All parts but the last must be there.
   -q  do not say why it failed    -z  end with NUL instead of a line break
   --relative-to     how to get there from that directory
   --relative-base   the same, for paths below that directory only",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -7,6 +7,7 @@ use super::options::{Opt, Options, flag};
 use super::places::{last_name, spot};
 use super::walk::{Met, beside};
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "rm",
@@ -19,6 +20,7 @@ pub(super) static COMMAND: Command = Command {
   -i  ask before each; the answers are the lines piped in, and without any nothing is removed
   -I  ask once before a recursive removal or more than three files
 Links are removed, not followed. /, . and .., homes, workspaces and mount points are never removed, nor emptied.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

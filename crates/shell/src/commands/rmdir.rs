@@ -5,6 +5,7 @@ use vfs::{Code, Fault, Follow, Kind};
 use super::options::{Opt, Options, flag};
 use super::places::place;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "rmdir",
@@ -12,6 +13,7 @@ pub(super) static COMMAND: Command = Command {
     about: "remove empty directories",
     usage: "[-pv] [--ignore-fail-on-non-empty] DIRECTORY...",
     manual: "-p removes the directories on the way too, a/b/c as if it were a/b/c a/b a. -v says what is removed.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -3,6 +3,7 @@
 use vfs::{Kind, VPath};
 
 use super::{Command, Cx, Done, flat, row, words};
+use crate::builtins::Io;
 use crate::skills::{Skill, normal_name};
 use base::limits;
 
@@ -15,6 +16,7 @@ pub(super) static COMMAND: Command = Command {
 A skill is a file ~/skills.d/NAME.md, or a directory below ~/skills.d with a SKILL.md and files beside it.
 It may begin with a block of `name:` and `description:` between lines of ---. Skills of the process's profile and of
 its workspace are listed too. When two share a name, their ids are home:NAME, workspace:NAME and so on.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

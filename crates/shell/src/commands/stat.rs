@@ -6,6 +6,7 @@ use vfs::{Fault, Follow, Kind, Stat};
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, modes, times, words};
+use crate::builtins::{Endless, Holds, Io};
 
 pub(super) static COMMAND: Command = Command {
     name: "stat",
@@ -18,6 +19,7 @@ pub(super) static COMMAND: Command = Command {
   %a mode in octal   %A mode as text   %f kind and mode in hex   %h links
   %u %U owner as number and name       %g %G group as number and name
   %y time of the last change           %Y the same in seconds since 1970",
+    io: Io { holds: Holds::Nothing, endless: Endless::Nothing, ..Io::PLAIN },
     run: |cx| Box::pin(run(cx)),
 };
 

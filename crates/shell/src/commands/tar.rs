@@ -10,6 +10,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::patterns::matches;
 use super::places::place;
 use super::{Command, Cx, Done, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "tar",
@@ -25,6 +26,7 @@ pub(super) static COMMAND: Command = Command {
   -O  print instead of writing    -k  never replace                -m  do not keep times
   -T FILE  names from a file      -X FILE  patterns from a file    --strip-components N   --wildcards
 Members whose names are absolute or have .. in them are made relative or left out.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

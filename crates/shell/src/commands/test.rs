@@ -5,6 +5,7 @@ mod files;
 mod grammar;
 
 use super::{Command, Cx, Done};
+use crate::builtins::{Endless, Holds, Io};
 use grammar::Node;
 
 pub(super) static COMMAND: Command = Command {
@@ -20,6 +21,7 @@ Numbers:  A -eq B  -ne  -lt  -le  -gt  -ge
 Shell:    -v variable is set  -o option is on  -t terminal
 Together: ! EXPR   ( EXPR )   EXPR -a EXPR   EXPR -o EXPR
 Exit code 0 for true, 1 for false, 2 for a mistake.",
+    io: Io { holds: Holds::Nothing, endless: Endless::Nothing, ..Io::PLAIN },
     run: |cx| Box::pin(run(cx)),
 };
 

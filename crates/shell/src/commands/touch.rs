@@ -10,6 +10,7 @@ use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
 use super::places::place;
 use super::{Command, Cx, Done, times, words};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "touch",
@@ -20,6 +21,7 @@ pub(super) static COMMAND: Command = Command {
   -c  make no files           -d TEXT  that moment, as date -d understands it
   -r  the time of that file   -t [[CC]YY]MMDDhhmm[.ss]
 Files here have one time, that of the last change; -a and -m both mean it.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

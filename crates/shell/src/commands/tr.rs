@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use bashkit::{CommandContext, CommandStatus};
 
 use super::{Command, Cx, Done, flat};
+use crate::builtins::Io;
 use crate::gauge::Gauge;
+use crate::readers::Stdin;
 use sets::Set;
 
 pub(super) static COMMAND: Command = Command {
@@ -23,6 +25,7 @@ Each byte of SET1 becomes the one at its place in SET2; the last one of SET2 sta
 A SET is bytes, ranges a-z, \\n \\t \\\\ and the like, \\NNN in octal, [:alnum:] [:alpha:] [:blank:] [:cntrl:]
 [:digit:] [:graph:] [:lower:] [:print:] [:punct:] [:space:] [:upper:] [:xdigit:], [=x=], and in SET2 [x*5], [x*].
 It reads what is piped in.",
+    io: Io { streams: true, takes_pipe: true, ..Io::reading(Stdin::always("")) },
     run: |cx| Box::pin(async move { flat(translate(cx).await) }),
 };
 

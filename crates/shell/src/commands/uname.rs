@@ -2,6 +2,7 @@
 
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "uname",
@@ -10,6 +11,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "[-asnrvmpio]",
     manual: "\
 -s the system (GSV), -n the gateway's name, -r its version, -v the build, -m -p -i the machine, -o GSV, -a all.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

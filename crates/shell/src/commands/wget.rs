@@ -2,6 +2,7 @@
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, curl};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "wget",
@@ -11,6 +12,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 The file is named after the URL, or index.html; -O - prints it. Redirects are followed.
 The network is the one of curl, with the same limits: see `man curl`.",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

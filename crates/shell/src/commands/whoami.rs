@@ -1,6 +1,7 @@
 //! `whoami`
 
 use super::{Command, Cx, Done};
+use crate::builtins::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "whoami",
@@ -8,6 +9,7 @@ pub(super) static COMMAND: Command = Command {
     about: "print your user name",
     usage: "",
     manual: "",
+    io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
 

@@ -2,6 +2,7 @@
 
 use base::limits;
 
+use crate::builtins::{self, Endless as Wanted, Redirected};
 use crate::readers;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,21 +52,16 @@ pub(super) fn asked(name: &str, args: &[String]) -> Vec<Asked> {
     if count == 0 {
         return Vec::new();
     }
-    let each = match name {
-        "head" => bytes_of_head(args).map_or(Asked::All, Asked::Bytes),
-        "od" => bytes_of_od(args).map_or(Asked::All, Asked::Bytes),
-        "dd" => bytes_of_dd(args).map_or(Asked::All, Asked::Bytes),
-        "cat" => Asked::Usual,
-        // These ask what kind of file it is, or are programs that others read with.
-        "ls" | "stat" | "test" | "[" | "file" | "echo" | "printf" | "xxd" | "cp" => {
-            return Vec::new();
-        }
-        _ => Asked::All,
+    let each = match builtins::io(name).endless {
+        Wanted::Bytes(bytes) => bytes(args).map_or(Asked::All, Asked::Bytes),
+        Wanted::Usual => Asked::Usual,
+        Wanted::Nothing => return Vec::new(),
+        Wanted::All => Asked::All,
     };
     vec![each; count]
 }
 
-fn bytes_of_head(args: &[String]) -> Option<usize> {
+pub(crate) fn bytes_of_head(args: &[String]) -> Option<usize> {
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
         let value = match word.as_str() {
@@ -80,7 +76,7 @@ fn bytes_of_head(args: &[String]) -> Option<usize> {
     None
 }
 
-fn bytes_of_od(args: &[String]) -> Option<usize> {
+pub(crate) fn bytes_of_od(args: &[String]) -> Option<usize> {
     let at = args.iter().position(|word| word.starts_with("-N") || word.starts_with("--read-bytes"))?;
     match args[at].strip_prefix("-N").or_else(|| args[at].strip_prefix("--read-bytes="))? {
         "" => size(args.get(at + 1)?),
@@ -88,7 +84,7 @@ fn bytes_of_od(args: &[String]) -> Option<usize> {
     }
 }
 
-fn bytes_of_dd(args: &[String]) -> Option<usize> {
+pub(crate) fn bytes_of_dd(args: &[String]) -> Option<usize> {
     let value = |key: &str| args.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     let block = match value("bs").or_else(|| value("ibs")) {
         Some(text) => size(text)?,
@@ -119,13 +115,13 @@ pub(crate) fn size(text: &str) -> Option<usize> {
 /// The words of a command into which an endless device is redirected, with the device among them: so that the command
 /// gets as much as it asks for, or is told. Nothing when it takes no files.
 pub(super) fn named(name: &str, args: &[String], device: &str) -> Option<Vec<String>> {
-    let word = match name {
-        "head" => (!names_a_file(args)).then(|| device.to_string()),
-        "dd" => (!args.iter().any(|word| word.starts_with("if="))).then(|| format!("if={device}")),
-        // They write files, take none, do not say why one could not be read, or are ours (`adapter`).
-        "awk" | "base64" | "bc" | "cut" | "fold" | "gunzip" | "gzip" | "mapfile" | "read" | "readarray"
-        | "tee" | "tr" | "xargs" | "xxd" => None,
-        _ => readers::demand(name, args).map(|_| device.to_string()),
+    let row = builtins::row(name)?;
+    let word = match row.io.redirected {
+        // The adapter tells it.
+        _ if row.is_ours => None,
+        Redirected::AskedFirst => None,
+        Redirected::Argument(argument) => argument(args, device),
+        Redirected::File => readers::demand(name, args).map(|_| device.to_string()),
     };
     word.map(|word| args.iter().cloned().chain([word]).collect())
 }
@@ -141,6 +137,16 @@ pub(super) fn is_captured(script: &str) -> bool {
         }
     }
     false
+}
+
+/// `if=/dev/zero`, unless `dd` reads another file.
+pub(crate) fn input_of_dd(args: &[String], device: &str) -> Option<String> {
+    (!args.iter().any(|word| word.starts_with("if="))).then(|| format!("if={device}"))
+}
+
+/// The device itself, unless `head` reads another file.
+pub(crate) fn input_of_head(args: &[String], device: &str) -> Option<String> {
+    (!names_a_file(args)).then(|| device.to_string())
 }
 
 fn names_a_file(args: &[String]) -> bool {

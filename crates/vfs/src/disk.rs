@@ -1,36 +1,36 @@
 //! Plain files below the data directory, with owners, groups and modes of this system's own.
 //!
 //! Rooms that build on it (search, uploads) use it so: `Disk::find` leads a caller along a path and returns a
-//! `walk::Found`; an `walk::Entry` is a name in an open `dir::Dir` with what is `dir::There`, already open
+//! `walk::Found`; an `walk::Entry` is a name in an open `dir::Dir` with what is `dir::OpenEntry`, already open
 //! for reading. `Disk::directory` turns it into a `Dir` that the caller may list; `Disk::names`, `Disk::look` and
-//! `Disk::enter` go on from there by handles, and `There::meta().allows(who, meta::READ)` is the permission to ask
-//! before `There::into_file`. To write, `Disk::target` finds the entry; `Disk::replace` does all of it, and an
+//! `Disk::enter` go on from there by handles, and `OpenEntry::meta().allows(who, meta::READ)` is the permission to ask
+//! before `OpenEntry::into_file`. To write, `Disk::target` finds the entry; `Disk::replace` does all of it, and an
 //! upload does it in steps: a file of its own named `mounts::PARTIAL…` in `entry.dir`, `Disk::meta_after_write`
 //! to learn whether the caller may, `Disk::draft_of_partial`, and `Disk::put_durably` at the end.
 
 pub(crate) mod dir;
 pub(crate) mod fail;
 pub mod fast;
-pub mod glance;
+pub mod fingerprint;
 pub(crate) mod lock;
 pub(crate) mod meta;
 pub(crate) mod mounts;
-pub(crate) mod tour;
+pub(crate) mod traverse;
 pub(crate) mod usage;
 pub(crate) mod walk;
 pub(crate) mod write;
 
 mod change;
-mod place;
+mod directory_sync;
+mod publish;
 mod recover;
 mod remove;
 mod rename;
-mod settle;
-mod shown;
-mod structure;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod text_cache;
+mod write_barrier;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -48,12 +48,12 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
 use dir::HostId;
-use fast::Remembered;
+use directory_sync::DirectorySync;
+use fast::DirectoryCache;
 use lock::Locks;
 use meta::Meta;
 use mounts::MOUNTS;
-use settle::Settle;
-use shown::Shown;
+use text_cache::TextCache;
 use usage::Usage;
 
 /// The files on disk.
@@ -66,11 +66,11 @@ pub struct Disk {
     /// Held while the homes are changed: what is done about the old ones must be about the last ones.
     home_changes: Mutex<()>,
     locks: Locks,
-    settle: Settle,
+    directory_sync: DirectorySync,
     pub(crate) journal: Journal,
     pub(crate) usage: Usage,
-    pub(crate) remembered: Remembered,
-    pub(crate) shown: Shown,
+    pub(crate) directory_cache: DirectoryCache,
+    pub(crate) text_cache: TextCache,
     /// Tells the drafts of this run from older ones.
     run: String,
     drafts: AtomicU64,
@@ -122,10 +122,10 @@ impl Disk {
             homes: RwLock::default(),
             home_changes: Mutex::default(),
             locks: Locks::new(),
-            settle: Settle::default(),
+            directory_sync: DirectorySync::default(),
             usage: Usage::default(),
-            remembered: Remembered::default(),
-            shown: Shown::default(),
+            directory_cache: DirectoryCache::default(),
+            text_cache: TextCache::default(),
             run: base::random::tagged(""),
             drafts: AtomicU64::new(0),
             swept: Mutex::default(),
@@ -150,7 +150,7 @@ impl Disk {
                 tracing::warn!(name, ?fail, "a home could not be given its owner");
             }
         }
-        let _shift = self.shift();
+        let _invalidation = self.invalidate_directories();
         *self.homes.write().unwrap_or_else(PoisonError::into_inner) = after;
     }
 
@@ -169,7 +169,7 @@ impl Disk {
         {
             tracing::warn!(name, ?fail, "a home could not be given its owner");
         }
-        let _shift = self.shift();
+        let _invalidation = self.invalidate_directories();
         let mut homes = self.homes.write().unwrap_or_else(PoisonError::into_inner);
         match after {
             Some(owner) => drop(homes.insert(name.to_string(), owner)),

@@ -1,4 +1,4 @@
-//! Why something about a file failed, in words that clients and shells know.
+//! Error codes of files: why something about a file failed, in words that clients and shells know.
 
 use std::fmt;
 

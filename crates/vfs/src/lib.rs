@@ -16,7 +16,7 @@ pub mod tree;
 pub mod upload;
 pub mod view;
 
-pub use disk::glance::Glance;
+pub use disk::fingerprint::Fingerprint;
 pub use fault::{Code, Fault};
 pub use path::VPath;
 pub use stat::{Kind, Named, Stat};

@@ -1,5 +1,5 @@
-//! Where the links of a directory lead, found out for all of them at once and not for long: a link can cost as much
-//! as thousands of files.
+//! Batch resolution of links with a time budget: where the links of a directory lead, found out for all of them at
+//! once. A link can cost as much as thousands of files.
 
 use std::collections::HashSet;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the kernel knows, as files: `/sys`, `/proc`, `/dev`, the manual in `/usr/share`, and the account files
+//! Virtual files over the kernel's state: `/sys`, `/proc`, `/dev`, the manual in `/usr/share`, and the account files
 //! in `/etc`. The functions here are called by [`crate::View`] once a path has led here.
 //!
 //! Each part of the tree is a room below `live/` with one `look`, which finds what is at a path, and what can be
@@ -28,7 +28,7 @@ use node::{Ask, Node};
 
 /// A live part of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum Area {
     Sys,
     Proc,
     Dev,
@@ -36,15 +36,15 @@ enum Room {
     Accounts,
 }
 
-impl Room {
-    fn of(path: &VPath) -> Option<Room> {
+impl Area {
+    fn of(path: &VPath) -> Option<Area> {
         let mut parts = path.parts();
         match (parts.next()?, parts.next()) {
-            ("sys", _) => Some(Room::Sys),
-            ("proc", _) => Some(Room::Proc),
-            ("dev", _) => Some(Room::Dev),
-            ("usr", Some("share")) => Some(Room::Share),
-            ("etc", Some("passwd" | "shadow" | "group")) => Some(Room::Accounts),
+            ("sys", _) => Some(Area::Sys),
+            ("proc", _) => Some(Area::Proc),
+            ("dev", _) => Some(Area::Dev),
+            ("usr", Some("share")) => Some(Area::Share),
+            ("etc", Some("passwd" | "shadow" | "group")) => Some(Area::Accounts),
             _ => None,
         }
     }
@@ -52,7 +52,7 @@ impl Room {
 
 /// Whether a path belongs to the live tree. Links on disk have been followed before.
 pub(crate) fn covers(path: &VPath) -> bool {
-    Room::of(path).is_some()
+    Area::of(path).is_some()
 }
 
 /// The live names in a directory that is on disk or made up: `proc`, `sys`, `dev` in `/`, `passwd` in `/etc`, …
@@ -125,15 +125,15 @@ pub(crate) async fn write_after(
     bytes: Vec<u8>,
 ) -> Result<(), Fault> {
     let parts: Vec<&str> = path.parts().skip(1).collect();
-    let written = match Room::of(path) {
-        Some(Room::Sys) => match parts.as_slice() {
+    let written = match Area::of(path) {
+        Some(Area::Sys) => match parts.as_slice() {
             ["config" | "users", ..] => config::write(view, &parts, &bytes).await,
             ["devices", id, file] => devices::write(view, id, file, &bytes).await,
             ["capabilities", gid] => capabilities::write(view, gid, before, &bytes).await,
             _ => Err(refusal("write", path)),
         },
-        Some(Room::Dev) => dev::write(&parts, path),
-        Some(Room::Accounts) => match parts.as_slice() {
+        Some(Area::Dev) => dev::write(&parts, path),
+        Some(Area::Accounts) => match parts.as_slice() {
             [table] => etc::write(view, table, before, &bytes).await,
             _ => Err(node::fault(Code::NotDirectory)),
         },
@@ -145,8 +145,8 @@ pub(crate) async fn write_after(
 /// Removes a live file, where that means something.
 pub(crate) async fn remove(view: &View, path: &VPath) -> Result<(), Fault> {
     let parts: Vec<&str> = path.parts().skip(1).collect();
-    match (Room::of(path), parts.as_slice()) {
-        (Some(Room::Sys), ["config" | "users", ..]) => config::remove(view, &parts)
+    match (Area::of(path), parts.as_slice()) {
+        (Some(Area::Sys), ["config" | "users", ..]) => config::remove(view, &parts)
             .await
             .and_then(|done| if done { Ok(()) } else { Err(refusal("unlink", path)) })
             .map_err(|fault| fault::about(fault, "unlink", path)),
@@ -168,12 +168,12 @@ async fn look_through(view: &View, path: &VPath, ask: Ask) -> Result<Node, Fault
 /// Finds what is at a live path; the fault does not yet say which path and what for.
 async fn look(view: &View, path: &VPath, ask: Ask) -> Result<Node, Fault> {
     let parts: Vec<&str> = path.parts().skip(1).collect();
-    match Room::of(path) {
-        Some(Room::Sys) => look_in_sys(view, &parts, ask).await,
-        Some(Room::Proc) => processes::look(view, &parts).await,
-        Some(Room::Dev) => dev::look(view, &parts),
-        Some(Room::Share) => manual::look(view, &parts[1..]),
-        Some(Room::Accounts) => etc::look(view, &parts).await,
+    match Area::of(path) {
+        Some(Area::Sys) => look_in_sys(view, &parts, ask).await,
+        Some(Area::Proc) => processes::look(view, &parts).await,
+        Some(Area::Dev) => dev::look(view, &parts),
+        Some(Area::Share) => manual::look(view, &parts[1..]),
+        Some(Area::Accounts) => etc::look(view, &parts).await,
         None => Err(node::fault(Code::NotFound)),
     }
 }

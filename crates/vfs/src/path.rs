@@ -1,4 +1,4 @@
-//! Paths of the native tree: always absolute, without `.`, `..`, empty parts or NUL.
+//! Normalised paths of the native tree: always absolute, without `.`, `..`, empty parts or NUL.
 
 use std::fmt;
 

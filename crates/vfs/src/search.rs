@@ -2,10 +2,10 @@
 //! Hidden files are searched and ignore files mean nothing; links are not followed, `.git` is not entered, binary
 //! files and what the caller may not read are passed over.
 
-mod haul;
-mod hunt;
+mod admission;
+mod first_matches;
 mod live;
-mod turns;
+mod on_disk;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,9 +17,9 @@ use content::query::Query;
 use protocol::fs::Match;
 use protocol::identity::ProcessIdentity;
 
-use self::haul::Haul;
-use self::hunt::Hunt;
-use self::turns::Turn;
+use self::admission::Permit;
+use self::first_matches::FirstMatches;
+use self::on_disk::DiskSearch;
 use crate::disk::Disk;
 use crate::disk::fail::Fail;
 use crate::disk::meta::READ;
@@ -28,7 +28,7 @@ use crate::fault::{Code, Fault};
 use crate::path::VPath;
 use crate::view::{Follow, View};
 
-pub(crate) use self::turns::Turns;
+pub(crate) use self::admission::Admission;
 
 /// What a search found.
 #[derive(Debug)]
@@ -45,18 +45,18 @@ impl View {
         let at = |fail: Fail| fail.at("scandir", start.as_str());
         let turn = self.tree.searches.take(self.who.uid).await.map_err(at)?;
         let from = start.clone();
-        let searched = self.on_disk(move |disk, who| Errand::on_disk(disk, who, from, query, turn)).await;
-        let errand = searched.map_err(at)?;
-        live::search(self, &errand).await;
-        let (matches, is_truncated) = errand.haul.finish();
+        let searched = self.on_disk(move |disk, who| Search::on_disk(disk, who, from, query, turn)).await;
+        let search = searched.map_err(at)?;
+        live::search(self, &search).await;
+        let (matches, is_truncated) = search.found.finish();
         Ok(Found { matches, is_truncated })
     }
 }
 
 /// What is looked for, where it is shown to be, and what was found.
-struct Errand {
+struct Search {
     query: Query,
-    haul: Haul,
+    found: FirstMatches,
     deadline: Instant,
     /// The start as the caller named it.
     start: VPath,
@@ -65,18 +65,18 @@ struct Errand {
     /// Live names in directories that the search on disk came through.
     met: Mutex<Vec<VPath>>,
     /// It is over when all is done, even if nobody waits for it any more.
-    _turn: Turn,
+    _turn: Permit,
 }
 
-impl Errand {
+impl Search {
     /// Finds the start and searches the files on disk.
     fn on_disk(
         disk: &Disk,
         who: &ProcessIdentity,
         start: VPath,
         query: Query,
-        turn: Turn,
-    ) -> Result<Errand, Fail> {
+        turn: Permit,
+    ) -> Result<Search, Fail> {
         let found = disk.find(who, &start, Follow::Yes)?;
         let (real, place) = match found {
             walk::Found::Live(real) => (real, None),
@@ -92,13 +92,13 @@ impl Errand {
                 (entry.path(), Some((entry.dir, Some(OsString::from(entry.name)))))
             }
         };
-        let haul = Haul::new(limits::NATIVE_SEARCH_MATCHES_MAX);
+        let found = FirstMatches::new(limits::NATIVE_SEARCH_MATCHES_MAX);
         let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
-        let errand = Errand { query, haul, deadline, start, real, met: Mutex::default(), _turn: turn };
+        let search = Search { query, found, deadline, start, real, met: Mutex::default(), _turn: turn };
         if let Some((dir, only)) = place {
-            Hunt::run(disk, who, &errand, dir, only);
+            DiskSearch::run(disk, who, &search, dir, only);
         }
-        Ok(errand)
+        Ok(search)
     }
 
     /// Remembers the live names in a directory, for later.
@@ -136,13 +136,13 @@ impl Errand {
     fn wants(&self, shown: &str) -> bool {
         let below = shown.strip_prefix(self.start.as_str()).map(|below| below.trim_start_matches('/'));
         let relative = below.filter(|below| !below.is_empty()).or_else(|| shown.rsplit('/').next());
-        self.query.includes(Path::new(relative.unwrap_or(shown))) && self.haul.wants(shown)
+        self.query.includes(Path::new(relative.unwrap_or(shown))) && self.found.wants(shown)
     }
 
     fn is_late(&self) -> bool {
         let is_late = Instant::now() >= self.deadline;
         if is_late {
-            self.haul.cut_short();
+            self.found.cut_short();
         }
         is_late
     }

@@ -1,22 +1,18 @@
-//! What is known about a file besides its content.
+//! File metadata: what is known about a file besides its content.
 
 use protocol::ids::{Gid, Uid};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file.
     File,
-    /// A directory.
     Directory,
-    /// A symbolic link.
     Link,
 }
 
 /// What is known about a file besides its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
     pub kind: Kind,
     /// Bytes.
     pub size: u64,
@@ -33,7 +29,6 @@ pub struct Stat {
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The name.
     pub name: String,
     /// What it names; a link itself, not where it leads.
     pub stat: Stat,

@@ -11,8 +11,8 @@ use store::Store;
 use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
-use crate::search::Turns;
-use crate::view::haste::Haste;
+use crate::search::Admission;
+use crate::view::inline_write::WriteLatency;
 
 /// The tree itself, one per gateway; see [`crate::View`] for how it is used.
 pub struct Tree {
@@ -22,9 +22,9 @@ pub struct Tree {
     /// Turns at the disk, for callers on the async runtime.
     pub(crate) turns: Arc<Semaphore>,
     /// How the last write went.
-    pub(crate) haste: Haste,
+    pub(crate) write_latency: WriteLatency,
     /// Turns at searching.
-    pub(crate) searches: Turns,
+    pub(crate) searches: Admission,
     /// Held while a live file is changed: what was read must still be true when it is written.
     pub(crate) live_changes: tokio::sync::Mutex<()>,
     /// The generation of the config that the quota of a user was last read from.
@@ -61,7 +61,7 @@ impl Tree {
     /// Keeps files as they were shown from the second time on, however young they are: for tests.
     #[doc(hidden)]
     pub fn trust_young_files(&mut self) {
-        self.disk.shown.settled = std::time::Duration::ZERO;
+        self.disk.text_cache.settled = std::time::Duration::ZERO;
     }
 
     fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
@@ -71,8 +71,8 @@ impl Tree {
             store,
             clock,
             turns,
-            haste: Haste::default(),
-            searches: Turns::default(),
+            write_latency: WriteLatency::default(),
+            searches: Admission::default(),
             live_changes: Default::default(),
             quotas_read: Mutex::default(),
         }
@@ -104,7 +104,6 @@ impl Tree {
 
 /// What only the kernel knows, for the live tree.
 pub trait Facts: Send + Sync {
-    /// The gateway's version.
     fn version(&self) -> String;
     /// How long the gateway has been running.
     fn uptime_ms(&self) -> i64;
@@ -127,9 +126,8 @@ pub trait Facts: Send + Sync {
 pub struct RouteFact {
     /// The gateway's id for it.
     pub id: String,
-    /// The call's name.
     pub call: String,
-    /// Where.
+    /// The device it runs on.
     pub device_id: String,
     /// Who asked.
     pub uid: protocol::ids::Uid,
@@ -140,7 +138,6 @@ pub struct RouteFact {
 /// A command of the native shell that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFact {
-    /// Its id.
     pub id: String,
     /// Whose it is.
     pub uid: protocol::ids::Uid,

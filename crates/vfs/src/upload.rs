@@ -1,7 +1,8 @@
-//! Files that arrive piece by piece: the bytes collect in a file of the gateway's own beside the target, named
-//! after the digest, so that a broken upload goes on where it stopped; the target is replaced at the very end.
+//! Resumable uploads: the bytes collect in a file of the gateway's own beside the
+//! target, named after the digest, so that a broken upload goes on where it stopped; the target is replaced at the
+//! very end.
 
-mod room;
+mod reservation;
 mod sweep;
 
 use std::ffi::{OsStr, OsString};
@@ -15,9 +16,9 @@ use base::limits;
 use protocol::identity::ProcessIdentity;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 
-use self::room::Room;
+use self::reservation::Reservation;
 use crate::disk::Disk;
-use crate::disk::dir::{Dir, There};
+use crate::disk::dir::{Dir, OpenEntry};
 use crate::disk::fail::Fail;
 use crate::disk::meta::Meta;
 use crate::disk::mounts;
@@ -28,7 +29,7 @@ use crate::path::VPath;
 use crate::tree::Tree;
 use crate::view::{View, Writing};
 
-pub(crate) use self::room::Arriving;
+pub(crate) use self::reservation::Arriving;
 pub use self::sweep::Sweeper;
 
 /// Names one partial file on the host: its device and inode.
@@ -53,7 +54,7 @@ pub struct Upload {
     dir: Dir,
     partial: OsString,
     /// Nothing once it is settled.
-    room: Option<Room>,
+    reservation: Option<Reservation>,
     /// How much is there already.
     pub offset: u64,
 }
@@ -163,17 +164,18 @@ impl<T> Opening<T> {
         }
         let before = self.entry.there.as_ref().filter(|there| there.stat.uid == still.stat.uid);
         let replaced = before.map_or(0, |there| there.stat.size);
-        let room = match Room::take(&self.tree, &still, self.size, replaced) {
-            Ok(room) => Some(room),
+        let reservation = match Reservation::take(&self.tree, &still, self.size, replaced) {
+            Ok(reservation) => Some(reservation),
             Err(fail) => return Err(self.give_up(&still, fail)),
         };
         let Opening { tree, path, how, entry, partial, file, entered, .. } = self;
-        let upload = Upload { tree, path, how, dir: entry.dir, partial, room, offset: still.stat.size };
+        let upload =
+            Upload { tree, path, how, dir: entry.dir, partial, reservation, offset: still.stat.size };
         Ok(Attempt::Done(Box::new((upload, file, entered))))
     }
 
     /// What has nothing in it need not be left behind.
-    fn give_up(&self, partial: &There, fail: Fail) -> Fail {
+    fn give_up(&self, partial: &OpenEntry, fail: Fail) -> Fail {
         if partial.stat.size == 0 {
             remove(&self.entry.dir, &self.partial);
         }
@@ -194,9 +196,9 @@ impl Upload {
         let entry = entry_of(disk, who, &self.path, false)?;
         let draft = disk.draft_of_partial(&self.dir, &self.partial, file);
         // The file is charged where it takes its place, and the partial file is none from then on.
-        let uid = self.room.take().map(|room| {
-            let uid = room.uid();
-            room.settle(0);
+        let uid = self.reservation.take().map(|reservation| {
+            let uid = reservation.uid();
+            reservation.release(0);
             uid
         });
         let placed = disk.put_durably(who, &entry, draft, self.how);
@@ -221,8 +223,8 @@ impl Upload {
 impl Drop for Upload {
     /// What has arrived counts as long as it is kept, and no more than that.
     fn drop(&mut self) {
-        if let Some(room) = self.room.take() {
-            room.settle(self.left());
+        if let Some(reservation) = self.reservation.take() {
+            reservation.release(self.left());
         }
     }
 }

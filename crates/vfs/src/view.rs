@@ -1,10 +1,10 @@
-//! The tree as one caller sees it: every operation, checked against the caller.
+//! Per-caller facade of the tree: every operation, checked against the caller.
 //!
 //! Here is what a view is and how its work on the disk is done; `view/looking.rs`, `view/writing.rs` and
 //! `view/changing.rs` have the operations.
 
 mod changing;
-pub(crate) mod haste;
+pub(crate) mod inline_write;
 mod looking;
 mod quick;
 mod quota;
@@ -19,7 +19,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::Pid;
 
 use crate::disk::fail::Fail;
-use crate::disk::glance::Glance;
+use crate::disk::fingerprint::Fingerprint;
 use crate::disk::walk::Found;
 use crate::disk::{Disk, mounts};
 use crate::fault::{Code, Fault};
@@ -52,7 +52,6 @@ pub enum Opened {
     File(File, Stat),
     /// A live file's text as it is now; `stat.size` is its length.
     Bytes(Vec<u8>, Stat),
-    /// A directory.
     Directory(Stat),
 }
 
@@ -112,10 +111,10 @@ impl View {
         View { work: Work::Here, ..self.clone() }
     }
 
-    /// Glances at directories to tell whether anything below them has changed since; nothing when that can not be told.
+    /// Tells whether anything below directories has changed between two of them; nothing when that can not be told.
     /// Done on the thread that asks: no file is opened.
-    pub fn glance(&self, roots: &[VPath]) -> Option<Glance> {
-        self.tree.disk.glance(roots)
+    pub fn fingerprint(&self, roots: &[VPath]) -> Option<Fingerprint> {
+        self.tree.disk.fingerprint(roots)
     }
 
     /// What a path given by a person means: `~`, relative to the cwd, `.` and `..`.
@@ -125,7 +124,7 @@ impl View {
 }
 
 /// Where a path led: what was done on disk, or the live path to do it at.
-pub(crate) enum Led<T, L = VPath> {
+pub(crate) enum Resolved<T, L = VPath> {
     Disk(T),
     Live(L),
 }
@@ -162,14 +161,14 @@ impl View {
         path: &VPath,
         follow: Follow,
         work: impl FnOnce(&Disk, &ProcessIdentity, Found) -> Result<T, Fail> + Send + 'static,
-    ) -> Result<Led<T>, Fail> {
+    ) -> Result<Resolved<T>, Fail> {
         if is_surely_live(path) {
-            return Ok(Led::Live(path.clone()));
+            return Ok(Resolved::Live(path.clone()));
         }
         let path = path.clone();
         self.on_disk(move |disk, who| match disk.find(who, &path, follow)? {
-            Found::Live(path) => Ok(Led::Live(path)),
-            found => work(disk, who, found).map(Led::Disk),
+            Found::Live(path) => Ok(Resolved::Live(path)),
+            found => work(disk, who, found).map(Resolved::Disk),
         })
         .await
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use base::limits;
 use protocol::ids::Uid;
 use store::processes::ProcessRow;
-use vfs::{Glance, VPath, View};
+use vfs::{Fingerprint, VPath, View};
 
 use super::Setup;
 use crate::prompt;
@@ -33,7 +33,7 @@ struct Key {
 struct Stamp {
     config: u64,
     outside: [u64; 2],
-    files: Glance,
+    files: Fingerprint,
 }
 
 /// What a setup is made of, as it was before the making began.
@@ -56,7 +56,7 @@ impl Made {
         let (config, outside) = (world.store.config_generation(), world.outside.generation());
         let roots: Option<Vec<VPath>> =
             prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
-        let files = view.glance(&roots?)?;
+        let files = view.fingerprint(&roots?)?;
         Some(Made { key, stamp: Stamp { config, outside, files }, began: Instant::now() })
     }
 }
@@ -84,7 +84,7 @@ impl Setups {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.get(&key).filter(|kept| kept.stamp == stamp);
         let since = before.map_or(began, |kept| kept.since);
-        let is_settled = began.saturating_duration_since(since) >= stamp.files.settles_in();
+        let is_settled = began.saturating_duration_since(since) >= stamp.files.stable_after();
         if all.len() >= limits::PROCESS_SETUPS_MAX && !all.contains_key(&key) {
             all.clear();
         }

@@ -1,4 +1,4 @@
-//! Directories, links, modes, owners and times.
+//! Metadata changes: directories, links, modes, owners and times.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use rustix::fs::{
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::dir::There;
+use super::dir::OpenEntry;
 use super::fail::Fail;
 use super::meta::{MODE_MASK, Meta, WRITE};
 use super::mounts;
@@ -37,7 +37,7 @@ impl Disk {
         }
         let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
         self.journal.retire(id, entry.os_name())?;
-        let change = self.settle.restructure();
+        let change = self.directory_sync.begin_change();
         self.make_with(entry, meta)?;
         change.done(&[(id, &entry.dir.fd)]);
         Ok(())
@@ -131,7 +131,7 @@ impl Disk {
     fn change_meta(
         &self,
         found: Found,
-        change: impl FnOnce(&There) -> Result<Meta, Fail>,
+        change: impl FnOnce(&OpenEntry) -> Result<Meta, Fail>,
     ) -> Result<(), Fail> {
         let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
         if mounts::fixed_names(entry.path().as_str()).is_some() {
@@ -151,8 +151,8 @@ impl Disk {
             return Err(Fail::because(Code::Unsupported, note));
         }
         if there.is_directory() {
-            let _shift = self.shift();
-            let change = self.settle.restructure();
+            let _invalidation = self.invalidate_directories();
+            let change = self.directory_sync.begin_change();
             self.stamp(there.handle()?, after)?;
             let directory = Arc::new(there.handle()?.try_clone_to_owned()?);
             change.done(&[(there.id, &directory)]);

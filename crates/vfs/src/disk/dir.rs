@@ -1,4 +1,4 @@
-//! An open directory of the tree, and what is found in it. Nothing here follows a link.
+//! Directory handle: an open directory of the tree, and what is found in it by name. Nothing here follows a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -35,16 +35,16 @@ pub(crate) type HostId = (u64, u64);
 
 /// To whom files belong that appear from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DefaultOwner {
     pub uid: Uid,
     pub gid: Gid,
     /// A home or a workspace: nothing is for others.
     pub private: bool,
 }
 
-impl Place {
+impl DefaultOwner {
     /// Outside of homes and workspaces.
-    pub const ELSEWHERE: Place = Place { uid: Uid::ROOT, gid: Gid::ROOT, private: false };
+    pub const ELSEWHERE: DefaultOwner = DefaultOwner { uid: Uid::ROOT, gid: Gid::ROOT, private: false };
 
     /// Owner, group and mode of something that appears here.
     pub fn meta(self, kind: Kind) -> Meta {
@@ -67,13 +67,13 @@ pub(crate) struct Dir {
     pub path: VPath,
     pub meta: Meta,
     /// Whose things are that appear in it from outside.
-    pub place: Place,
+    pub default_owner: DefaultOwner,
     /// The names it has when it is made up; nobody can change it then.
     pub fixed: Option<&'static [&'static str]>,
 }
 
 /// What a name in a directory names.
-pub(crate) struct There {
+pub(crate) struct OpenEntry {
     pub stat: Stat,
     /// Whether owner, group and mode are kept beside it; otherwise they follow from the place.
     pub stamped: bool,
@@ -85,18 +85,16 @@ pub(crate) struct There {
     fd: Option<OwnedFd>,
 }
 
-impl There {
+impl OpenEntry {
     /// Owner, group and mode.
     pub fn meta(&self) -> Meta {
         Meta { uid: self.stat.uid, gid: self.stat.gid, mode: self.stat.mode }
     }
 
-    /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
         self.stat.kind == Kind::Directory
     }
 
-    /// Whether it is a link.
     pub fn is_link(&self) -> bool {
         self.stat.kind == Kind::Link
     }
@@ -202,7 +200,7 @@ impl Disk {
             fd: self.files.clone(),
             path: VPath::root(),
             meta: mounts::FIXED_META,
-            place: Place::ELSEWHERE,
+            default_owner: DefaultOwner::ELSEWHERE,
             fixed: mounts::fixed_names("/"),
         }
     }
@@ -229,7 +227,7 @@ impl Disk {
 
     /// What a name in a directory names, opened unless it is a link. Permissions are not looked at, and names
     /// of the gateway's own are found; see [`Dir::shows`].
-    pub(crate) fn look(&self, dir: &Dir, name: &OsStr) -> Result<Option<There>, Fail> {
+    pub(crate) fn look(&self, dir: &Dir, name: &OsStr) -> Result<Option<OpenEntry>, Fail> {
         for _ in 0..base::limits::FILE_RACES_MAX {
             match openat(&*dir.fd, name, LOOK, Mode::empty()) {
                 Ok(fd) => return self.look_open(dir, name, fd).map(Some),
@@ -251,24 +249,24 @@ impl Disk {
         Err(Fail::because(Code::Io, "it changes all the time"))
     }
 
-    fn look_open(&self, dir: &Dir, name: &OsStr, fd: OwnedFd) -> Result<There, Fail> {
+    fn look_open(&self, dir: &Dir, name: &OsStr, fd: OwnedFd) -> Result<OpenEntry, Fail> {
         let host = fstat(&fd)?;
         let (kind, special) = kind_of(&host);
         let kept = if special || !self.attributes { None } else { Meta::read(fd.as_fd())? };
-        let meta = kept.unwrap_or_else(|| self.meta_from_place(dir, name, kind));
-        Ok(There { stamped: kept.is_some(), fd: Some(fd), ..there(&host, kind, special, meta) })
+        let meta = kept.unwrap_or_else(|| self.default_meta(dir, name, kind));
+        Ok(OpenEntry { stamped: kept.is_some(), fd: Some(fd), ..there(&host, kind, special, meta) })
     }
 
     /// What could not be opened: a link, a socket, or a file that the host keeps from the gateway. Nothing when
     /// it has become something else meanwhile.
-    fn look_closed(&self, dir: &Dir, name: &OsStr) -> Result<Option<There>, Fail> {
+    fn look_closed(&self, dir: &Dir, name: &OsStr) -> Result<Option<OpenEntry>, Fail> {
         let host = match statat(&*dir.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(host) => host,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
         let (kind, special) = kind_of(&host);
-        let mut meta = self.meta_from_place(dir, name, kind);
+        let mut meta = self.default_meta(dir, name, kind);
         if kind != Kind::Link {
             meta.mode = 0;
         }
@@ -279,46 +277,46 @@ impl Disk {
     }
 
     /// The directory that was found in another.
-    pub(crate) fn enter(&self, parent: &Dir, name: &OsStr, there: There) -> Result<Dir, Fail> {
+    pub(crate) fn enter(&self, parent: &Dir, name: &OsStr, there: OpenEntry) -> Result<Dir, Fail> {
         if !there.is_directory() {
             return Err(Code::NotDirectory.into());
         }
         let (mut meta, path) = (there.meta(), parent.path.join(&name.to_string_lossy()));
-        let place = if mounts::holds_places(parent.path.as_str()) {
-            Place { uid: meta.uid, gid: meta.gid, private: true }
+        let default_owner = if mounts::holds_places(parent.path.as_str()) {
+            DefaultOwner { uid: meta.uid, gid: meta.gid, private: true }
         } else {
-            parent.place
+            parent.default_owner
         };
         let fixed = mounts::fixed_names(path.as_str());
         if fixed.is_some() {
             meta = mounts::FIXED_META;
         }
         let Some(fd) = there.fd else { return Err(there.unreadable()) };
-        Ok(Dir { fd: Arc::new(fd), path, meta, place, fixed })
+        Ok(Dir { fd: Arc::new(fd), path, meta, default_owner, fixed })
     }
 
     /// Owner, group and mode of what appeared from outside.
-    pub(crate) fn meta_from_place(&self, dir: &Dir, name: &OsStr, kind: Kind) -> Meta {
+    pub(crate) fn default_meta(&self, dir: &Dir, name: &OsStr, kind: Kind) -> Meta {
         if dir.fixed.is_some() {
             let mount = name.to_str().and_then(|name| mounts::mount(dir.path.join(name).as_str()));
             return mount.map_or(mounts::FIXED_META, |mount| mount.meta);
         }
         if kind == Kind::Directory && dir.path.as_str() == "/home" {
             return match name.to_str().and_then(|name| self.home_owner(name)) {
-                Some((uid, gid)) => Place { uid, gid, private: true }.meta(kind),
+                Some((uid, gid)) => DefaultOwner { uid, gid, private: true }.meta(kind),
                 // Whose it was is not known; what is in it is nobody else's business.
                 None => Meta::root(0o700),
             };
         }
-        dir.place.meta(kind)
+        dir.default_owner.meta(kind)
     }
 }
 
-fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> There {
+fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> OpenEntry {
     let modified_ms = modified_ms(host);
     let size = if kind == Kind::Directory || special { 0 } else { u64::try_from(host.st_size).unwrap_or(0) };
     let stat = Stat { kind, size, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms };
-    There { stat, stamped: false, special, id: host_id(host), modified_ns: modified_ns(host), fd: None }
+    OpenEntry { stat, stamped: false, special, id: host_id(host), modified_ns: modified_ns(host), fd: None }
 }
 
 fn kind_of(host: &rustix::fs::Stat) -> (Kind, bool) {

@@ -1,4 +1,4 @@
-//! A failure inside the disk's rooms: what and why, not yet about which path of the caller's.
+//! Error without a path: what failed inside the disk and why; the path is added where the caller's own is known.
 
 use rustix::io::Errno;
 

@@ -1,5 +1,6 @@
-//! Opening and reading what is in the host's caches already, without ever waiting for the disk. Whatever is not
-//! plain, such as links, directories and things not cached, is left to the ordinary way.
+//! Non-blocking fast path over a generation-checked cache of directories: opens and reads what is in the host's caches
+//! already, without ever waiting for the disk. Whatever is not plain, such as links, directories and things not
+//! cached, is left to the ordinary way.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,16 +12,16 @@ use base::limits;
 use protocol::identity::ProcessIdentity;
 
 use super::Disk;
-use super::dir::Place;
+use super::dir::DefaultOwner;
 use super::fail::Fail;
 use super::meta::{ENTER, Meta};
-use super::shown::Sight;
+use super::text_cache::FileVersion;
 use crate::path::VPath;
 use crate::stat::Stat;
 
 /// What directories allow that were passed a short while ago.
 #[derive(Default)]
-pub(crate) struct Remembered {
+pub(crate) struct DirectoryCache {
     /// Goes up before and after every change to a directory; what was seen before counts no longer.
     generation: AtomicU64,
     directories: RwLock<HashMap<String, Passed>>,
@@ -31,7 +32,7 @@ pub(crate) struct Remembered {
 pub(crate) struct Passed {
     /// The directories from the root on, this one last.
     metas: Arc<[Meta]>,
-    place: Place,
+    default_owner: DefaultOwner,
     generation: u64,
     at: Instant,
 }
@@ -43,7 +44,7 @@ impl Passed {
     }
 }
 
-impl Remembered {
+impl DirectoryCache {
     /// The number to remember a walk with; taken before it begins.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
@@ -67,21 +68,21 @@ impl Remembered {
     }
 
     /// Remembers the directories on the way to one.
-    pub fn put(&self, directory: &VPath, metas: Vec<Meta>, place: Place, generation: u64) {
+    pub fn put(&self, directory: &VPath, metas: Vec<Meta>, default_owner: DefaultOwner, generation: u64) {
         let mut directories = self.directories.write().unwrap_or_else(PoisonError::into_inner);
         if directories.len() >= limits::DIRECTORIES_REMEMBERED_MAX {
             directories.clear();
         }
-        let passed = Passed { metas: metas.into(), place, generation, at: Instant::now() };
+        let passed = Passed { metas: metas.into(), default_owner, generation, at: Instant::now() };
         directories.insert(directory.as_str().to_string(), passed);
     }
 }
 
 /// A change to a directory under way. Whoever looked at directories before it began, or while it lasts, has
 /// seen what counts no longer when it is over.
-pub(crate) struct Shift<'a>(&'a Remembered);
+pub(crate) struct CacheInvalidation<'a>(&'a DirectoryCache);
 
-impl Drop for Shift<'_> {
+impl Drop for CacheInvalidation<'_> {
     fn drop(&mut self) {
         self.0.generation.fetch_add(1, Ordering::SeqCst);
     }
@@ -89,9 +90,9 @@ impl Drop for Shift<'_> {
 
 impl Disk {
     /// Something about a directory is about to change: to be held until it has.
-    pub(crate) fn shift(&self) -> Shift<'_> {
-        self.remembered.generation.fetch_add(1, Ordering::SeqCst);
-        Shift(&self.remembered)
+    pub(crate) fn invalidate_directories(&self) -> CacheInvalidation<'_> {
+        self.directory_cache.generation.fetch_add(1, Ordering::SeqCst);
+        CacheInvalidation(&self.directory_cache)
     }
 }
 
@@ -99,7 +100,7 @@ impl Disk {
 pub(crate) struct Plain {
     pub file: File,
     pub stat: Stat,
-    pub sight: Sight,
+    pub version: FileVersion,
     pub passed: Passed,
 }
 
@@ -141,7 +142,7 @@ mod linux {
                 return None;
             }
             let (parent, _) = path.as_str().rsplit_once('/')?;
-            let passed = self.remembered.get(parent)?;
+            let passed = self.directory_cache.get(parent)?;
             if !passed.lets(who) {
                 return Some(Err(Code::Denied.into()));
             }
@@ -158,8 +159,8 @@ mod linux {
                 return None;
             }
             let kept = if self.attributes { Meta::read(fd.as_fd()).ok()? } else { None };
-            let meta = kept.unwrap_or_else(|| passed.place.meta(Kind::File));
-            if !self.remembered.is_unchanged(&passed) {
+            let meta = kept.unwrap_or_else(|| passed.default_owner.meta(Kind::File));
+            if !self.directory_cache.is_unchanged(&passed) {
                 return None;
             }
             if !meta.allows(who, READ) {
@@ -169,7 +170,7 @@ mod linux {
             let modified_ms = modified_ms(&host);
             let size = u64::try_from(host.st_size).unwrap_or(0);
             let stat = Stat { kind: Kind::File, size, mode, uid, gid, modified_ms };
-            Some(Ok(Plain { file: File::from(fd), stat, sight: Sight::of(&host), passed }))
+            Some(Ok(Plain { file: File::from(fd), stat, version: FileVersion::of(&host), passed }))
         }
     }
 

@@ -1,4 +1,4 @@
-//! One change of a file at a time: locks by directory and name, shared by a fixed number of stripes.
+//! Striped lock: one change of a file at a time, by directory and name, over a fixed number of stripes.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};

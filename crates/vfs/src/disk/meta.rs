@@ -1,4 +1,4 @@
-//! Owner, group and mode of a file: how they are kept beside it, and what they allow whom.
+//! Access control: owner, group and mode of a file, kept in an extended attribute, and what they allow whom.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -42,7 +42,7 @@ impl Meta {
         Meta { uid: who.uid, gid: who.gid, mode: mode & MODE_MASK & !UMASK }
     }
 
-    /// Whether all `bits` are allowed: the first of owner, group and others that fits decides. Root may all.
+    /// Whether all `bits` are allowed: the first of owner, group and others that fits decides. Root may do anything.
     pub fn allows(self, who: &ProcessIdentity, bits: u32) -> bool {
         let class = if who.uid.is_root() {
             return true;

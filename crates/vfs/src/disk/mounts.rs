@@ -1,4 +1,4 @@
-//! The directories that are always there: those kept on disk, and the made-up ones above them.
+//! Mount table: the directories that are always there, those kept on disk and the made-up ones above them.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,4 @@
-//! Removing files and whole trees, by handles. Links are removed, not followed.
+//! Recursive removal by directory handles. Links are removed, not followed.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -9,11 +9,11 @@ use rustix::fs::{AtFlags, FileType, unlinkat};
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::{Dir, HostId, There};
+use super::dir::{Dir, HostId, OpenEntry};
 use super::fail::Fail;
 use super::meta::{ENTER, READ, WRITE};
 use super::mounts::{self, Protected};
-use super::tour::Above;
+use super::traverse::Ancestor;
 use super::walk::Entry;
 use crate::fault::Code;
 
@@ -76,7 +76,7 @@ impl Disk {
         {
             refuse_keeping(who, dir, name, &there)?;
         }
-        let _shift = self.shift();
+        let _invalidation = self.invalidate_directories();
         let _closed = self.journal.close_gate()?;
         self.retire_below(dir, id, name)?;
         match unlinkat(&*dir.fd, name, AtFlags::REMOVEDIR) {
@@ -99,7 +99,7 @@ impl Disk {
 
     /// Removes the gateway's own files from a directory if there is nothing else in it.
     pub(super) fn clear_ours(&self, dir: &Dir, name: &OsStr) -> Result<bool, Fail> {
-        let Some(there) = self.look(dir, name)?.filter(There::is_directory) else { return Ok(false) };
+        let Some(there) = self.look(dir, name)?.filter(OpenEntry::is_directory) else { return Ok(false) };
         let inside = self.enter(dir, name, there)?;
         loop {
             let batch = read_batch(&inside)?;
@@ -125,11 +125,11 @@ impl Disk {
         let there = self.look(&entry.dir, entry.os_name())?.ok_or(Code::NotFound)?;
         refuse_keeping(who, &entry.dir, entry.os_name(), &there)?;
         let mut here = self.enter(&entry.dir, entry.os_name(), there)?;
-        let mut above: Vec<(Above, OsString)> = Vec::new();
+        let mut above: Vec<(Ancestor, OsString)> = Vec::new();
         let mut races = 0;
         loop {
             if let Some((name, below)) = self.empty(who, &here)? {
-                above.push((Above::of(&here)?, name));
+                above.push((Ancestor::of(&here)?, name));
                 here = below;
                 continue;
             }
@@ -144,7 +144,7 @@ impl Disk {
                     let Some(again) = self.look(&parent, &name)? else { return Err(Code::NotFound.into()) };
                     let below = self.enter(&parent, &name, again)?;
                     if !(above.is_empty() && parent.path == entry.dir.path) {
-                        above.push((Above::of(&parent)?, name));
+                        above.push((Ancestor::of(&parent)?, name));
                     }
                     here = below;
                     continue;
@@ -200,7 +200,7 @@ fn is_shared(dir: &Dir) -> bool {
 }
 
 /// EPERM for what somebody may not take out of a shared directory.
-fn refuse_keeping(who: &ProcessIdentity, dir: &Dir, name: &OsStr, there: &There) -> Result<(), Fail> {
+fn refuse_keeping(who: &ProcessIdentity, dir: &Dir, name: &OsStr, there: &OpenEntry) -> Result<(), Fail> {
     if there.meta().lets_go(dir.meta, who) || mounts::is_reserved(name) {
         return Ok(());
     }

@@ -1,11 +1,11 @@
-//! Moving within the tree.
+//! Atomic move within the tree, of a file or of a directory with all that is in it.
 
 use protocol::identity::ProcessIdentity;
 use rustix::fs::renameat;
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::There;
+use super::dir::OpenEntry;
 use super::fail::Fail;
 use super::meta::WRITE;
 use super::mounts;
@@ -31,7 +31,7 @@ impl Disk {
             return Err(Code::Denied.into());
         }
         self.stamp_before_move(from, &moved, to)?;
-        let _shift = moved.is_directory().then(|| self.shift());
+        let _invalidation = moved.is_directory().then(|| self.invalidate_directories());
         let _closed = if moved.is_directory() { Some(self.journal.close_gate()?) } else { None };
         for (id, entry) in [(from_id, from), (to_id, to)] {
             if moved.is_directory() {
@@ -40,7 +40,7 @@ impl Disk {
                 self.journal.retire(id, entry.os_name())?;
             }
         }
-        let change = self.settle.restructure();
+        let change = self.directory_sync.begin_change();
         let rename = || renameat(&*from.dir.fd, from.os_name(), &*to.dir.fd, to.os_name());
         match rename() {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
@@ -61,14 +61,14 @@ impl Disk {
         &self,
         who: &ProcessIdentity,
         from: &Entry,
-        moved: &There,
+        moved: &OpenEntry,
         to: &Entry,
-        replaced: Option<&There>,
+        replaced: Option<&OpenEntry>,
     ) -> Result<(), Fail> {
         if moved.is_directory() {
             refuse_protected(from, "renamed")?;
         }
-        if replaced.is_some_and(There::is_directory) {
+        if replaced.is_some_and(OpenEntry::is_directory) {
             refuse_protected(to, "replaced")?;
         }
         if mounts::is_reserved(to.os_name()) {
@@ -101,9 +101,9 @@ impl Disk {
     }
 
     /// What has no owner of its own would change hands by moving to another place: it gets the one it has.
-    fn stamp_before_move(&self, from: &Entry, moved: &There, to: &Entry) -> Result<(), Fail> {
-        let here = self.meta_from_place(&from.dir, from.os_name(), moved.stat.kind);
-        let there = self.meta_from_place(&to.dir, to.os_name(), moved.stat.kind);
+    fn stamp_before_move(&self, from: &Entry, moved: &OpenEntry, to: &Entry) -> Result<(), Fail> {
+        let here = self.default_meta(&from.dir, from.os_name(), moved.stat.kind);
+        let there = self.default_meta(&to.dir, to.os_name(), moved.stat.kind);
         if here == there || moved.is_link() || moved.special {
             return Ok(());
         }
@@ -119,13 +119,13 @@ impl Disk {
         }
         let Some(again) = self.look(&from.dir, from.os_name())? else { return Err(Code::NotFound.into()) };
         let top = self.enter(&from.dir, from.os_name(), again)?;
-        let mut stamp = |below: &There| {
+        let mut stamp = |below: &OpenEntry| {
             let plain = !below.stamped && !below.special && below.stat.kind != Kind::Link;
             if plain && let Ok(handle) = below.handle() {
                 below.meta().write(handle)?;
             }
             Ok(())
         };
-        self.tour(top, &mut stamp, &mut |_, fail| Err(fail))
+        self.traverse(top, &mut stamp, &mut |_, fail| Err(fail))
     }
 }

@@ -1,5 +1,5 @@
-//! Removes what broken writes and uploads have left behind: from a directory when something is written into it,
-//! and from all of them when the gateway starts. It is nobody's errand, so failures are only for the log.
+//! Garbage collection of what broken writes and uploads have left behind: from a directory when something is written
+//! into it, and from all of them when the gateway starts. Nobody waits for it, so failures are only for the log.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

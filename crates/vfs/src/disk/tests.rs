@@ -302,10 +302,10 @@ fn it_is_not_gone_through_with_the_tree() {
     ground.write("/tmp/a", "text");
     assert!(ground.host(JOURNAL).join("0").exists());
     let (mut bytes, disk) = (0, ground.disk());
-    let mut add = |there: &super::dir::There| {
+    let mut add = |there: &super::dir::OpenEntry| {
         bytes += if there.is_directory() { 0 } else { there.stat.size };
         Ok(())
     };
-    disk.tour(disk.top(), &mut add, &mut |_, fail| Err(fail)).unwrap();
+    disk.traverse(disk.top(), &mut add, &mut |_, fail| Err(fail)).unwrap();
     assert_eq!(bytes, 4);
 }

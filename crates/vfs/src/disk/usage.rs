@@ -1,4 +1,4 @@
-//! How many bytes each user keeps, for those with a quota. With no quota set nothing is counted.
+//! Quota accounting: how many bytes each user keeps, for those with a quota. With no quota set nothing is counted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use base::limits;
 use protocol::ids::Uid;
 
 use super::Disk;
-use super::dir::There;
+use super::dir::OpenEntry;
 use super::fail::Fail;
 use crate::fault::Code;
 use crate::stat::Kind;
@@ -115,7 +115,7 @@ impl Disk {
     }
 
     /// Takes back a file that is gone.
-    pub(crate) fn refund_file(&self, gone: Option<&There>) {
+    pub(crate) fn refund_file(&self, gone: Option<&OpenEntry>) {
         if let Some(gone) = gone.filter(|gone| gone.stat.kind == Kind::File) {
             self.refund(gone.stat.uid, signed(gone.stat.size));
         }
@@ -169,14 +169,14 @@ impl Disk {
     /// out: it must not keep anybody else from writing.
     fn count(&self) -> Result<HashMap<Uid, i64>, Fail> {
         let mut bytes: HashMap<Uid, i64> = HashMap::new();
-        let mut add = |there: &There| {
+        let mut add = |there: &OpenEntry| {
             if there.stat.kind == Kind::File {
                 let all = bytes.entry(there.stat.uid).or_default();
                 *all = all.saturating_add(self.usage.arriving.counted(there));
             }
             Ok(())
         };
-        self.tour(self.top(), &mut add, &mut |path, fail| {
+        self.traverse(self.top(), &mut add, &mut |path, fail| {
             tracing::warn!(%path, ?fail, "its bytes are not counted");
             if path.as_str() == "/" { Err(fail) } else { Ok(()) }
         })?;

@@ -1,5 +1,5 @@
-//! Finds what a path names, one name at a time, by directory handles. Links are read and followed here, inside
-//! the tree; the host never follows one. Each directory passed must let the caller through.
+//! Path resolution: finds what a path names, one name at a time, by directory handles. Links are read and followed
+//! here, inside the tree; the host never follows one. Each directory passed must let the caller through.
 
 use std::ffi::OsStr;
 
@@ -7,7 +7,7 @@ use base::limits;
 use protocol::identity::ProcessIdentity;
 
 use super::Disk;
-use super::dir::{Dir, There};
+use super::dir::{Dir, OpenEntry};
 use super::fail::Fail;
 use super::meta::Meta;
 use crate::fault::Code;
@@ -30,7 +30,7 @@ pub(crate) enum Found {
 pub(crate) struct Entry {
     pub dir: Dir,
     pub name: String,
-    pub there: Option<There>,
+    pub there: Option<OpenEntry>,
 }
 
 impl Entry {
@@ -45,7 +45,7 @@ impl Entry {
     }
 
     /// What is there; ENOENT when nothing is.
-    pub fn existing(&self) -> Result<&There, Fail> {
+    pub fn existing(&self) -> Result<&OpenEntry, Fail> {
         self.there.as_ref().ok_or(Code::NotFound.into())
     }
 }
@@ -165,7 +165,7 @@ impl Walk<'_> {
     }
 
     /// One name further; the end when this was the last one.
-    fn step(&mut self, name: String, there: Option<There>, follow: Follow) -> Result<Option<End>, Fail> {
+    fn step(&mut self, name: String, there: Option<OpenEntry>, follow: Follow) -> Result<Option<End>, Fail> {
         let last = self.todo.is_empty();
         let Some(there) = there else {
             let entry = Entry { dir: self.here.clone(), name, there: None };
@@ -256,7 +256,7 @@ impl Disk {
                 Err(fail) if fail.code == Code::Exists => return Ok(None),
                 made => made?,
             }
-            let made = self.look(&entry.dir, entry.os_name())?.filter(There::is_directory);
+            let made = self.look(&entry.dir, entry.os_name())?.filter(OpenEntry::is_directory);
             let Some(made) = made.filter(|_| next != "..") else { return Ok(None) };
             let dir = self.enter(&entry.dir, entry.os_name(), made)?;
             entry = Entry { there: self.look(&dir, OsStr::new(&next))?, dir, name: next };

@@ -1,7 +1,7 @@
-//! Writing files: a draft beside the file takes its place when it is complete, so readers, also after a crash, see
-//! the old content or the new one. An existing file keeps its owner, group and mode.
-//! What is small is durable, with its name, before the write is answered: by its record in the journal. Else the
-//! content is durable before it takes its place, and that it has taken its place is moments later.
+//! Atomic writes: a draft beside the file takes its place when it is complete, so readers, also after a
+//! crash, see the old content or the new one. An existing file keeps its owner, group and mode. What is small is
+//! durable, with its name, before the write is answered: by its record in the journal. Else the content is durable
+//! before it takes its place, and that it has taken its place is moments later.
 //!
 //! Appending goes into the file itself and is as durable as the page cache: a killed gateway loses nothing, a
 //! machine that loses power may. The next write of the file makes it durable.
@@ -20,7 +20,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::{Dir, There};
+use super::dir::{Dir, OpenEntry};
 use super::fail::Fail;
 use super::meta::{Meta, READ, WRITE};
 use super::mounts;
@@ -106,7 +106,7 @@ impl Disk {
             let meta = self.meta_after_write(who, entry, there.as_ref(), how)?;
             let (stat, placed) = self.put(id, entry, there.as_ref(), &mut draft, meta)?;
             drop(held);
-            self.settle_placed(placed, id, entry, there)?;
+            self.finish_publish(placed, id, entry, there)?;
             Ok(stat)
         })();
         self.refund_unless_placed(&draft, &placed);
@@ -118,7 +118,7 @@ impl Disk {
         &self,
         who: &ProcessIdentity,
         entry: &Entry,
-        there: Option<&There>,
+        there: Option<&OpenEntry>,
         how: Writing,
     ) -> Result<Meta, Fail> {
         match there {
@@ -150,7 +150,7 @@ impl Disk {
         if self.attributes {
             return Ok(meta);
         }
-        let default = self.meta_from_place(&entry.dir, entry.os_name(), kind);
+        let default = self.default_meta(&entry.dir, entry.os_name(), kind);
         let is_home = kind == Kind::Directory && mounts::holds_places(entry.dir.path.as_str());
         if default.uid == who.uid || (is_home && who.uid.is_root()) {
             return Ok(default);
@@ -182,7 +182,7 @@ impl Disk {
         self.refund_unless_placed(&draft, &placed);
         drop(held);
         let (stat, _) = placed?;
-        self.settle.settle(id, &*entry.dir.fd)?;
+        self.directory_sync.sync_now(id, &*entry.dir.fd)?;
         Ok(stat)
     }
 
@@ -249,7 +249,7 @@ impl Disk {
         added
     }
 
-    fn append_to(&self, entry: &Entry, there: &There, bytes: &[u8]) -> Result<(), Fail> {
+    fn append_to(&self, entry: &Entry, there: &OpenEntry, bytes: &[u8]) -> Result<(), Fail> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(openat(&*entry.dir.fd, entry.os_name(), flags, Mode::empty())?);
         let before = file.metadata()?;
@@ -293,7 +293,7 @@ impl Disk {
         self.refund_unless_placed(&draft, &placed);
         let (_, placed) = placed?;
         drop(held);
-        self.settle_placed(placed, id, entry, Some(there))?;
+        self.finish_publish(placed, id, entry, Some(there))?;
         Ok(Ok(value))
     }
 }
@@ -308,7 +308,7 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(disk: &'a Disk, draft: &'a mut Draft, there: Option<&There>) -> Filling<'a> {
+    fn new(disk: &'a Disk, draft: &'a mut Draft, there: Option<&OpenEntry>) -> Filling<'a> {
         let replaced = there.map_or(0, |there| signed(there.stat.size));
         Filling { disk, draft, replaced, written: 0 }
     }
@@ -332,7 +332,7 @@ impl<'a> Filling<'a> {
 }
 
 /// A whole file that may be read.
-pub(crate) fn read_whole(there: &There) -> Result<Vec<u8>, Fail> {
+pub(crate) fn read_whole(there: &OpenEntry) -> Result<Vec<u8>, Fail> {
     if there.stat.size > limits::FILE_READ_BYTES_MAX {
         return Err(too_large());
     }

@@ -1,5 +1,5 @@
-//! What a new text of an account file asks for, compared with the accounts there are. Everything that can be
-//! refused is refused here, before anything is changed.
+//! Diff of account files: what a new text of an account file asks for, compared with the accounts there are.
+//! Everything that can be refused is refused here, before anything is changed.
 //!
 //! The order of the changes is such that whatever breaks off in the middle leaves people with fewer rights and
 //! not with more: locks come before new passwords and those before unlocks, leaving groups before joining them.

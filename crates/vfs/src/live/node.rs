@@ -1,4 +1,4 @@
-//! What is found at a live path, and the small pieces that the rooms build it from.
+//! Virtual file node: what is found at a live path, and the small pieces that the rooms build it from.
 
 use protocol::ids::{Gid, Uid};
 

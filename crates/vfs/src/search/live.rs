@@ -2,16 +2,16 @@
 
 use base::limits;
 
-use super::Errand;
+use super::Search;
 use crate::live;
 use crate::path::VPath;
 use crate::stat::Kind;
 use crate::view::View;
 
 /// Searches the live parts of the tree that are at the start or below it. What the caller may not see is passed over.
-pub(super) async fn search(view: &View, errand: &Errand) {
+pub(super) async fn search(view: &View, search: &Search) {
     let mut waiting: Vec<(VPath, Kind, usize)> = Vec::new();
-    for root in roots(errand) {
+    for root in roots(search) {
         if let Ok(stat) = live::stat(view, &root, crate::view::Follow::No).await {
             waiting.push((root, stat.kind, 0));
         }
@@ -19,11 +19,11 @@ pub(super) async fn search(view: &View, errand: &Errand) {
     waiting.reverse();
     let mut files = 0;
     while let Some((path, kind, depth)) = waiting.pop() {
-        if errand.is_late() || files >= limits::NATIVE_SEARCH_LIVE_FILES_MAX {
-            return errand.haul.cut_short();
+        if search.is_late() || files >= limits::NATIVE_SEARCH_LIVE_FILES_MAX {
+            return search.found.cut_short();
         }
         match kind {
-            Kind::Directory if depth >= limits::NATIVE_SEARCH_DEPTH_MAX => errand.haul.cut_short(),
+            Kind::Directory if depth >= limits::NATIVE_SEARCH_DEPTH_MAX => search.found.cut_short(),
             Kind::Directory => {
                 let names = live::list(view, &path).await.unwrap_or_default();
                 let child = |named: crate::stat::Named| (path.join(&named.name), named.stat.kind, depth + 1);
@@ -31,30 +31,30 @@ pub(super) async fn search(view: &View, errand: &Errand) {
             }
             Kind::File => {
                 files += 1;
-                look_into(view, &path, errand).await;
+                look_into(view, &path, search).await;
             }
             Kind::Link => {}
         }
     }
 }
 
-async fn look_into(view: &View, path: &VPath, errand: &Errand) {
-    let shown = errand.shown_path(path);
-    if !errand.wants(&shown) {
+async fn look_into(view: &View, path: &VPath, search: &Search) {
+    let shown = search.shown_path(path);
+    if !search.wants(&shown) {
         return;
     }
     let Ok(bytes) = live::read(view, path).await else { return };
-    let mut lens = errand.query.lens(errand.deadline);
-    errand.haul.add(lens.look(bytes.as_slice(), || shown.clone(), errand.haul.room()));
+    let mut lens = search.query.lens(search.deadline);
+    search.found.add(lens.look(bytes.as_slice(), || shown.clone(), search.found.room()));
     if lens.is_cut_short() {
-        errand.haul.cut_short();
+        search.found.cut_short();
     }
 }
 
 /// The live parts to search, in order. `/dev` is not one of them: nothing can be found there, and some of it has no
 /// end.
-fn roots(errand: &Errand) -> Vec<VPath> {
-    let mut roots = if live::covers(&errand.real) { vec![errand.real.clone()] } else { errand.met() };
+fn roots(search: &Search) -> Vec<VPath> {
+    let mut roots = if live::covers(&search.real) { vec![search.real.clone()] } else { search.met() };
     roots.retain(|path| path.parts().next() != Some("dev"));
     roots.sort();
     roots

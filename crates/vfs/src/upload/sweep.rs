@@ -1,4 +1,5 @@
-//! Partial files that were abandoned long ago are removed when another file is sent into their directory.
+//! Garbage collection: partial files that were abandoned long ago are removed when another file is sent into their
+//! directory.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;

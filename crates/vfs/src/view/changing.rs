@@ -1,4 +1,4 @@
-//! Directories, links, moves, modes, owners, times, and removal.
+//! Operations that change names and metadata: directories, links, moves, modes, owners, times, and removal.
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
@@ -11,14 +11,14 @@ use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
 use crate::stat::Kind;
-use crate::view::{Follow, Led, View};
+use crate::view::{Follow, Resolved, View};
 
 impl View {
     /// Makes a directory; `recursive` makes missing parents too and is content with one that is there.
     pub async fn mkdir(&self, path: &VPath, recursive: bool, mode: u32) -> Result<(), Fault> {
         let wanted = path.clone();
         let led = if super::is_surely_live(path) {
-            Ok(Led::Live(wanted))
+            Ok(Resolved::Live(wanted))
         } else {
             self.on_disk(move |disk, who| {
                 let found = if recursive {
@@ -27,17 +27,17 @@ impl View {
                     disk.find(who, &wanted, Follow::No)?
                 };
                 match found {
-                    Found::Live(path) => Ok(Led::Live(path)),
-                    Found::Root(_) if recursive => Ok(Led::Disk(())),
+                    Found::Live(path) => Ok(Resolved::Live(path)),
+                    Found::Root(_) if recursive => Ok(Resolved::Disk(())),
                     Found::Root(_) => Err(Code::Exists.into()),
-                    Found::Entry(entry) => make(disk, who, &entry, recursive, mode).map(Led::Disk),
+                    Found::Entry(entry) => make(disk, who, &entry, recursive, mode).map(Resolved::Disk),
                 }
             })
             .await
         };
         match led.map_err(|fail| fail.at("mkdir", path.as_str()))? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => self.mkdir_live(&path, recursive).await,
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => self.mkdir_live(&path, recursive).await,
         }
     }
 
@@ -69,8 +69,8 @@ impl View {
             fail.at(op, path.as_str())
         };
         match led.await.map_err(fault)? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => live::remove(self, &path).await,
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => live::remove(self, &path).await,
         }
     }
 
@@ -96,8 +96,8 @@ impl View {
             _ => Err(Code::Exists.into()),
         });
         match led.await.map_err(|fail| fail.at("symlink", link.as_str()))? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => match live::stat(self, &path, Follow::No).await {
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => match live::stat(self, &path, Follow::No).await {
                 Ok(_) => Err(Fault::new(Code::Exists, "symlink", path.as_str())),
                 Err(_) => Err(live::refusal("symlink", &path)),
             },
@@ -139,8 +139,8 @@ impl View {
             _ => Err(Code::NotPermitted.into()),
         });
         match led.await.map_err(|fail| fail.at("unlink", path.as_str()))? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => live::remove(self, &path).await,
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => live::remove(self, &path).await,
         }
     }
 
@@ -149,14 +149,14 @@ impl View {
         &self,
         path: &VPath,
         work: impl FnOnce(&Disk, &ProcessIdentity, Found) -> Result<T, Fail> + Send + 'static,
-    ) -> Result<Led<T>, Fail> {
+    ) -> Result<Resolved<T>, Fail> {
         let asked = path.clone();
         let led = self.found(path, Follow::No, move |disk, who, found| match &found {
             Found::Entry(entry) if entry.path() != asked => Err(Code::Loop.into()),
             _ => work(disk, who, found),
         });
         match led.await? {
-            Led::Live(led) if led != *path => Err(Code::Loop.into()),
+            Resolved::Live(led) if led != *path => Err(Code::Loop.into()),
             led => Ok(led),
         }
     }
@@ -165,8 +165,8 @@ impl View {
     pub async fn set_modified(&self, path: &VPath, ms: i64) -> Result<(), Fault> {
         let led = self.found(path, Follow::Yes, move |disk, who, found| disk.change_time(who, found, ms));
         match led.await.map_err(|fail| fail.at("utimes", path.as_str()))? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => live::stat(self, &path, Follow::Yes).await.map(drop),
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => live::stat(self, &path, Follow::Yes).await.map(drop),
         }
     }
 
@@ -175,11 +175,11 @@ impl View {
         &self,
         op: &'static str,
         path: &VPath,
-        led: Result<Led<()>, Fail>,
+        led: Result<Resolved<()>, Fail>,
     ) -> Result<(), Fault> {
         match led.map_err(|fail| fail.at(op, path.as_str()))? {
-            Led::Disk(()) => Ok(()),
-            Led::Live(path) => {
+            Resolved::Disk(()) => Ok(()),
+            Resolved::Live(path) => {
                 live::stat(self, &path, Follow::Yes).await?;
                 Err(live::refusal(op, &path))
             }

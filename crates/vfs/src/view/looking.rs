@@ -1,4 +1,4 @@
-//! What is there, and what is in it.
+//! Operations that read metadata: what is there, and what is in it.
 
 use protocol::identity::ProcessIdentity;
 
@@ -11,15 +11,15 @@ use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
 use crate::stat::{Kind, Named, Stat};
-use crate::view::{Follow, Led, Opened, View};
+use crate::view::{Follow, Opened, Resolved, View};
 
 impl View {
     /// What is at a path.
     pub async fn stat(&self, path: &VPath, follow: Follow) -> Result<Stat, Fault> {
         let led = self.found(path, follow, |_, _, found| found.stat()).await;
         match led.map_err(|fail| fail.at("stat", path.as_str()))? {
-            Led::Disk(stat) => Ok(stat),
-            Led::Live(path) => live::stat(self, &path, follow).await,
+            Resolved::Disk(stat) => Ok(stat),
+            Resolved::Live(path) => live::stat(self, &path, follow).await,
         }
     }
 
@@ -27,8 +27,8 @@ impl View {
     pub async fn list(&self, path: &VPath) -> Result<Vec<Named>, Fault> {
         let led = self.found(path, Follow::Yes, list).await;
         let (directory, mut names) = match led.map_err(|fail| fail.at("scandir", path.as_str()))? {
-            Led::Disk(listed) => listed,
-            Led::Live(path) => return live::list(self, &path).await,
+            Resolved::Disk(listed) => listed,
+            Resolved::Live(path) => return live::list(self, &path).await,
         };
         for name in live::names_in(&directory) {
             // One that can not be looked at now is left out, as a process that has just ended would be.
@@ -44,13 +44,13 @@ impl View {
     pub async fn open(&self, path: &VPath) -> Result<Opened, Fault> {
         let wanted = path.clone();
         let led = if super::is_surely_live(path) {
-            Ok(Led::Live(wanted))
+            Ok(Resolved::Live(wanted))
         } else {
             self.on_disk(move |disk, who| open(disk, who, &wanted)).await
         };
         match led.map_err(|fail| fail.at("open", path.as_str()))? {
-            Led::Disk(opened) => Ok(opened),
-            Led::Live(path) => self.open_live(&path).await,
+            Resolved::Disk(opened) => Ok(opened),
+            Resolved::Live(path) => self.open_live(&path).await,
         }
     }
 
@@ -92,8 +92,8 @@ impl View {
             let op = if fail.code == Code::IsDirectory { "read" } else { "open" };
             fail.at(op, path.as_str())
         })? {
-            Led::Disk(bytes) => Ok(bytes),
-            Led::Live(path) => live::read(self, &path).await,
+            Resolved::Disk(bytes) => Ok(bytes),
+            Resolved::Live(path) => live::read(self, &path).await,
         }
     }
 
@@ -107,8 +107,8 @@ impl View {
             Ok(entry.dir.link_target(entry.os_name())?.to_string_lossy().into_owned())
         });
         match led.await.map_err(|fail| fail.at("readlink", path.as_str()))? {
-            Led::Disk(target) => Ok(target),
-            Led::Live(path) => live::read_link(self, &path).await,
+            Resolved::Disk(target) => Ok(target),
+            Resolved::Live(path) => live::read_link(self, &path).await,
         }
     }
 
@@ -123,8 +123,8 @@ impl View {
             Ok(may(stat, who, bits) && !(fixed && bits & WRITE != 0))
         });
         match led.await {
-            Ok(Led::Disk(may)) => Ok(may),
-            Ok(Led::Live(path)) => Ok(may(live::stat(self, &path, Follow::Yes).await?, &self.who, bits)),
+            Ok(Resolved::Disk(may)) => Ok(may),
+            Ok(Resolved::Live(path)) => Ok(may(live::stat(self, &path, Follow::Yes).await?, &self.who, bits)),
             Err(fail) if fail.code == Code::Denied => Ok(false),
             Err(fail) => Err(fail.at("access", path.as_str())),
         }
@@ -153,24 +153,24 @@ fn list(disk: &Disk, who: &ProcessIdentity, found: Found) -> Result<(VPath, Vec<
     Ok((dir.path, names))
 }
 
-fn open(disk: &Disk, who: &ProcessIdentity, path: &VPath) -> Result<Led<Opened>, Fail> {
-    let generation = disk.remembered.generation();
+fn open(disk: &Disk, who: &ProcessIdentity, path: &VPath) -> Result<Resolved<Opened>, Fail> {
+    let generation = disk.directory_cache.generation();
     let (end, passed) = disk.walk_passing(who, path, Follow::Yes)?;
     let entry = match end {
-        End::Found(Found::Live(path)) => return Ok(Led::Live(path)),
-        End::Found(root @ Found::Root(_)) => return Ok(Led::Disk(Opened::Directory(root.stat()?))),
+        End::Found(Found::Live(path)) => return Ok(Resolved::Live(path)),
+        End::Found(root @ Found::Root(_)) => return Ok(Resolved::Disk(Opened::Directory(root.stat()?))),
         End::Found(Found::Entry(entry)) => entry,
         End::Missing(..) => return Err(Code::NotFound.into()),
     };
     let Some(there) = entry.there else { return Err(Code::NotFound.into()) };
     let stat = there.stat;
     if there.is_directory() {
-        return Ok(Led::Disk(Opened::Directory(stat)));
+        return Ok(Resolved::Disk(Opened::Directory(stat)));
     }
     need(there.meta(), who, READ)?;
     let file = there.into_file()?;
     if let Some(passed) = passed {
-        disk.remembered.put(&entry.dir.path, passed, entry.dir.place, generation);
+        disk.directory_cache.put(&entry.dir.path, passed, entry.dir.default_owner, generation);
     }
-    Ok(Led::Disk(Opened::File(file, stat)))
+    Ok(Resolved::Disk(Opened::File(file, stat)))
 }

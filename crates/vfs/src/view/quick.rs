@@ -1,4 +1,4 @@
-//! Showing small files at once: no view is made for it, and no thread waits.
+//! Fast path of showing small files: at once, without a view and without handing it to another thread.
 
 use std::io::BufReader;
 use std::time::Instant;

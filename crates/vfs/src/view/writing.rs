@@ -1,4 +1,4 @@
-//! Content: writing, adding, editing, copying.
+//! Operations that write content: writing, appending, editing, copying.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
 use crate::stat::Stat;
-use crate::view::{Follow, Led, Opened, View, Writing};
+use crate::view::{Follow, Opened, Resolved, View, Writing};
 
 impl View {
     /// Replaces or creates a file, atomically and durably.
@@ -148,20 +148,20 @@ impl View {
     async fn copy_file(&self, file: File, stat: Stat, to: &VPath) -> Result<(), Fault> {
         let at = |fail: Fail| fail.at("cp", to.as_str());
         let led = if super::is_surely_live(to) {
-            Led::Live((to.clone(), file))
+            Resolved::Live((to.clone(), file))
         } else {
             self.learn_quota().await.map_err(at)?;
             let wanted = to.clone();
             self.on_disk(move |disk, who| match disk.target(who, &wanted, false)? {
-                Target::Live(path) => Ok(Led::Live((path, file))),
-                Target::Entry(entry) => copy(disk, who, &entry, &file, stat).map(Led::Disk),
+                Target::Live(path) => Ok(Resolved::Live((path, file))),
+                Target::Entry(entry) => copy(disk, who, &entry, &file, stat).map(Resolved::Disk),
             })
             .await
             .map_err(at)?
         };
         let (path, file) = match led {
-            Led::Disk(()) => return Ok(()),
-            Led::Live(live) => live,
+            Resolved::Disk(()) => return Ok(()),
+            Resolved::Live(live) => live,
         };
         let bytes = self.on_disk(move |_, _| read_open(&file, stat.size)).await.map_err(at)?;
         let _alone = self.change_live(&path).await?;

@@ -33,7 +33,7 @@ struct Case {
     file_mode: u32,
 }
 
-/// What the letters say: owner, else group, else others, and root may all.
+/// What the letters say: owner, else group, else others, and root may do anything.
 fn letter(who: Who, owner: u32, mode: u32, wanted: char) -> bool {
     let letters: Vec<char> =
         (0..9).map(|n| if mode & (0o400 >> n) != 0 { ['r', 'w', 'x'][n % 3] } else { '-' }).collect();

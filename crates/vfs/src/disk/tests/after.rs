@@ -194,7 +194,7 @@ fn nothing_is_served_until_what_was_promised_is_there_again() {
     drop(filling);
     let refused = Disk::open_in(ground.data.path(), Clock::system(), Some(LATER)).err().unwrap();
     let told = refused.to_string();
-    assert!(told.contains("(/tmp/a: no space left on device): mend that and start again"), "{told}");
+    assert!(told.contains("(/tmp/a: no space left on device): repair that and start again"), "{told}");
     assert_eq!(ground.logged(), pairs(&[("/tmp/a", &text)]), "the journal still has it");
     std::fs::remove_file(ballast).unwrap();
     ground.open(LATER);

@@ -144,7 +144,7 @@ fn what_takes_the_place_of_something_removed_from_outside() {
 fn what_a_record_depends_on_is_durable_before_it() {
     let ground = Ground::new();
     let (disk, who) = (ground.disk(), root());
-    let is_durable = || disk.settle.is_structure_durable();
+    let is_durable = || disk.directory_sync.is_barrier_clear();
     for number in 0..20 {
         let (dir, moved) = (format!("/tmp/{number}"), format!("/tmp/moved-{number}"));
         disk.make_directory(&who, &ground.entry(&dir), 0o755).unwrap();

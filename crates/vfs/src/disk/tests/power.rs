@@ -24,7 +24,7 @@ enum Op {
 
 /// What the disk has kept of a file that was not durable by itself.
 #[derive(Clone, Copy, Debug)]
-enum Kept {
+enum Survived {
     Before,
     Present,
     NameOnly,
@@ -53,8 +53,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn kept() -> impl Strategy<Value = Kept> {
-    prop_oneof![Just(Kept::Before), Just(Kept::Present), Just(Kept::NameOnly)]
+fn kept() -> impl Strategy<Value = Survived> {
+    prop_oneof![Just(Survived::Before), Just(Survived::Present), Just(Survived::NameOnly)]
 }
 
 #[test]
@@ -133,7 +133,7 @@ impl Stash {
     }
 }
 
-fn cut_power(ops: &[Op], kept: &[Kept]) {
+fn cut_power(ops: &[Op], kept: &[Survived]) {
     let mut ground = Ground::new();
     let mut stash = Stash { dir: tempfile::tempdir().unwrap(), files: BTreeMap::new(), count: 0 };
     for path in ["/tmp/a", "/tmp/a/b", "/tmp/b"] {
@@ -199,17 +199,17 @@ fn run(ground: &Ground, stash: &mut Stash, op: &Op, number: usize) {
     }
 }
 
-fn lose(ground: &Ground, stash: &Stash, path: &str, kept: Kept) {
+fn lose(ground: &Ground, stash: &Stash, path: &str, kept: Survived) {
     let host = ground.host(path);
     match kept {
-        Kept::Present => {}
-        Kept::NameOnly => {
+        Survived::Present => {}
+        Survived::NameOnly => {
             let at = host.metadata().unwrap().modified().unwrap();
             let file = File::options().write(true).open(&host).unwrap();
             file.set_len(0).unwrap();
             file.set_modified(at).unwrap();
         }
-        Kept::Before => match &stash.files[path] {
+        Survived::Before => match &stash.files[path] {
             Some(aside) => std::fs::rename(aside, host).unwrap(),
             None => std::fs::remove_file(host).unwrap(),
         },

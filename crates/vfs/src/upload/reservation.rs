@@ -1,4 +1,4 @@
-//! The room that uploads take of a user's quota: all of it from the beginning, however much has arrived.
+//! Quota reservation: an upload takes all of its size from a user's quota at the beginning, however much has arrived.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use protocol::ids::Uid;
 
 use super::PartialId;
-use crate::disk::dir::There;
+use crate::disk::dir::OpenEntry;
 use crate::disk::fail::Fail;
 use crate::disk::usage::signed;
 use crate::tree::Tree;
@@ -29,7 +29,7 @@ struct Arrival {
 
 impl Arriving {
     /// What a file counts for: one that is arriving for what was asked for it, any other for its size.
-    pub fn counted(&self, there: &There) -> i64 {
+    pub fn counted(&self, there: &OpenEntry) -> i64 {
         let arrival = self.lock().get(&there.id).map(|arrival| arrival.bytes.load(Ordering::Relaxed));
         arrival.unwrap_or_else(|| signed(there.stat.size))
     }
@@ -40,18 +40,23 @@ impl Arriving {
 }
 
 /// The room that one upload has taken.
-pub(crate) struct Room {
+pub(crate) struct Reservation {
     tree: Arc<Tree>,
     id: PartialId,
     arrival: Arc<Arrival>,
 }
 
-impl Room {
+impl Reservation {
     /// Takes room for a partial file that will have `size` bytes and replace a file of its owner's with `replaced`.
     ///
     /// Of each user only one upload at a time may count on what it replaces: the same file could be replaced by
     /// any number of them.
-    pub fn take(tree: &Arc<Tree>, partial: &There, size: u64, replaced: u64) -> Result<Room, Fail> {
+    pub fn take(
+        tree: &Arc<Tree>,
+        partial: &OpenEntry,
+        size: u64,
+        replaced: u64,
+    ) -> Result<Reservation, Fail> {
         let (id, uid) = (partial.id, partial.stat.uid);
         let here = signed(partial.stat.size);
         let mut arriving = tree.disk.usage.arriving.lock();
@@ -62,18 +67,18 @@ impl Room {
         let arrival = Arc::new(Arrival { uid, bytes: AtomicI64::new(here), replaces });
         arriving.insert(id, arrival.clone());
         drop(arriving);
-        let room = Room { tree: tree.clone(), id, arrival };
+        let reservation = Reservation { tree: tree.clone(), id, arrival };
         let wanted = size.saturating_sub(if replaces { replaced } else { 0 }).min(COUNTED_BYTES_MAX) as i64;
         if let Err(fail) = tree.disk.charge(uid, wanted - here) {
-            room.forget();
+            reservation.forget();
             return Err(fail);
         }
-        room.arrival.bytes.store(wanted, Ordering::Relaxed);
-        Ok(room)
+        reservation.arrival.bytes.store(wanted, Ordering::Relaxed);
+        Ok(reservation)
     }
 
     /// Gives back what was not used: `left` bytes stay on the disk.
-    pub fn settle(self, left: u64) {
+    pub fn release(self, left: u64) {
         self.forget();
         let counted = self.arrival.bytes.load(Ordering::Relaxed);
         self.tree.disk.refund(self.arrival.uid, counted - signed(left));

@@ -1,4 +1,4 @@
-//! Writes that are done where they are asked for.
+//! Adaptive inline execution of small writes: done on the thread that asks, instead of handed to another.
 //!
 //! Handing a small write to another thread and its answer back costs a quick disk as much as half of the write. So
 //! a write that nothing waits behind is done at once, while the runtime goes on with another thread. It is handed
@@ -17,9 +17,9 @@ use crate::disk::Disk;
 use crate::disk::fail::Fail;
 use crate::view::{View, Work};
 
-/// How the last write went, if there was one.
+/// How long the last write took and when it ended, if there was one.
 #[derive(Default)]
-pub(crate) struct Haste(Mutex<Option<Last>>);
+pub(crate) struct WriteLatency(Mutex<Option<Last>>);
 
 #[derive(Clone, Copy)]
 struct Last {
@@ -27,7 +27,7 @@ struct Last {
     took: Duration,
 }
 
-impl Haste {
+impl WriteLatency {
     fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
@@ -38,7 +38,7 @@ impl Haste {
     }
 
     /// Whether the disk is quick and nobody was waiting for it.
-    fn is_good(&self) -> bool {
+    fn allows_inline(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| {
             last.took <= limits::FILE_WRITE_HERE_TIME_MAX
@@ -57,11 +57,11 @@ impl View {
         if self.work == Work::Aside
             && let Some(_turn) = self.turn_at_once(bytes)
         {
-            let (disk, who, haste) = (&self.tree.disk, &self.who, &self.tree.haste);
-            return tokio::task::block_in_place(|| haste.timed(|| work(disk, who)));
+            let (disk, who, write_latency) = (&self.tree.disk, &self.who, &self.tree.write_latency);
+            return tokio::task::block_in_place(|| write_latency.timed(|| work(disk, who)));
         }
         let tree = self.tree.clone();
-        self.on_disk(move |disk, who| tree.haste.timed(|| work(disk, who))).await
+        self.on_disk(move |disk, who| tree.write_latency.timed(|| work(disk, who))).await
     }
 
     /// A turn at the disk for a write that may be done here and now.
@@ -70,7 +70,7 @@ impl View {
             Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
         // Counting what users keep may take long.
         let is_small = bytes <= limits::FILE_WRITE_HERE_BYTES_MAX && !self.tree.disk.counts_usage();
-        if !may_wait_here || !is_small || !self.tree.haste.is_good() {
+        if !may_wait_here || !is_small || !self.tree.write_latency.allows_inline() {
             return None;
         }
         let turn = self.tree.turns.try_acquire().ok()?;
@@ -84,19 +84,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_quick_disk_that_nobody_waits_for_is_good() {
-        let haste = Haste::default();
-        let is_good = |ended, took| {
-            *haste.0.lock().unwrap() = Some(Last { ended, took });
-            haste.is_good()
+    fn only_a_quick_disk_that_nobody_waits_for_allows_it() {
+        let write_latency = WriteLatency::default();
+        let allows_inline = |ended, took| {
+            *write_latency.0.lock().unwrap() = Some(Last { ended, took });
+            write_latency.allows_inline()
         };
         let (now, second) = (Instant::now(), Duration::from_secs(1));
         let quick = limits::FILE_WRITE_HERE_TIME_MAX;
-        assert!(!Haste::default().is_good(), "nothing is known yet");
-        assert!(is_good(now.checked_sub(second).unwrap(), quick));
-        assert!(!is_good(now.checked_sub(second).unwrap(), quick * 2));
-        assert!(!is_good(now.checked_add(second * 60).unwrap(), quick), "it has only just ended");
-        haste.timed(|| {});
-        assert!(haste.0.lock().unwrap().is_some_and(|last| last.ended >= now));
+        assert!(!WriteLatency::default().allows_inline(), "nothing is known yet");
+        assert!(allows_inline(now.checked_sub(second).unwrap(), quick));
+        assert!(!allows_inline(now.checked_sub(second).unwrap(), quick * 2));
+        assert!(!allows_inline(now.checked_add(second * 60).unwrap(), quick), "it has only just ended");
+        write_latency.timed(|| {});
+        assert!(write_latency.0.lock().unwrap().is_some_and(|last| last.ended >= now));
     }
 }

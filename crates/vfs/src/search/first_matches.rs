@@ -1,5 +1,5 @@
-//! What a search has found so far: the first matches in the order of paths, however many threads bring them in
-//! whatever order.
+//! Bounded collector of matches: the first ones in the order of paths, however many threads bring them in whatever
+//! order.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,24 +9,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protocol::fs::Match;
 
 /// The matches to be kept.
-pub(super) struct Haul {
+pub(super) struct FirstMatches {
     max: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<ByPath>,
     /// Whether paths behind the last one kept need not be looked at any more; readable without the lock.
     is_full: AtomicBool,
     is_cut_short: AtomicBool,
 }
 
 #[derive(Default)]
-struct Kept {
+struct ByPath {
     by_path: BTreeMap<InOrder, Vec<Match>>,
     count: usize,
 }
 
-impl Haul {
+impl FirstMatches {
     /// Keeps the first `max` matches.
-    pub(super) fn new(max: usize) -> Haul {
-        Haul { max, kept: Mutex::default(), is_full: false.into(), is_cut_short: false.into() }
+    pub(super) fn new(max: usize) -> FirstMatches {
+        FirstMatches { max, kept: Mutex::default(), is_full: false.into(), is_cut_short: false.into() }
     }
 
     /// How many matches of one file are worth finding: one more than are kept, to know whether there are more.
@@ -77,7 +77,7 @@ impl Haul {
         (matches, is_truncated)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, ByPath> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -106,7 +106,7 @@ fn in_order(a: &str, b: &str) -> Ordering {
 mod tests {
     use super::*;
 
-    fn found(path: &str, count: u64) -> Vec<Match> {
+    fn in_file(path: &str, count: u64) -> Vec<Match> {
         (1..=count).map(|line| Match { path: path.into(), line, content: String::new() }).collect()
     }
 
@@ -114,21 +114,21 @@ mod tests {
     fn the_first_matches_win_in_whatever_order_they_come() {
         let files = [("/a/x", 2), ("/a.txt", 2), ("/a/b/c", 1), ("/z", 3)];
         for turn in 0..files.len() {
-            let haul = Haul::new(4);
+            let first = FirstMatches::new(4);
             for at in 0..files.len() {
                 let (path, count) = files[(at + turn) % files.len()];
-                if haul.wants(path) {
-                    haul.add(found(path, count));
+                if first.wants(path) {
+                    first.add(in_file(path, count));
                 }
             }
-            let (matches, is_truncated) = haul.finish();
+            let (matches, is_truncated) = first.finish();
             let shown: Vec<_> = matches.iter().map(|found| (found.path.as_str(), found.line)).collect();
             assert_eq!(shown, [("/a/b/c", 1), ("/a/x", 1), ("/a/x", 2), ("/a.txt", 1)]);
             assert!(is_truncated);
         }
-        let haul = Haul::new(4);
-        haul.add(found("/x", 4));
-        assert!(haul.wants("/y"), "there is nothing to leave out yet");
-        assert!(!haul.finish().1);
+        let first = FirstMatches::new(4);
+        first.add(in_file("/x", 4));
+        assert!(first.wants("/y"), "there is nothing to leave out yet");
+        assert!(!first.finish().1);
     }
 }

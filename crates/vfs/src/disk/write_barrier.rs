@@ -1,6 +1,7 @@
-//! Changes that later writes may depend on: directories that are made, names that move or are taken by a file that
-//! was synced, and who may enter a directory. The journal makes a small write durable before the file system does, so what came before it must
-//! not be lost when it is not: a moved file would be gone, or be there twice.
+//! Write barrier: changes that later writes may depend on are durable before any of them. These are directories that
+//! are made, names that move or are taken by a file that was synced, and who may enter a directory. The journal makes
+//! a small write durable before the file system does, so without it a moved file would be gone after a power cut, or
+//! be there twice.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -15,7 +16,7 @@ use journal::sync_directory;
 
 /// The changes that are not known to be durable.
 #[derive(Default)]
-pub(super) struct Structure {
+pub(super) struct WriteBarrier {
     /// How many changes were begun.
     begun: AtomicU64,
     /// How many of them were durable when this was last seen to.
@@ -39,7 +40,7 @@ struct Waiting {
 }
 
 /// A change under way.
-pub(crate) struct Change<'a>(&'a Structure);
+pub(crate) struct Change<'a>(&'a WriteBarrier);
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
@@ -63,7 +64,7 @@ impl Change<'_> {
     }
 }
 
-impl Structure {
+impl WriteBarrier {
     /// A change begins.
     pub fn begin(&self) -> Change<'_> {
         let mut waiting = self.locked();
@@ -73,6 +74,11 @@ impl Structure {
     }
 
     /// Returns when every change that was begun before is durable; false when that can not be had.
+    //
+    // Nearly always nothing was changed, and two loads say so. Else one caller syncs for all that wait behind `syncing`.
+    // It waits until no change is under way, because one that has begun may have touched a directory that it has not
+    // named yet, and reads `begun` only then: what begins later is not covered by this sync and must not be counted. A
+    // directory that could not be synced is never certain again, so the barrier stays closed for the rest of the run.
     pub fn sync(&self) -> bool {
         if self.is_synced() {
             return true;
@@ -136,40 +142,40 @@ mod tests {
     fn nobody_passes_while_a_change_is_under_way_or_not_durable() {
         let dir = tempfile::tempdir().unwrap();
         let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
-        let structure = Structure::default();
-        assert!(structure.sync());
-        let change = structure.begin();
-        assert!(!structure.is_synced());
+        let barrier = WriteBarrier::default();
+        assert!(barrier.sync());
+        let change = barrier.begin();
+        assert!(!barrier.is_synced());
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| structure.sync());
+            let waiting = scope.spawn(|| barrier.sync());
             change.done(&[((1, 1), &handle)]);
             assert!(waiting.join().unwrap());
         });
-        assert!(structure.is_synced());
+        assert!(barrier.is_synced());
         assert_eq!(Arc::strong_count(&handle), 1);
-        drop(structure.begin());
-        assert!(!structure.is_synced() && structure.sync() && structure.is_synced());
+        drop(barrier.begin());
+        assert!(!barrier.is_synced() && barrier.sync() && barrier.is_synced());
     }
 
     #[test]
     fn many_directories_are_synced_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
-        let structure = Structure::default();
+        let barrier = WriteBarrier::default();
         for number in 0..3 * limits::FILE_SETTLE_MAX as u64 {
-            structure.begin().done(&[((7, number), &handle)]);
-            assert!(structure.locked().directories.len() <= limits::FILE_SETTLE_MAX);
+            barrier.begin().done(&[((7, number), &handle)]);
+            assert!(barrier.locked().directories.len() <= limits::FILE_SETTLE_MAX);
         }
-        assert_eq!(structure.locked().devices.len(), 1);
-        assert!(structure.sync() && structure.is_synced());
+        assert_eq!(barrier.locked().devices.len(), 1);
+        assert!(barrier.sync() && barrier.is_synced());
         assert_eq!(Arc::strong_count(&handle), 1);
     }
 
     #[test]
     fn what_could_not_be_made_durable_keeps_everybody_out() {
-        let structure = Structure::default();
-        structure.locked().failed = true;
-        drop(structure.begin());
-        assert!(!structure.sync() && !structure.is_synced());
+        let barrier = WriteBarrier::default();
+        barrier.locked().failed = true;
+        drop(barrier.begin());
+        assert!(!barrier.sync() && !barrier.is_synced());
     }
 }

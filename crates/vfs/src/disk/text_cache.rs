@@ -1,4 +1,4 @@
-//! Small files as they were last shown, so that showing one again takes a single look at it.
+//! Validated cache of small files as they were last shown: showing one again takes a single `stat`.
 //!
 //! What is kept counts while the host says that the path still names the same file, unchanged: its inode, its size
 //! and the time of its last change, which no program can set. A change can hide only within one tick of the file
@@ -25,45 +25,45 @@ use super::meta::{Meta, READ};
 use crate::path::VPath;
 
 /// The files that were shown.
-pub(crate) struct Shown {
-    files: RwLock<HashMap<String, Kept>>,
+pub(crate) struct TextCache {
+    files: RwLock<HashMap<String, CachedText>>,
     /// Looks are counted in nanoseconds from here.
     began: Instant,
     /// How long a file must have stood still, whatever clock its file system has.
     pub settled: Duration,
 }
 
-impl Shown {
+impl TextCache {
     fn nanos(&self, at: Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.began).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// How long this file must have stood still.
-    fn settled(&self, sight: &Sight) -> Duration {
-        if sight.is_fine() { self.settled.min(limits::SHOWN_SETTLED_FINE) } else { self.settled }
+    fn settled(&self, version: &FileVersion) -> Duration {
+        if version.is_fine() { self.settled.min(limits::SHOWN_SETTLED_FINE) } else { self.settled }
     }
 }
 
-impl Default for Shown {
-    fn default() -> Shown {
-        Shown { files: RwLock::default(), began: Instant::now(), settled: limits::SHOWN_SETTLED }
+impl Default for TextCache {
+    fn default() -> TextCache {
+        TextCache { files: RwLock::default(), began: Instant::now(), settled: limits::SHOWN_SETTLED }
     }
 }
 
 /// What tells a file from every other one, and from itself before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sight {
+pub(crate) struct FileVersion {
     id: HostId,
     size: i64,
     changed: (i64, i64),
 }
 
-impl Sight {
+impl FileVersion {
     // The host decides how wide these numbers are.
     #[allow(clippy::unnecessary_cast)]
-    pub fn of(host: &rustix::fs::Stat) -> Sight {
+    pub fn of(host: &rustix::fs::Stat) -> FileVersion {
         let changed = (host.st_ctime as i64, host.st_ctime_nsec as i64);
-        Sight { id: host_id(host), size: host.st_size as i64, changed }
+        FileVersion { id: host_id(host), size: host.st_size as i64, changed }
     }
 
     /// True when the file system's clock shows more than whole milliseconds: then it ticks with the machine's.
@@ -72,8 +72,8 @@ impl Sight {
     }
 }
 
-struct Kept {
-    sight: Sight,
+struct CachedText {
+    version: FileVersion,
     /// When it was first seen so.
     since: Instant,
     /// Whose it is, and the way to it.
@@ -94,18 +94,18 @@ impl Disk {
         window: Window,
         since: Instant,
     ) -> Option<FileContent> {
-        let files = self.shown.files.read().unwrap_or_else(PoisonError::into_inner);
+        let files = self.text_cache.files.read().unwrap_or_else(PoisonError::into_inner);
         let kept = files.get(path.as_str())?;
         let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
         let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
-        if !may || !self.remembered.is_fresh(&kept.passed, since) {
+        if !may || !self.directory_cache.is_fresh(&kept.passed, since) {
             return None;
         }
-        if kept.looked.load(Ordering::SeqCst) <= self.shown.nanos(since) {
-            let now = self.shown.nanos(Instant::now());
+        if kept.looked.load(Ordering::SeqCst) <= self.text_cache.nanos(since) {
+            let now = self.text_cache.nanos(Instant::now());
             let host = path.as_str().trim_start_matches('/');
             let seen = statat(&*self.files, host, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            if Sight::of(&seen) != kept.sight || !self.remembered.is_unchanged(&kept.passed) {
+            if FileVersion::of(&seen) != kept.version || !self.directory_cache.is_unchanged(&kept.passed) {
                 return None;
             }
             kept.looked.fetch_max(now, Ordering::SeqCst);
@@ -126,11 +126,11 @@ impl Disk {
         if plain.stat.size > limits::SHOWN_FILE_BYTES_MAX || !is_text {
             return;
         }
-        let mut files = self.shown.files.write().unwrap_or_else(PoisonError::into_inner);
-        let before = files.get(path.as_str()).filter(|kept| kept.sight == plain.sight);
+        let mut files = self.text_cache.files.write().unwrap_or_else(PoisonError::into_inner);
+        let before = files.get(path.as_str()).filter(|kept| kept.version == plain.version);
         let since = before.map_or_else(Instant::now, |kept| kept.since);
         let stood_still = began.saturating_duration_since(since);
-        let is_settled = began >= since && stood_still >= self.shown.settled(&plain.sight);
+        let is_settled = began >= since && stood_still >= self.text_cache.settled(&plain.version);
         if before.is_some() && !is_settled {
             return;
         }
@@ -139,8 +139,8 @@ impl Disk {
         }
         let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };
         let shown = is_settled.then(|| (window, content.clone()));
-        let kept = Kept {
-            sight: plain.sight,
+        let kept = CachedText {
+            version: plain.version,
             since,
             meta,
             passed: plain.passed.clone(),

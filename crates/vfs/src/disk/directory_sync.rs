@@ -1,4 +1,4 @@
-//! Makes changed directories durable: soon, by a thread of its own, or before going on.
+//! Batched `fsync` of changed directories: soon, by a thread of its own, or before going on.
 //!
 //! The new content of a file that the journal does not take is durable before it takes its place; only that it has
 //! taken its place is made durable here. Writers of one directory share their syncs, so many writers at once need
@@ -13,12 +13,12 @@ use base::limits;
 use rustix::io::Errno;
 
 use super::dir::HostId;
-use super::structure::{Change, Structure};
+use super::write_barrier::{Change, WriteBarrier};
 use journal::{cannot_be_synced, make_durable};
 
 /// The directories that are being made durable.
 #[derive(Default)]
-pub(crate) struct Settle {
+pub(crate) struct DirectorySync {
     groups: Mutex<HashMap<HostId, Arc<Group>>>,
     changed: Arc<Changed>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Settle {
 struct Changed {
     waiting: Mutex<Waiting>,
     more: Condvar,
-    structure: Structure,
+    barrier: WriteBarrier,
 }
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ struct Waiting {
     /// Files that have no name any more; the host gives their room back when they are closed.
     replaced: Vec<OwnedFd>,
     /// Whether the thread that syncs directories is there.
-    tended: bool,
+    has_thread: bool,
 }
 
 impl Waiting {
@@ -50,29 +50,29 @@ impl Waiting {
 
 impl Changed {
     /// Syncs what has been changed, until nothing was for a while.
-    fn tend(&self) {
+    fn run(&self) {
         loop {
             // Those that come meanwhile share the sync.
             std::thread::sleep(limits::FILE_SETTLE_AFTER);
             let replaced = locked(&self.waiting).take();
-            self.structure.sync();
+            self.barrier.sync();
             drop(replaced);
             let waiting = locked(&self.waiting);
             let idle = |waiting: &mut Waiting| !waiting.changed;
             let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
             if !waiting.changed {
-                waiting.tended = false;
+                waiting.has_thread = false;
                 return;
             }
         }
     }
 }
 
-impl Drop for Settle {
+impl Drop for DirectorySync {
     /// The thread may not come to it any more when the program ends.
     fn drop(&mut self) {
-        self.changed.structure.sync();
+        self.changed.barrier.sync();
     }
 }
 
@@ -91,9 +91,9 @@ struct State {
     failures: Vec<(u64, Errno)>,
 }
 
-impl Settle {
+impl DirectorySync {
     /// Lets go of a file that was replaced, when its successor's name is durable.
-    pub fn let_go(&self, mut replaced: Option<OwnedFd>) {
+    pub fn close_later(&self, mut replaced: Option<OwnedFd>) {
         let mut waiting = locked(&self.changed.waiting);
         if waiting.changed && waiting.replaced.len() < limits::FILE_REPLACED_MAX {
             waiting.replaced.extend(replaced.take());
@@ -102,50 +102,50 @@ impl Settle {
 
     /// Something is about to be changed that journaled writes may depend on: directories are made, names are moved
     /// or taken, or owners and modes of directories change.
-    pub fn restructure(&self) -> Change<'_> {
-        self.changed.structure.begin()
+    pub fn begin_change(&self) -> Change<'_> {
+        self.changed.barrier.begin()
     }
 
     /// Ends such a change, which is made durable within moments; see also [`Change::done`].
-    pub fn restructured(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
+    pub fn end_change(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
         change.done(directories);
         let mut waiting = locked(&self.changed.waiting);
         waiting.changed = true;
-        self.tend(waiting);
+        self.ensure_thread(waiting);
     }
 
     /// Makes durable what such changes have done. False when that is not possible.
-    pub fn structure_stands(&self) -> bool {
-        self.changed.structure.sync()
+    pub fn pass_barrier(&self) -> bool {
+        self.changed.barrier.sync()
     }
 
     /// Whether there is nothing of that kind left to do.
     #[cfg(test)]
-    pub fn is_structure_durable(&self) -> bool {
-        self.changed.structure.is_synced()
+    pub fn is_barrier_clear(&self) -> bool {
+        self.changed.barrier.is_synced()
     }
 
     /// Sees to it that the thread is there, and awake.
-    fn tend(&self, mut waiting: MutexGuard<'_, Waiting>) {
-        if waiting.tended {
+    fn ensure_thread(&self, mut waiting: MutexGuard<'_, Waiting>) {
+        if waiting.has_thread {
             self.changed.more.notify_one();
             return;
         }
         let changed = self.changed.clone();
-        let tending = std::thread::Builder::new().name("gsv-settle".into()).spawn(move || changed.tend());
-        match tending {
-            Ok(_) => waiting.tended = true,
+        let spawned = std::thread::Builder::new().name("gsv-dir-sync".into()).spawn(move || changed.run());
+        match spawned {
+            Ok(_) => waiting.has_thread = true,
             Err(error) => {
                 tracing::warn!(%error, "no thread for syncing directories");
                 let _replaced = waiting.take();
                 drop(waiting);
-                self.changed.structure.sync();
+                self.changed.barrier.sync();
             }
         }
     }
 
     /// Returns when everything that was done to the directory before the call is durable.
-    pub fn settle(&self, id: HostId, dir: impl AsFd) -> Result<(), Errno> {
+    pub fn sync_now(&self, id: HostId, dir: impl AsFd) -> Result<(), Errno> {
         let group = {
             let mut groups = locked(&self.groups);
             let group = groups.entry(id).or_default().clone();

@@ -1,4 +1,5 @@
-//! How a finished draft takes its place: by way of the journal if it is small, else durable before it does.
+//! Atomic replace: a finished draft takes the place of the file, by way of the journal if it is small, else durable
+//! before it does.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -8,7 +9,7 @@ use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT, fstat, futimens, ren
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::{Dir, HostId, There, modified_ms};
+use super::dir::{Dir, HostId, OpenEntry, modified_ms};
 use super::fail::Fail;
 use super::meta::Meta;
 use super::usage::signed;
@@ -20,7 +21,7 @@ use journal::{CommitError, Identity, Written, make_durable, sync_directory};
 
 /// How a draft took its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum Durability {
     /// Its record is durable, so everything is.
     Logged,
     /// Its content is durable, its name not yet, and nobody waits for that.
@@ -30,16 +31,16 @@ pub(super) enum Placed {
 }
 
 impl Disk {
-    /// Lets a finished draft take its place. The file's lock must be held, and [`Disk::settle_placed`] called
+    /// Lets a finished draft take its place. The file's lock must be held, and [`Disk::finish_publish`] called
     /// afterwards; what was charged for the draft is the caller's to take back if this fails.
     pub(super) fn put(
         &self,
         id: HostId,
         entry: &Entry,
-        there: Option<&There>,
+        there: Option<&OpenEntry>,
         draft: &mut Draft,
         meta: Meta,
-    ) -> Result<(Stat, Placed), Fail> {
+    ) -> Result<(Stat, Durability), Fail> {
         let host = fstat(&draft.file)?;
         let size = u64::try_from(host.st_size).unwrap_or(0);
         let grows = signed(size).saturating_sub(there.map_or(0, |there| signed(there.stat.size)));
@@ -51,14 +52,14 @@ impl Disk {
         draft.charged.1 = grows;
         let is_small = draft.content.is_some();
         let placed = if self.put_logged(id, entry, there, draft, meta, &host)? {
-            Placed::Logged
+            Durability::Logged
         } else {
             self.journal.retire(id, entry.os_name())?;
             self.prepare(draft, meta)?;
-            let change = self.settle.restructure();
+            let change = self.directory_sync.begin_change();
             renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name())?;
-            self.settle.restructured(change, &[(id, &entry.dir.fd)]);
-            if is_small { Placed::Due } else { Placed::Synced }
+            self.directory_sync.end_change(change, &[(id, &entry.dir.fd)]);
+            if is_small { Durability::Due } else { Durability::Synced }
         };
         draft.keep = true;
         let modified_ms = modified_ms(&host);
@@ -67,11 +68,18 @@ impl Disk {
     }
 
     /// The same by way of the journal. False when that is not possible, and nothing has happened yet.
+    //
+    // The order is the whole of it. The permit comes first: while it is held no directory moves, so that the path that is
+    // checked is the path that is recorded. Then everything the record depends on is made durable, since after a power
+    // cut the record counts before whatever the file system had not written. The draft has its owner and mode before the
+    // record is added, for the file that takes the place must be what the record says. Only when the record is durable do
+    // the names change; if that fails the record is withdrawn, else it would happen after the next power cut. Until
+    // `placed` the guard keeps the segment, so that no checkpoint forgets a record whose file is not there yet.
     fn put_logged(
         &self,
         id: HostId,
         entry: &Entry,
-        there: Option<&There>,
+        there: Option<&OpenEntry>,
         draft: &mut Draft,
         meta: Meta,
         host: &rustix::fs::Stat,
@@ -79,15 +87,20 @@ impl Disk {
         let Some(content) = draft.content.take().filter(|_| !draft.durable) else { return Ok(false) };
         let Some(permit) = self.journal.begin_write() else { return Ok(false) };
         // The record names the file by its path, so that must be durable, and lead there.
-        if !self.settle.structure_stands() || !self.leads_to(&entry.dir, id) {
+        if !self.directory_sync.pass_barrier() || !self.leads_to(&entry.dir, id) {
             return Ok(false);
         }
         let Ok(file) = draft.file.try_clone() else { return Ok(false) };
         self.give_meta(draft, meta)?;
         let (path, placed) = (entry.path().to_string(), Identity::of(host));
         let shared_path = Arc::from(path.as_str());
-        let written =
-            Written { path, attributes: meta.into(), replaced: there.map(There::identity), placed, content };
+        let written = Written {
+            path,
+            attributes: meta.into(),
+            replaced: there.map(OpenEntry::identity),
+            placed,
+            content,
+        };
         let Some(guard) = permit.add(written) else { return Ok(false) };
         match guard.commit() {
             Ok(()) => {}
@@ -108,18 +121,18 @@ impl Disk {
     }
 
     /// Makes durable what is not yet, some of it within moments, and lets go of the file that was replaced.
-    pub(super) fn settle_placed(
+    pub(super) fn finish_publish(
         &self,
-        placed: Placed,
+        placed: Durability,
         id: HostId,
         entry: &Entry,
-        replaced: Option<There>,
+        replaced: Option<OpenEntry>,
     ) -> Result<(), Errno> {
         match placed {
-            Placed::Logged => Ok(()),
-            Placed::Due => self.settle.settle(id, &*entry.dir.fd),
-            Placed::Synced => {
-                self.settle.let_go(replaced.and_then(There::into_handle));
+            Durability::Logged => Ok(()),
+            Durability::Due => self.directory_sync.sync_now(id, &*entry.dir.fd),
+            Durability::Synced => {
+                self.directory_sync.close_later(replaced.and_then(OpenEntry::into_handle));
                 Ok(())
             }
         }

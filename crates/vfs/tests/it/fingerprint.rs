@@ -1,4 +1,4 @@
-//! A glance tells of every change below a directory, and says when it can not.
+//! A fingerprint tells of every change below a directory, and says when it can not.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -6,23 +6,23 @@ use std::os::unix::fs::symlink;
 
 use base::limits;
 use vfs::view::Writing;
-use vfs::{Glance, View};
+use vfs::{Fingerprint, View};
 
 use crate::world::{Who, World, at};
 
 const ROOTS: [&str; 3] = ["/home/ann/d", "/home/ann/absent", "/home/ann/note.md"];
 
-fn glance(view: &View) -> Option<Glance> {
-    view.glance(&ROOTS.map(at))
+fn fingerprint(view: &View) -> Option<Fingerprint> {
+    view.fingerprint(&ROOTS.map(at))
 }
 
-/// Changes something until the glance is another one: a change may hide within one tick of the clock.
+/// Changes something until the fingerprint is another one: a change may hide within one tick of the clock.
 async fn tells(view: &View, what: &str, change: impl AsyncFn(usize)) {
-    let before = glance(view).unwrap();
-    assert_eq!(glance(view), Some(before), "nothing changed before {what}");
+    let before = fingerprint(view).unwrap();
+    assert_eq!(fingerprint(view), Some(before), "nothing changed before {what}");
     for attempt in 0..1_000 {
         change(attempt).await;
-        if glance(view).is_none_or(|now| now != before) {
+        if fingerprint(view).is_none_or(|now| now != before) {
             return;
         }
     }
@@ -69,13 +69,13 @@ async fn what_a_glance_can_not_know_it_does_not_claim() {
     let ann = world.as_(Who::Ann);
     let how = Writing { parents: true, ..Writing::default() };
     ann.write(&at("/home/ann/d/file"), b"x".to_vec(), how).await.unwrap();
-    assert!(glance(&ann).is_some());
+    assert!(fingerprint(&ann).is_some());
     symlink("../elsewhere", world.host("/home/ann/d/link")).unwrap();
-    assert_eq!(glance(&ann), None, "a link may lead anywhere");
+    assert_eq!(fingerprint(&ann), None, "a link may lead anywhere");
     fs::remove_file(world.host("/home/ann/d/link")).unwrap();
-    assert!(glance(&ann).is_some());
+    assert!(fingerprint(&ann).is_some());
     for number in 0..limits::FILE_GLANCE_NAMES_MAX {
         fs::write(world.host(&format!("/home/ann/d/{number}")), "x").unwrap();
     }
-    assert_eq!(glance(&ann), None, "too much to look at");
+    assert_eq!(fingerprint(&ann), None, "too much to look at");
 }

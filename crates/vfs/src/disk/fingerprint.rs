@@ -1,8 +1,8 @@
-//! A glance at directories: enough to tell whether anything in them has changed since the last one, without opening
-//! a file.
+//! Change detection by fingerprint: a hash over the metadata of directories and all below them tells whether anything
+//! has changed since the last one, without opening a file.
 //!
 //! As with files that were shown, a change can hide within one tick of the file system's clock: whoever keeps what was
-//! read must have seen the same glance for a while before the reading began ([`Glance::settles_in`]).
+//! read must have seen the same fingerprint for a while before the reading began ([`Fingerprint::stable_after`]).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::MaybeUninit;
@@ -13,20 +13,20 @@ use base::limits;
 use rustix::fs::{AtFlags, FileType, Mode, RawDir, openat, statat};
 use rustix::io::Errno;
 
-use super::shown::Sight;
+use super::text_cache::FileVersion;
 use super::{DIRECTORY, Disk};
 use crate::path::VPath;
 
-/// What a glance saw. Two that are equal mean that nothing has changed in between.
+/// What directories were like. Two that are equal mean that nothing has changed in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Glance {
+pub struct Fingerprint {
     seen: u64,
     fine: bool,
 }
 
-impl Glance {
+impl Fingerprint {
     /// How long it must have stayed the same before what is read then may be kept.
-    pub fn settles_in(&self) -> Duration {
+    pub fn stable_after(&self) -> Duration {
         if self.fine { limits::SHOWN_SETTLED_FINE } else { limits::SHOWN_SETTLED }
     }
 }
@@ -35,46 +35,46 @@ impl Glance {
 const NAMES_BYTES: usize = 2_048;
 
 /// What is seen so far.
-struct Looking {
+struct Fingerprinting {
     hasher: DefaultHasher,
     /// Names that may still be looked at.
     left: usize,
     fine: bool,
 }
 
-impl Looking {
+impl Fingerprinting {
     fn see(&mut self, host: &rustix::fs::Stat) {
-        let sight = Sight::of(host);
-        sight.hash(&mut self.hasher);
-        self.fine &= sight.is_fine();
+        let version = FileVersion::of(host);
+        version.hash(&mut self.hasher);
+        self.fine &= version.is_fine();
     }
 }
 
 impl Disk {
-    /// Glances at directories or files, the ways to them and everything below them. Nothing when that is not enough to know
+    /// The fingerprint of directories or files, the ways to them and everything below them. Nothing when that is not enough to know
     /// them: where links lead elsewhere, there is too much, or owners are not kept with files.
-    pub(crate) fn glance(&self, roots: &[VPath]) -> Option<Glance> {
+    pub(crate) fn fingerprint(&self, roots: &[VPath]) -> Option<Fingerprint> {
         if !self.attributes {
             return None;
         }
         let (hasher, left) = (DefaultHasher::new(), limits::FILE_GLANCE_NAMES_MAX);
-        let mut looking = Looking { hasher, left, fine: true };
+        let mut progress = Fingerprinting { hasher, left, fine: true };
         let mut before = "";
         for root in roots {
-            root.as_str().hash(&mut looking.hasher);
+            root.as_str().hash(&mut progress.hasher);
             let known = std::mem::replace(&mut before, root.as_str());
-            if self.glance_at_way(root, known, &mut looking)? {
+            if self.fingerprint_way(root, known, &mut progress)? {
                 let host = root.as_str().trim_start_matches('/');
                 let fd = openat(&*self.files, host, DIRECTORY, Mode::empty()).ok()?;
-                glance_into(fd, 0, &mut looking)?;
+                fingerprint_below(fd, 0, &mut progress)?;
             }
         }
-        Some(Glance { seen: looking.hasher.finish(), fine: looking.fine })
+        Some(Fingerprint { seen: progress.hasher.finish(), fine: progress.fine })
     }
 
     /// Everything on the way, but for what it shares with a way that was just seen. True when there is a directory at
     /// its end.
-    fn glance_at_way(&self, root: &VPath, known: &str, looking: &mut Looking) -> Option<bool> {
+    fn fingerprint_way(&self, root: &VPath, known: &str, progress: &mut Fingerprinting) -> Option<bool> {
         let host = root.as_str().trim_start_matches('/');
         let known = known.trim_start_matches('/');
         let is_known = |end: &usize| host.get(..=*end).is_some_and(|way| known.starts_with(way));
@@ -83,7 +83,7 @@ impl Disk {
         for end in ends {
             match statat(&*self.files, &host[..end], AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => {
-                    looking.see(&stat);
+                    progress.see(&stat);
                     match FileType::from_raw_mode(stat.st_mode) {
                         FileType::Directory => {}
                         FileType::RegularFile if end == host.len() => return Some(false),
@@ -91,7 +91,7 @@ impl Disk {
                     }
                 }
                 Err(Errno::NOENT) => {
-                    end.hash(&mut looking.hasher);
+                    end.hash(&mut progress.hasher);
                     return Some(false);
                 }
                 Err(_) => return None,
@@ -101,7 +101,7 @@ impl Disk {
     }
 }
 
-fn glance_into(fd: OwnedFd, depth: usize, looking: &mut Looking) -> Option<()> {
+fn fingerprint_below(fd: OwnedFd, depth: usize, progress: &mut Fingerprinting) -> Option<()> {
     let mut room = [MaybeUninit::uninit(); NAMES_BYTES];
     let mut names = RawDir::new(&fd, &mut room);
     while let Some(entry) = names.next() {
@@ -110,15 +110,15 @@ fn glance_into(fd: OwnedFd, depth: usize, looking: &mut Looking) -> Option<()> {
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        looking.left = looking.left.checked_sub(1)?;
+        progress.left = progress.left.checked_sub(1)?;
         let stat = statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        name.to_bytes().hash(&mut looking.hasher);
-        looking.see(&stat);
+        name.to_bytes().hash(&mut progress.hasher);
+        progress.see(&stat);
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory if depth < limits::SKILL_DEPTH_MAX => {
                 let inner = openat(&fd, name, DIRECTORY, Mode::empty()).ok()?;
-                glance_into(inner, depth + 1, looking)?;
+                fingerprint_below(inner, depth + 1, progress)?;
             }
             FileType::Directory => {}
             _ => return None,

@@ -1,4 +1,5 @@
-//! A search through the files on disk, by open directories and with the caller's permissions, on a few threads.
+//! Parallel directory walk of a search: the files on disk, by open directories and with the caller's permissions, on a
+//! few threads.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -9,7 +10,7 @@ use content::query::Lens;
 use protocol::identity::ProcessIdentity;
 use rustix::fs::FileType;
 
-use super::Errand;
+use super::Search;
 use crate::disk::Disk;
 use crate::disk::dir::Dir;
 use crate::disk::meta::READ;
@@ -19,10 +20,10 @@ use crate::stat::Kind;
 const FILES_AT_ONCE: usize = 64;
 
 /// A search under way.
-pub(super) struct Hunt<'a> {
+pub(super) struct DiskSearch<'a> {
     disk: &'a Disk,
     who: &'a ProcessIdentity,
-    errand: &'a Errand,
+    search: &'a Search,
     queue: Mutex<Queue>,
     /// There is more to do, or nothing any more.
     changed: Condvar,
@@ -46,12 +47,12 @@ enum Task {
     Files { dir: Arc<Dir>, names: Vec<OsString> },
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> DiskSearch<'a> {
     /// Searches all that is below a directory, or one file of it.
     pub(super) fn run(
         disk: &'a Disk,
         who: &'a ProcessIdentity,
-        errand: &'a Errand,
+        search: &'a Search,
         dir: Dir,
         only: Option<OsString>,
     ) {
@@ -61,17 +62,17 @@ impl<'a> Hunt<'a> {
             None => Task::Directory { dir, depth: 0 },
         };
         let queue = Mutex::new(Queue { waiting: vec![first], busy: 0 });
-        let hunt = Hunt { disk, who, errand, queue, changed: Condvar::new() };
+        let search = DiskSearch { disk, who, search, queue, changed: Condvar::new() };
         std::thread::scope(|scope| {
             for _ in 1..limits::NATIVE_SEARCH_THREADS {
-                scope.spawn(|| hunt.work());
+                scope.spawn(|| search.work());
             }
-            hunt.work();
+            search.work();
         });
     }
 
     fn work(&self) {
-        let mut lens = self.errand.query.lens(self.errand.deadline);
+        let mut lens = self.search.query.lens(self.search.deadline);
         while let Some(task) = self.next() {
             // Even a task that panics is counted as done, or the other threads would wait for it.
             let _done = Done(self);
@@ -86,14 +87,14 @@ impl<'a> Hunt<'a> {
             }
         }
         if lens.is_cut_short() {
-            self.errand.haul.cut_short();
+            self.search.found.cut_short();
         }
     }
 
     fn next(&self) -> Option<Task> {
         let mut queue = self.lock();
         loop {
-            if self.errand.is_late() {
+            if self.search.is_late() {
                 queue.waiting.clear();
             }
             if let Some(task) = queue.waiting.pop() {
@@ -110,7 +111,7 @@ impl<'a> Hunt<'a> {
 
     /// What may not be entered is passed over, as a search by hand would.
     fn enter(&self, parent: &Dir, name: &OsString) -> Option<Dir> {
-        if !self.errand.haul.wants(&self.errand.shown(&parent.path, name.to_str()?)) {
+        if !self.search.found.wants(&self.search.shown(&parent.path, name.to_str()?)) {
             return None;
         }
         let there = self.disk.look(parent, name).ok()??;
@@ -120,12 +121,12 @@ impl<'a> Hunt<'a> {
     /// Puts what is in a directory in line. Links are not followed, `.git` is not entered.
     fn look_around(&self, dir: Arc<Dir>, depth: usize) {
         if depth > limits::NATIVE_SEARCH_DEPTH_MAX {
-            return self.errand.haul.cut_short();
+            return self.search.found.cut_short();
         }
         if dir.need_list(self.who).is_err() {
             return;
         }
-        self.errand.meet(&dir.path);
+        self.search.meet(&dir.path);
         let (mut files, mut directories) = (Vec::new(), Vec::new());
         let listed = dir.each_raw(|name, kind| {
             if name.to_str().is_some() && dir.shows(name) {
@@ -136,14 +137,14 @@ impl<'a> Hunt<'a> {
                 }
             }
             let is_enough = files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX;
-            if is_enough || self.errand.is_late() {
+            if is_enough || self.search.is_late() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
         if listed.is_err() || files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX {
-            self.errand.haul.cut_short();
+            self.search.found.cut_short();
         }
         files.sort_unstable();
         directories.sort_unstable_by(|a, b| b.cmp(a));
@@ -172,8 +173,8 @@ impl<'a> Hunt<'a> {
     fn look_into(&self, lens: &mut Lens, dir: &Dir, names: &[OsString]) {
         for name in names {
             let Some(text) = name.to_str() else { continue };
-            let path = self.errand.shown(&dir.path, text);
-            if self.errand.is_late() || !self.errand.wants(&path) {
+            let path = self.search.shown(&dir.path, text);
+            if self.search.is_late() || !self.search.wants(&path) {
                 continue;
             }
             let Ok(Some(there)) = self.disk.look(dir, name) else { continue };
@@ -181,7 +182,7 @@ impl<'a> Hunt<'a> {
                 continue;
             }
             let Ok(file) = there.into_file() else { continue };
-            self.errand.haul.add(lens.look(file, || path.clone(), self.errand.haul.room()));
+            self.search.found.add(lens.look(file, || path.clone(), self.search.found.room()));
         }
     }
 
@@ -191,7 +192,7 @@ impl<'a> Hunt<'a> {
 }
 
 /// Counts a task as done when it goes.
-struct Done<'a, 'b>(&'a Hunt<'b>);
+struct Done<'a, 'b>(&'a DiskSearch<'b>);
 
 impl Drop for Done<'_, '_> {
     fn drop(&mut self) {

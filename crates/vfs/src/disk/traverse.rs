@@ -1,4 +1,5 @@
-//! Goes through everything below a directory without recursion and with one handle at a time, however deep.
+//! Iterative tree traversal: everything below a directory, without recursion and with one handle at a time, however
+//! deep.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode, OFlags, openat};
 
 use super::Disk;
-use super::dir::{Dir, HostId, Place, There};
+use super::dir::{DefaultOwner, Dir, HostId, OpenEntry};
 use super::fail::Fail;
 use super::meta::Meta;
 use crate::fault::Code;
@@ -16,16 +17,16 @@ use crate::path::VPath;
 use journal::JOURNAL;
 
 /// A directory that was gone through: enough to find it again from below.
-pub(crate) struct Above {
+pub(crate) struct Ancestor {
     id: HostId,
     meta: Meta,
-    place: Place,
+    default_owner: DefaultOwner,
     fixed: Option<&'static [&'static str]>,
 }
 
-impl Above {
-    pub fn of(dir: &Dir) -> Result<Above, Fail> {
-        Ok(Above { id: dir.id()?, meta: dir.meta, place: dir.place, fixed: dir.fixed })
+impl Ancestor {
+    pub fn of(dir: &Dir) -> Result<Ancestor, Fail> {
+        Ok(Ancestor { id: dir.id()?, meta: dir.meta, default_owner: dir.default_owner, fixed: dir.fixed })
     }
 
     /// Goes back up from `below`. Somebody may have moved it meanwhile: then its parent is another one.
@@ -33,7 +34,13 @@ impl Above {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(below.fd.as_fd(), "..", flags, Mode::empty())?;
         let path = below.path.parent().unwrap_or_else(|| below.path.clone());
-        let dir = Dir { fd: Arc::new(fd), path, meta: self.meta, place: self.place, fixed: self.fixed };
+        let dir = Dir {
+            fd: Arc::new(fd),
+            path,
+            meta: self.meta,
+            default_owner: self.default_owner,
+            fixed: self.fixed,
+        };
         if dir.id()? == self.id {
             return Ok(dir);
         }
@@ -41,24 +48,24 @@ impl Above {
     }
 }
 
-/// What a tour does with everything it meets.
-pub(crate) trait Visit: FnMut(&There) -> Result<(), Fail> {}
-impl<F: FnMut(&There) -> Result<(), Fail>> Visit for F {}
+/// What a traversal does with everything it meets.
+pub(crate) trait Visit: FnMut(&OpenEntry) -> Result<(), Fail> {}
+impl<F: FnMut(&OpenEntry) -> Result<(), Fail>> Visit for F {}
 
-/// What a tour does about a directory that fails: go on without it, or end.
+/// What a traversal does about a directory that fails: go on without it, or end.
 pub(crate) trait OnFail: FnMut(&VPath, Fail) -> Result<(), Fail> {}
 impl<F: FnMut(&VPath, Fail) -> Result<(), Fail>> OnFail for F {}
 
 impl Disk {
     /// Calls `visit` for all files and directories on disk below one, the gateway's own and what is no text included
     /// but not the journal, each directory before what is in it. `failed` is told what can not be gone through.
-    pub(crate) fn tour(
+    pub(crate) fn traverse(
         &self,
         top: Dir,
         visit: &mut impl Visit,
         failed: &mut impl OnFail,
     ) -> Result<(), Fail> {
-        let mut above: Vec<(Above, Vec<OsString>)> = Vec::new();
+        let mut above: Vec<(Ancestor, Vec<OsString>)> = Vec::new();
         let mut pending = self.visit_names(&top, visit, failed)?;
         let mut here = top.clone();
         loop {
@@ -72,7 +79,7 @@ impl Disk {
                     }
                 };
                 let names = self.visit_names(&below, visit, failed)?;
-                above.push((Above::of(&here)?, std::mem::replace(&mut pending, names)));
+                above.push((Ancestor::of(&here)?, std::mem::replace(&mut pending, names)));
                 here = below;
                 continue;
             }
@@ -95,7 +102,7 @@ impl Disk {
         &self,
         top: &Dir,
         mut lost: Option<VPath>,
-        above: &mut Vec<(Above, Vec<OsString>)>,
+        above: &mut Vec<(Ancestor, Vec<OsString>)>,
     ) -> Option<(Dir, Vec<OsString>)> {
         while let Some((parent, rest)) = above.pop() {
             lost = lost.and_then(|path| path.parent());
@@ -113,7 +120,7 @@ impl Disk {
 
     /// A directory in a directory, if it still is one that can be opened.
     fn step_down(&self, here: &Dir, name: &OsStr) -> Result<Option<Dir>, Fail> {
-        match self.look(here, name)?.filter(There::is_directory) {
+        match self.look(here, name)?.filter(OpenEntry::is_directory) {
             Some(there) => self.enter(here, name, there).map(Some),
             None => Ok(None),
         }
@@ -171,7 +178,7 @@ mod tests {
             std::fs::write(tmp.join(path).join("file"), vec![b'x'; size]).unwrap();
         }
         let (mut bytes, mut lost) = (0, Vec::new());
-        let mut visit = |there: &There| {
+        let mut visit = |there: &OpenEntry| {
             if !there.is_directory() {
                 bytes += there.stat.size;
             }
@@ -184,7 +191,7 @@ mod tests {
             lost.push(path.to_string());
             Ok(())
         };
-        disk.tour(disk.top(), &mut visit, &mut failed).unwrap();
+        disk.traverse(disk.top(), &mut visit, &mut failed).unwrap();
         assert_eq!((bytes, lost), (327, vec!["/tmp/a/b".to_string()]));
     }
 }

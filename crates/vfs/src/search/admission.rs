@@ -1,4 +1,4 @@
-//! Turns at searching: a few at a time and fewer of one user, for each reads disks and threads for seconds.
+//! Admission control of searches: a few at a time and fewer of one user, for each takes disks and threads for seconds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,33 +11,33 @@ use crate::disk::fail::Fail;
 use crate::fault::Code;
 
 /// The searches of one tree.
-pub(crate) struct Turns {
+pub(crate) struct Admission {
     all: Arc<Semaphore>,
     /// Of users who search or wait for it.
     of_users: Mutex<HashMap<Uid, Arc<Semaphore>>>,
 }
 
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns { all: Arc::new(Semaphore::new(limits::NATIVE_SEARCHES_MAX)), of_users: Mutex::default() }
+impl Default for Admission {
+    fn default() -> Admission {
+        Admission { all: Arc::new(Semaphore::new(limits::NATIVE_SEARCHES_MAX)), of_users: Mutex::default() }
     }
 }
 
 /// The right to search, until it is dropped.
-pub(super) struct Turn {
+pub(super) struct Permit {
     _own: OwnedSemaphorePermit,
     _one: OwnedSemaphorePermit,
 }
 
-impl Turns {
+impl Admission {
     /// Waits for a turn, for a while.
-    pub(super) async fn take(&self, uid: Uid) -> Result<Turn, Fail> {
+    pub(super) async fn take(&self, uid: Uid) -> Result<Permit, Fail> {
         let own = self.of(uid);
         let both = async {
             // The own turn comes first: who waits for it takes none from others.
             let own = own.acquire_owned().await.ok()?;
             let one = self.all.clone().acquire_owned().await.ok()?;
-            Some(Turn { _own: own, _one: one })
+            Some(Permit { _own: own, _one: one })
         };
         let turn = tokio::time::timeout(limits::NATIVE_SEARCH_WAIT, both).await;
         let busy = || Fail::because(Code::Io, "too many searches are under way, try again later");
@@ -60,7 +60,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_user_leaves_turns_to_others() {
-        let turns = Turns::default();
+        let turns = Admission::default();
         let take = |uid| {
             let mut taking = Box::pin(turns.take(Uid(uid)));
             match taking.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,4 +1,4 @@
-//! A command of this system as a command of the interpreter.
+//! Adapter: runs a command of this system as a builtin of the interpreter.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,8 +11,8 @@ use protocol::calls::Calls;
 use vfs::View;
 
 use crate::commands::{Command, Cx};
-use crate::gauge::Gauge;
-use crate::readers::{self, Demand};
+use crate::meter::Meter;
+use crate::stdin_demand::{self, Demand};
 use crate::{Settings, umask};
 
 /// What the commands of one script share.
@@ -21,7 +21,7 @@ pub(crate) struct Surroundings {
     pub(crate) calls: Calls,
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
-    pub(crate) gauge: Arc<Gauge>,
+    pub(crate) meter: Arc<Meter>,
 }
 
 /// A command of this system under one of its names.
@@ -35,8 +35,8 @@ pub(crate) struct Adapter {
 impl Builtin for Adapter {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
         let around = &self.surroundings;
-        around.gauge.learn_umask(ctx.variables.get(umask::VARIABLE));
-        let device = around.gauge.fed(self.name);
+        around.meter.learn_umask(ctx.variables.get(umask::VARIABLE));
+        let device = around.meter.fed(self.name);
         let pipes = pipes(&ctx).await;
         let view = around.view.at(&ctx.cwd.to_string_lossy());
         let mut done = (self.command.run)(&Cx {
@@ -52,8 +52,10 @@ impl Builtin for Adapter {
             clock: &around.clock,
         })
         .await;
-        if let Some(device) = device.filter(|_| readers::demand(self.name, ctx.args) == Some(Demand::All)) {
-            done.stderr.extend(format!("{}: {}\n", self.name, Gauge::never_ends(&device)).bytes());
+        if let Some(device) =
+            device.filter(|_| stdin_demand::demand(self.name, ctx.args) == Some(Demand::All))
+        {
+            done.stderr.extend(format!("{}: {}\n", self.name, Meter::never_ends(&device)).bytes());
             done.code = done.code.max(1);
         }
         Ok(ExecResult {

@@ -1,4 +1,4 @@
-//! What a script may use, and what is said when it wants more.
+//! Resource limits of a script, and what is said when it wants more.
 
 use std::time::Duration;
 

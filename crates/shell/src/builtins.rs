@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::commands;
-use crate::gauge::endless;
-use crate::readers::{self, Stdin};
-use crate::weigh;
+use crate::line_budget;
+use crate::meter::endless;
+use crate::stdin_demand::{self, Stdin};
 
 /// What a builtin does with its input and output.
 #[derive(Clone, Copy)]
@@ -120,7 +120,7 @@ const DIGESTS_STDIN: Io = Io::reading(Stdin::files("", &[])).and_holding(Holds::
 const RUNS: Io = Io { runs_text: true, ..Io::holding(Holds::Nothing) };
 const MAPFILE: Io = Io {
     is_for_unseen: true,
-    ..Io::reading(Stdin::after(1, "", "dnOstuCc", &[]).asking(readers::of_mapfile))
+    ..Io::reading(Stdin::after(1, "", "dnOstuCc", &[]).asking(stdin_demand::of_mapfile))
         .and_holding(Holds::Lines)
         .and_asked_first()
 };
@@ -129,7 +129,7 @@ const MAPFILE: Io = Io {
 #[rustfmt::skip]
 static INTERPRETER: &[(&str, Io)] = &[
     (".", RUNS),
-    ("awk", Io::reading(Stdin::after(1, "f", "Fv", &["--field-separator", "--assign", "--file"]).asking(readers::of_awk))
+    ("awk", Io::reading(Stdin::after(1, "f", "Fv", &["--field-separator", "--assign", "--file"]).asking(stdin_demand::of_awk))
         .and_holding(Holds::Lines).and_writing().and_asked_first()),
     ("b2sum", DIGESTS),
     ("basename", PRINTS),
@@ -154,14 +154,14 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("fmt", Io::reading(Stdin::files("w", &["--width"]))),
     ("fold", Io::reading(Stdin::files("w", &["--width"])).and_holding(Holds::Lines).and_writing().and_asked_first()),
     ("grep", Io { takes_pipe: true, ..Io::reading(Stdin::after(1, "ef", "ABCm",
-        &["--regexp", "--file", "--max-count", "--include", "--exclude"]).asking(readers::of_grep))
+        &["--regexp", "--file", "--max-count", "--include", "--exclude"]).asking(stdin_demand::of_grep))
         .and_holding(Holds::OneFile) }),
     ("head", Io { endless: Endless::Bytes(endless::bytes_of_head), redirected: Redirected::Argument(endless::input_of_head),
-        ..Io::reading(Stdin::files("nc", &["--lines", "--bytes"]).asking(readers::of_head)).and_writing() }),
+        ..Io::reading(Stdin::files("nc", &["--lines", "--bytes"]).asking(stdin_demand::of_head)).and_writing() }),
     ("hexdump", Io::reading(Stdin::files("nse", &[]))),
     ("join", Io::holding(Holds::Lines).and_writing()),
     ("jq", Io::reading(Stdin::after(1, "f", "L",
-        &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent", "--from-file"]).asking(readers::of_jq))),
+        &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent", "--from-file"]).asking(stdin_demand::of_jq))),
     ("mapfile", MAPFILE),
     ("md5sum", DIGESTS_STDIN),
     ("nl", Io::reading(Stdin::files("bdfhilnsvw", &[])).and_holding(Holds::Lines).and_writing()),
@@ -170,11 +170,11 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("printf", Io { endless: Endless::Nothing, ..PRINTS }),
     ("pwd", PRINTS),
     ("read", Io { is_for_unseen: true,
-        ..Io::reading(Stdin::always("adinNptu").asking(readers::of_read).waiting_for('t')).and_asked_first() }),
+        ..Io::reading(Stdin::always("adinNptu").asking(stdin_demand::of_read).waiting_for('t')).and_asked_first() }),
     ("readarray", MAPFILE),
     ("rev", Io::reading(Stdin::files("", &[])).and_holding(Holds::Lines).and_writing()),
     ("rg", Io::holding(Holds::OneFile)),
-    ("sed", Io { growth: weigh::growth, ..Io::reading(Stdin::after(1, "ef", "l", &["--expression", "--file"]))
+    ("sed", Io { growth: line_budget::growth, ..Io::reading(Stdin::after(1, "ef", "l", &["--expression", "--file"]))
         .and_holding(Holds::Lines).and_writing() }),
     ("seq", Io { streams: true, ..Io::PLAIN }),
     ("sh", RUNS),
@@ -183,7 +183,7 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("sha256sum", DIGESTS_STDIN),
     ("sha384sum", DIGESTS),
     ("sha512sum", DIGESTS_STDIN),
-    ("shuf", Io::reading(Stdin::files("nie", &["--head-count", "--input-range", "--echo"]).asking(readers::of_shuf))
+    ("shuf", Io::reading(Stdin::files("nie", &["--head-count", "--input-range", "--echo"]).asking(stdin_demand::of_shuf))
         .and_holding(Holds::Lines).and_writing()),
     ("sort", Io::reading(Stdin::files("kotST", &["--key", "--output", "--field-separator"]))),
     ("source", RUNS),

@@ -31,11 +31,11 @@ mod mktemp;
 pub(crate) mod modes;
 mod mv;
 mod notify;
+mod operand_path;
 mod options;
 pub(crate) mod owned;
 mod patch;
 mod patterns;
-mod places;
 mod proc;
 mod ps;
 mod readlink;
@@ -174,7 +174,6 @@ pub struct Cx<'a> {
     pub calls: &'a Calls,
     /// What root and the user have set.
     pub settings: &'a Settings,
-    /// The gateway's clock.
     pub clock: &'a Clock,
 }
 
@@ -213,7 +212,7 @@ pub struct Done {
     pub stdout: Vec<u8>,
     /// What it complained about.
     pub stderr: Vec<u8>,
-    /// Its exit code.
+    /// Its exit code, 0 to 255.
     pub code: i32,
 }
 

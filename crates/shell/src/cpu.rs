@@ -1,5 +1,5 @@
-//! How long a thread has been busy, and how urgent it is, seen from another thread: the one place that needs raw
-//! calls.
+//! CPU accounting of a thread from another one: how long it has been busy, and how urgent it is. The one place that
+//! needs raw calls.
 #![allow(unsafe_code)]
 
 use std::time::Duration;

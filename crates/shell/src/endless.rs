@@ -1,5 +1,6 @@
-//! Commands that could not say themselves what is wrong, and into which a device without an end may be redirected. In scripts
-//! that name such a device they are asked how much of it they want; whoever wants all of it is told.
+//! Guard in front of builtins into which a device without an end may be redirected and that could not say themselves
+//! what is wrong. In scripts that name such a device they are asked how much of it they want; whoever wants all of it
+//! is told.
 
 use std::sync::Arc;
 
@@ -8,42 +9,42 @@ use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPla
 
 use crate::builtins::{self, Redirected};
 use crate::files;
-use crate::gauge::Gauge;
-use crate::readers::{self, Demand};
+use crate::meter::Meter;
+use crate::stdin_demand::{self, Demand};
 
 /// Puts the question in front of every such command.
-pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) {
+pub(crate) fn guard(registry: &BuiltinRegistry, meter: &Arc<Meter>) {
     for name in builtins::names(|io| matches!(io.redirected, Redirected::AskedFirst)) {
-        let (before, gauge) = (registry.lookup(name), gauge.clone());
-        registry.insert(name, Arc::new(Asked { name, before, gauge }));
+        let (before, meter) = (registry.lookup(name), meter.clone());
+        registry.insert(name, Arc::new(EndlessGuard { name, before, meter }));
     }
 }
 
-struct Asked {
+struct EndlessGuard {
     name: &'static str,
     /// What stood there: it may have stdin for the command.
     before: Option<Arc<dyn Builtin>>,
-    gauge: Arc<Gauge>,
+    meter: Arc<Meter>,
 }
 
 #[async_trait]
-impl Builtin for Asked {
+impl Builtin for EndlessGuard {
     /// Asked for when there is no plan: it is refused, here or by what stood there.
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
-        match (self.gauge.fed(self.name), &self.before) {
+        match (self.meter.fed(self.name), &self.before) {
             (None, Some(before)) => before.execute(ctx).await,
             (device, _) => {
-                let why = Gauge::never_ends(&device.unwrap_or_default());
+                let why = Meter::never_ends(&device.unwrap_or_default());
                 Ok(ExecResult::err(format!("bash: {}: {why}\n", self.name), 1))
             }
         }
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        if let Some(device) = self.gauge.fed(self.name)
+        if let Some(device) = self.meter.fed(self.name)
             && !self.is_satisfied(ctx)
         {
-            self.gauge.feed(self.name, device);
+            self.meter.feed(self.name, device);
             return Ok(None);
         }
         if let Some(before) = &self.before {
@@ -60,11 +61,11 @@ impl Builtin for Asked {
     }
 }
 
-impl Asked {
+impl EndlessGuard {
     /// Whether the command finds what it wants in the part that is there.
     fn is_satisfied(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return true };
-        match readers::demand(self.name, ctx.args) {
+        match stdin_demand::demand(self.name, ctx.args) {
             Some(Demand::All) | None => false,
             Some(demand) => demand.found_in(stdin.as_bytes(), 0).is_some(),
         }

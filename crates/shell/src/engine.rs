@@ -1,4 +1,4 @@
-//! One script, run by the interpreter over the user's tree.
+//! Script execution: one script, run by the interpreter over the user's tree.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +10,16 @@ use session::{End, Session, Stream};
 
 use crate::adapter::{Adapter, Surroundings};
 use crate::bounds::{self, GivenUp};
+use crate::cancellation::{Cancellation, StopReason, stopped};
 use crate::commands::tr::Tr;
 use crate::files::{self, Files};
 use crate::heavy::{Heavy, Which};
-use crate::leash::{Leash, Why, stopped};
 use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
-use crate::{commands, endless, enter, find, mend, missing, rewrites, timeout, truncate, umask, weigh};
+use crate::{
+    commands, endless, enter, find, line_budget, missing, normalize, rewrites, timeout, truncate, umask,
+};
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
@@ -26,19 +28,19 @@ pub(crate) async fn run(
     registry: BuiltinRegistry,
     time: Duration,
     session: &Arc<Session>,
-    leash: &Arc<Leash>,
+    cancellation: &Arc<Cancellation>,
 ) -> End {
     let handlers = Handlers::default();
     handlers.guard(&registry);
-    let _tie = umask::guard(&registry, &surroundings.gauge);
+    let _tie = umask::guard(&registry, &surroundings.meter);
     let number = rewrites::shell_number();
-    let script = &*mend::mended(script, number);
-    let asked = Asked { time, number, names_devices: surroundings.gauge.read_script(script) };
-    let mut bash = interpreter(surroundings, registry, &asked);
-    leash.tie(bash.cancellation_token());
+    let script = &*normalize::normalized(script, number);
+    let settings = ScriptSettings { time, number, names_devices: surroundings.meter.read_script(script) };
+    let mut bash = interpreter(surroundings, registry, &settings);
+    cancellation.attach(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
         session: session.clone(),
-        leash: leash.clone(),
+        cancellation: cancellation.clone(),
         stdout: AtomicUsize::new(0),
         stderr: AtomicUsize::new(0),
     });
@@ -50,19 +52,19 @@ pub(crate) async fn run(
             biased;
             ended = bash.exec_with_options(script, options) => ended,
             // Between commands the interpreter looks for itself; one that waits is left here.
-            () = leash.until_pulled() => Err(bashkit::Error::Cancelled),
+            () = cancellation.until_cancelled() => Err(bashkit::Error::Cancelled),
         }
     };
     if let Err(error) = &ended {
-        let time_up = bounds::is_time_up(error).then(|| Why::time(time));
-        let why = leash.pulled().map(|(why, _)| why).or(time_up);
+        let time_up = bounds::is_time_up(error).then(|| StopReason::time(time));
+        let why = cancellation.cancelled().map(|(why, _)| why).or(time_up);
         if let Some(script) = why.and_then(|why| handlers.script(why)) {
             say_goodbye(&mut bash, &script, &outlet).await;
         }
     }
     let end = match ended {
         Ok(result) => finished(&result, script, &outlet, handlers.has_end()),
-        Err(error) => given_up(bounds::given_up(error, script), session, leash, time),
+        Err(error) => given_up(bounds::given_up(error, script), session, cancellation, time),
     };
     End { cwd: Some(bash.shell_state_view().cwd.to_string_lossy().into_owned()), ..end }
 }
@@ -82,7 +84,7 @@ async fn say_goodbye(bash: &mut Bash, script: &str, outlet: &Arc<Outlet>) {
 }
 
 /// What one script is run with.
-struct Asked {
+struct ScriptSettings {
     time: Duration,
     /// What it takes for the number of its process.
     number: u32,
@@ -90,20 +92,20 @@ struct Asked {
     names_devices: bool,
 }
 
-fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, asked: &Asked) -> Bash {
-    let time = asked.time;
+fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, settings: &ScriptSettings) -> Bash {
+    let time = settings.time;
     let surroundings = Arc::new(surroundings);
     enter::guard(&registry, &surroundings);
     find::guard(&registry, &surroundings);
     rewrites::guard(&registry);
     timeout::guard(&registry);
     truncate::guard(&registry);
-    weigh::guard(&registry);
-    if asked.names_devices {
-        endless::guard(&registry, &surroundings.gauge);
+    line_budget::guard(&registry);
+    if settings.names_devices {
+        endless::guard(&registry, &surroundings.meter);
     }
     let mut builder = Bash::builder()
-        .fs(Files::new(surroundings.view.clone(), surroundings.gauge.clone()))
+        .fs(Files::new(surroundings.view.clone(), surroundings.meter.clone()))
         .rootfs(false)
         .limits(bounds::execution(time))
         .memory_limits(bounds::memory())
@@ -128,14 +130,14 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, asked: &As
     }
     builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
-    let number = asked.number;
+    let number = settings.number;
     builder = builder.before_tool(Box::new(move |event| rewrites::kill_by_number(event, number)));
-    let gauge = surroundings.gauge.clone();
-    builder = builder.before_tool(Box::new(move |event| gauge.begin(event)));
+    let meter = surroundings.meter.clone();
+    builder = builder.before_tool(Box::new(move |event| meter.begin(event)));
     let bash = builder
         .command("seq", Seq)
         .command("yes", Yes)
-        .command("tr", Tr(surroundings.gauge.clone()))
+        .command("tr", Tr(surroundings.meter.clone()))
         .builtin_registry(registry)
         .build();
     files::know_builtins(|| bash.builtin_names());
@@ -168,7 +170,7 @@ fn environment(surroundings: &Surroundings) -> [(&'static str, String); 15] {
 /// Where the interpreter's output goes, command by command.
 struct Outlet {
     session: Arc<Session>,
-    leash: Arc<Leash>,
+    cancellation: Arc<Cancellation>,
     stdout: AtomicUsize,
     stderr: AtomicUsize,
 }
@@ -177,7 +179,7 @@ impl Outlet {
     /// A script that writes more than its caller reads waits here, and its whole thread with it.
     fn write(&self, stdout: &StreamData, stderr: &StreamData) {
         self.pass_on(stdout, stderr);
-        while self.session.is_held() && self.leash.pulled().is_none() {
+        while self.session.is_held() && self.cancellation.cancelled().is_none() {
             std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
         }
     }
@@ -247,10 +249,10 @@ fn is_failed_expansion(complaint: &[u8], script: &str) -> bool {
     }
 }
 
-fn given_up(given_up: GivenUp, session: &Session, leash: &Leash, time: Duration) -> End {
+fn given_up(given_up: GivenUp, session: &Session, cancellation: &Cancellation, time: Duration) -> End {
     match given_up {
         GivenUp::Cancelled | GivenUp::TimedOut => {
-            let why = leash.pulled().map_or(Why::time(time), |(why, _)| why);
+            let why = cancellation.cancelled().map_or(StopReason::time(time), |(why, _)| why);
             let end = why.end();
             complain(session, end.error.as_deref());
             end

@@ -1,4 +1,5 @@
-//! `cd` and `pushd` into a directory that the user may not enter. The interpreter asks only whether there is one.
+//! Permission check for `cd` and `pushd` into a directory that the user may not enter. The interpreter asks only
+//! whether there is one.
 
 use std::sync::Arc;
 

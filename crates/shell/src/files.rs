@@ -1,5 +1,5 @@
-//! The tree as the interpreter sees it. Every operation goes through the user's [`View`], which decides who may
-//! do what; here only words and types are exchanged.
+//! File system adapter: the tree as the interpreter sees it. Every operation goes through the user's [`View`], which
+//! decides who may do what; here only words and types are exchanged.
 
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -12,23 +12,23 @@ use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata};
 use vfs::view::Writing;
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath, View};
 
-use crate::gauge::{self, Endless, Gauge};
+use crate::meter::{self, Endless, Meter};
 
 /// The tree of one user, for one command.
 pub(crate) struct Files {
     view: View,
-    gauge: Arc<Gauge>,
+    meter: Arc<Meter>,
 }
 
 impl Files {
     /// `view` must be one for a thread that may wait.
-    pub(crate) fn new(view: View, gauge: Arc<Gauge>) -> Arc<Files> {
-        Arc::new(Files { view, gauge })
+    pub(crate) fn new(view: View, meter: Arc<Meter>) -> Arc<Files> {
+        Arc::new(Files { view, meter })
     }
 
     /// The mode of a new file, if the script wants another than the usual one and the file is not there yet.
     async fn mode_of_new(&self, path: &VPath, all: u32) -> Option<u32> {
-        let umask = self.gauge.umask();
+        let umask = self.meter.umask();
         if umask == USUAL_MASK || self.view.stat(path, Follow::Yes).await.is_ok() {
             return None;
         }
@@ -55,7 +55,7 @@ impl FileSystem for Files {
             return Ok(stub(name));
         }
         let text = path.to_str().unwrap_or_default();
-        match self.gauge.endless(text) {
+        match self.meter.endless(text) {
             Some(Endless::Bytes(count)) if text.ends_with("random") => return Ok(random(count)),
             Some(Endless::Bytes(count)) => return Ok(vec![0; count]),
             Some(Endless::Refused(why)) => {
@@ -64,7 +64,7 @@ impl FileSystem for Files {
             None => {}
         }
         let bytes = self.view.read(&virtual_path(path)?).await.map_err(told)?;
-        if self.gauge.take(text, &bytes) {
+        if self.meter.take(text, &bytes) {
             return Ok(bytes);
         }
         let why = "the command would hold too much; give it fewer or smaller files";
@@ -81,8 +81,8 @@ impl FileSystem for Files {
 
     async fn append_file(&self, path: &Path, content: &[u8]) -> bashkit::Result<()> {
         let virtual_path = virtual_path(path)?;
-        if !self.gauge.append(path.to_str().unwrap_or_default(), content.len()) {
-            let most = gauge::APPENDED_BYTES_MAX / 1024 / 1024;
+        if !self.meter.append(path.to_str().unwrap_or_default(), content.len()) {
+            let most = meter::APPENDED_BYTES_MAX / 1024 / 1024;
             let why = format!("one script appends at most {most} MiB to a file");
             return Err(bashkit::Error::Io(io::Error::new(ErrorKind::FileTooLarge, why)));
         }

@@ -1,5 +1,5 @@
-//! What stands before the interpreter's `find`: it does not know who owns files here, and does not enter a link to
-//! a directory that is named with a slash at its end.
+//! Guard in front of `find`: what stands before the interpreter's `find`: it does not know who owns files here, and
+//! does not enter a link to a directory that is named with a slash at its end.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `jq` and `sort`, which hold all they read and count little of it. Each runs in an interpreter of its own with
-//! tighter limits, and only some run at once in the whole gateway.
+//! Bulkhead around `jq` and `sort`, which hold all they read and count little of it. Each runs in an interpreter of
+//! its own with tighter limits, and only some run at once in the whole gateway.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,13 @@ use bashkit::{
 };
 use protocol::ids::Uid;
 
-use crate::places::Places;
+use crate::fair_semaphore::FairSemaphore;
 use crate::{bounds, depth, jq};
 
 /// The places of such commands, of all users.
-static PLACES: LazyLock<Places> =
-    LazyLock::new(|| Places::new(limits::NATIVE_SHELL_HEAVY_MAX, limits::NATIVE_SHELL_HEAVY_PER_USER_MAX));
+static PERMITS: LazyLock<FairSemaphore> = LazyLock::new(|| {
+    FairSemaphore::new(limits::NATIVE_SHELL_HEAVY_MAX, limits::NATIVE_SHELL_HEAVY_PER_USER_MAX)
+});
 
 /// Which command it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Builtin for Heavy {
         {
             return Ok(self.which.refused());
         }
-        let Ok(_place) = PLACES.take(self.uid).await else { return Ok(self.which.refused()) };
+        let Ok(_place) = PERMITS.take(self.uid).await else { return Ok(self.which.refused()) };
         if self.which == Which::Jq
             && JqWords::read(&args).filter.is_some_and(depth::may_nest)
             && let Some(compact) = depth::compact(&args)

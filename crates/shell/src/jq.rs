@@ -1,6 +1,7 @@
-//! What a `jq` may take. It looks at its own time and at nothing else, so this also bounds how long one goes on that was
-//! told to end. A definition that calls itself with filters keeps a little of each call until the last one has
-//! answered, and that is not counted: so such definitions are given a value of their own, which is.
+//! Time limit for `jq`: it looks at its own time and at nothing else, so this also bounds how
+//! long one goes on that was told to end. A definition that calls itself with filters keeps a little of each call
+//! until the last one has answered, and that is not counted: so such definitions are given a value of their own, which
+//! is.
 
 use std::borrow::Cow;
 use std::time::Duration;

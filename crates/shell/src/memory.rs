@@ -1,12 +1,12 @@
-//! How much memory the gateway holds, and which command has taken most of it. The interpreter counts a part of what a
-//! script makes; this sees all of it from outside, and ends the greediest one before the others suffer.
+//! Memory watchdog: how much the gateway holds, and which command has taken most of it. The interpreter counts a part
+//! of what a script makes; this sees all of it from outside, and ends the greediest one before the others suffer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use base::limits;
 
-use crate::leash::Leash;
+use crate::cancellation::Cancellation;
 
 /// Faults of a thread that has taken a quarter of what one may, in the smallest pages there are.
 const HEAVY_FAULTS: u64 = limits::NATIVE_SHELL_HELD_BYTES_MAX / 4 / 4096;
@@ -15,22 +15,22 @@ const HEAVY_FAULTS: u64 = limits::NATIVE_SHELL_HELD_BYTES_MAX / 4 / 4096;
 static GUARD: Mutex<Guard> = Mutex::new(Guard { running: Vec::new(), seen: None });
 
 struct Guard {
-    running: Vec<Weak<Leash>>,
+    running: Vec<Weak<Cancellation>>,
     /// When it was looked last, and what was seen: all who watch a command share one look.
     seen: Option<(Instant, u64)>,
 }
 
 /// One command that is looked after.
 pub(crate) struct Share {
-    leash: Arc<Leash>,
+    cancellation: Arc<Cancellation>,
     /// What the gateway held when the command was looked at first.
     before: Option<u64>,
 }
 
 impl Share {
-    pub(crate) fn of(leash: &Arc<Leash>) -> Share {
-        lock().running.push(Arc::downgrade(leash));
-        Share { leash: leash.clone(), before: None }
+    pub(crate) fn of(cancellation: &Arc<Cancellation>) -> Share {
+        lock().running.push(Arc::downgrade(cancellation));
+        Share { cancellation: cancellation.clone(), before: None }
     }
 
     /// Whether the commands that run have taken more than they may, and this one most of it.
@@ -44,8 +44,8 @@ impl Share {
             }
             (grown, guard.running.clone())
         };
-        let mine = faults(&self.leash);
-        let is_other = |one: &Arc<Leash>| !Arc::ptr_eq(one, &self.leash);
+        let mine = faults(&self.cancellation);
+        let is_other = |one: &Arc<Cancellation>| !Arc::ptr_eq(one, &self.cancellation);
         let others = running.iter().filter_map(Weak::upgrade).filter(is_other);
         let others: Vec<u64> = others.map(|one| faults(&one)).collect();
         // Each that holds much itself may do so; those that wait or only reckon leave the others no more room.
@@ -61,7 +61,9 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        lock().running.retain(|one| one.strong_count() > 0 && !std::ptr::eq(one.as_ptr(), &*self.leash));
+        lock()
+            .running
+            .retain(|one| one.strong_count() > 0 && !std::ptr::eq(one.as_ptr(), &*self.cancellation));
     }
 }
 
@@ -91,8 +93,8 @@ fn held_bytes() -> Option<u64> {
 }
 
 /// How often the thread of a command has touched memory that it did not have before.
-fn faults(leash: &Leash) -> u64 {
-    let Some(thread) = leash.thread() else { return 0 };
+fn faults(cancellation: &Cancellation) -> u64 {
+    let Some(thread) = cancellation.thread() else { return 0 };
     let Ok(stat) = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")) else { return 0 };
     // The name of the thread is in brackets and may hold anything; the count is the eighth field behind it.
     let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
@@ -107,18 +109,18 @@ mod tests {
 
     #[test]
     fn the_command_that_took_most_is_too_much() {
-        let modest = Arc::new(Leash::default());
+        let modest = Arc::new(Cancellation::default());
         modest.begin();
         let mut its_share = Share::of(&modest);
         assert!(!its_share.is_too_much());
-        let greedy = Arc::new(Leash::default());
+        let greedy = Arc::new(Cancellation::default());
         let mut share = Share::of(&greedy);
         assert!(!share.is_too_much());
         let (says, said) = mpsc::sync_channel::<()>(1);
         let (end, told) = mpsc::sync_channel::<()>(1);
-        let leash = greedy.clone();
+        let cancellation = greedy.clone();
         let thread = std::thread::spawn(move || {
-            leash.begin();
+            cancellation.begin();
             let bytes = vec![1u8; usize::try_from(limits::NATIVE_SHELL_HELD_BYTES_MAX).unwrap() + (64 << 20)];
             says.send(()).unwrap();
             told.recv().ok();

@@ -1,4 +1,5 @@
-//! A command that does not exist, in bash's own words. The interpreter would add advice that leads nowhere here.
+//! Fallback resolver: a command that does not exist, in bash's own words. The interpreter would add advice that leads
+//! nowhere here.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Threads for commands. A script may keep its thread busy for as long as it likes, so none of the gateway's own
-//! threads ever runs one. Each command has a thread to itself, which ends with it: what its deep stack took is given
-//! back, and one that was made less urgent is never used again.
+//! Thread-per-command pool: a script may keep its thread busy for as long as it likes, so none
+//! of the gateway's own threads ever runs one. Each command has a thread to itself, which ends with it: what its deep
+//! stack took is given back, and one that was made less urgent is never used again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,7 +50,7 @@ pub(crate) enum Refused {
 
 /// What became of a job that nobody waits for any more.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum GiveUpOutcome {
     /// It had no thread yet, and gets none.
     Waiting,
     /// It runs on; its thread ends with it.
@@ -114,21 +114,21 @@ impl Pool {
     }
 
     /// Gives a job up. One that runs loses its place to another, and `let_go` is done while it certainly runs.
-    pub(crate) fn give_up(&self, ticket: u64, runtime: &Handle, let_go: impl FnOnce()) -> Left {
+    pub(crate) fn give_up(&self, ticket: u64, runtime: &Handle, let_go: impl FnOnce()) -> GiveUpOutcome {
         let mut state = self.lock();
         if let Some(waiting) = state.take_out(ticket) {
             // What a job holds may want the pool when it goes.
             drop(state);
             drop(waiting);
-            return Left::Waiting;
+            return GiveUpOutcome::Waiting;
         }
-        let Some(running) = state.running.get_mut(&ticket) else { return Left::Ended };
+        let Some(running) = state.running.get_mut(&ticket) else { return GiveUpOutcome::Ended };
         running.is_given_up = true;
         let_go();
         let lost = state.running.values().filter(|one| one.is_given_up).count();
         tracing::warn!(lost, "a command does not end; its thread is given up");
         self.start_what_may(&mut state, runtime);
-        Left::Running
+        GiveUpOutcome::Running
     }
 
     /// Takes no more work. What waits is let go of.
@@ -224,10 +224,10 @@ mod tests {
             if turn % 3 == 0 {
                 drop(end);
                 until(&pool, 0);
-                assert_eq!(pool.give_up(ticket, &runtime, || panic!("it has ended")), Left::Ended);
+                assert_eq!(pool.give_up(ticket, &runtime, || panic!("it has ended")), GiveUpOutcome::Ended);
             } else if turn % 3 == 1 {
-                assert_eq!(pool.give_up(ticket, &runtime, || {}), Left::Running);
-                assert_eq!(pool.give_up(ticket, &runtime, || {}), Left::Running, "twice is once");
+                assert_eq!(pool.give_up(ticket, &runtime, || {}), GiveUpOutcome::Running);
+                assert_eq!(pool.give_up(ticket, &runtime, || {}), GiveUpOutcome::Running, "twice is once");
                 drop(end);
             } else {
                 drop(end);
@@ -290,7 +290,7 @@ mod tests {
         let ticket = pool.submit(&runtime, ANN, big, job).unwrap();
         let (job, _end) = held(3, &says);
         assert_eq!(pool.submit(&runtime, ANN, 1, job).unwrap_err(), Refused::Busy);
-        assert_eq!(pool.give_up(ticket, &runtime, || panic!("it has no thread")), Left::Waiting);
+        assert_eq!(pool.give_up(ticket, &runtime, || panic!("it has no thread")), GiveUpOutcome::Waiting);
         let (job, end) = held(4, &says);
         pool.submit(&runtime, ANN, 1, job).unwrap();
         drop((ends, end));
@@ -315,7 +315,7 @@ mod tests {
             tickets.push(pool.submit(&runtime, uid, 1, job).unwrap());
         }
         assert_eq!(threads(&pool), of_users);
-        assert_eq!(pool.give_up(tickets[0], &runtime, || {}), Left::Running);
+        assert_eq!(pool.give_up(tickets[0], &runtime, || {}), GiveUpOutcome::Running);
         assert_eq!(threads(&pool), of_users + 1, "the one that waited has the place");
         ends.clear();
         until(&pool, 0);

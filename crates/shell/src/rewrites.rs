@@ -1,5 +1,6 @@
-//! Commands of the interpreter that do what is meant only when it is put in other words: their exit codes, and
-//! what they do with options they do not know. Each stands before its command and passes it on by its path.
+//! Argument rewriting for builtins that do what is meant only when it is put in other words: their
+//! exit codes, and what they do with options they do not know. Each stands before its command and passes it on by its
+//! path.
 
 use std::sync::Arc;
 

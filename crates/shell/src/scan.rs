@@ -1,5 +1,5 @@
-//! Which commands of a script may read the stdin of the script itself: those that nothing is piped or redirected
-//! into. Reading the script beforehand keeps the wrapping away from all the others.
+//! Static scan of a script for the commands that may read the stdin of the script itself: those that nothing is
+//! piped or redirected into. Reading the script beforehand keeps the wrapping away from all the others.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use bashkit::parser::{
     Word, WordPart,
 };
 
-use crate::{builtins, readers};
+use crate::{builtins, stdin_demand};
 
 /// A word whose text is known only when the script runs; no option looks like it.
 const UNKNOWN: &str = "\u{0}";
@@ -133,14 +133,14 @@ impl<'a> Scan<'a> {
             self.open.extend(builtins::names(|io| io.is_for_unseen));
         }
         self.called.insert((name, fed));
-        let Some(name) = readers::known(name) else { return };
+        let Some(name) = stdin_demand::known(name) else { return };
         if fed {
             self.fed.insert(name);
             return;
         }
         let args: Vec<String> =
             simple.args.iter().map(|word| literal(word).unwrap_or(UNKNOWN).to_string()).collect();
-        if readers::demand(name, &args).is_some() {
+        if stdin_demand::demand(name, &args).is_some() {
             self.open.insert(name);
         }
     }

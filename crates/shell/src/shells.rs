@@ -1,4 +1,4 @@
-//! The commands that run in this gateway: started, polled, ended.
+//! Registry of the commands that run in this gateway: started, polled, ended.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ use vfs::tree::SessionFact;
 use vfs::{Follow, Kind, View};
 
 use crate::adapter::Surroundings;
+use crate::cancellation::{Cancellation, StopReason};
 use crate::engine;
-use crate::leash::{Leash, Why};
 use crate::pool::{Pool, Refused};
 use crate::stdin::Stdin;
 use crate::watch;
@@ -42,7 +42,6 @@ pub struct Order {
 pub struct Settings {
     /// `config/server/name`
     pub hostname: String,
-    /// The gateway's version.
     pub version: String,
     /// The calling process, if it is one.
     pub pid: Option<String>,
@@ -115,7 +114,7 @@ pub struct Shells {
 /// A command that was started, and what holds it.
 pub(crate) struct Running {
     pub(crate) session: Arc<Session>,
-    pub(crate) leash: Arc<Leash>,
+    pub(crate) cancellation: Arc<Cancellation>,
     uid: Uid,
     input: String,
     wait_ms: u64,
@@ -218,19 +217,22 @@ impl Shells {
     /// Ends the commands of some users, who have lost rights that the commands run with.
     pub fn end_of(&self, is_one: impl Fn(Uid) -> bool) {
         let running = self.lock();
-        running.values().filter(|one| is_one(one.uid)).for_each(|one| one.leash.pull(Why::Account));
+        running
+            .values()
+            .filter(|one| is_one(one.uid))
+            .for_each(|one| one.cancellation.cancel(StopReason::Account));
     }
 
     /// Ends and forgets a command whose caller never learns of it.
     pub fn end(&self, id: &str) {
         if let Some(running) = self.lock().remove(id) {
-            running.leash.pull(Why::Signal(9));
+            running.cancellation.cancel(StopReason::Signal(9));
         }
     }
 
     /// Tells every command to end and takes no more.
     pub fn stop(&self) {
-        self.lock().values().for_each(|running| running.leash.pull(Why::Stopping));
+        self.lock().values().for_each(|running| running.cancellation.cancel(StopReason::Stopping));
         self.pool.close();
     }
 
@@ -256,7 +258,7 @@ impl Shells {
             if args.close_stdin == Some(true) { None } else { Some(Stdin::new(session.clone(), lines)) };
         let running = Arc::new(Running {
             session,
-            leash: Arc::default(),
+            cancellation: Arc::default(),
             uid,
             input: args.input.clone(),
             wait_ms: order.settings.wait_ms,
@@ -342,7 +344,7 @@ impl Shells {
 impl Running {
     /// Whether it keeps its thread busy although it was told to end.
     fn is_ending(&self) -> bool {
-        !self.session.has_ended() && self.leash.is_overdue()
+        !self.session.has_ended() && self.cancellation.is_overdue()
     }
 
     /// What the live tree shows of it while it runs.
@@ -399,10 +401,10 @@ async fn carry_out(
     held: &Running,
     refuse: oneshot::Sender<Error>,
 ) {
-    let Running { session, leash, .. } = held;
-    leash.begin();
+    let Running { session, cancellation, .. } = held;
+    cancellation.begin();
     let view = order.view.here();
-    if let Some((why, _)) = leash.pulled() {
+    if let Some((why, _)) = cancellation.cancelled() {
         return session.finish(why.end());
     }
     if let Err(error) = check_cwd(&view).await {
@@ -417,8 +419,8 @@ async fn carry_out(
         stdin.wrap(&script, &registry);
     }
     let (calls, settings) = (order.calls, order.settings);
-    let surroundings = Surroundings { view, calls, settings, clock, gauge: Arc::default() };
-    let end = engine::run(surroundings, &script, registry, time, session, leash).await;
+    let surroundings = Surroundings { view, calls, settings, clock, meter: Arc::default() };
+    let end = engine::run(surroundings, &script, registry, time, session, cancellation).await;
     session.finish(end);
 }
 
@@ -452,7 +454,7 @@ fn check(args: &Exec) -> Result<(), Error> {
 
 fn act(running: &Running, args: &Exec) -> Result<(), Error> {
     if let Some(name) = &args.signal {
-        running.leash.pull(Why::Signal(session::signal_number(name)?));
+        running.cancellation.cancel(StopReason::Signal(session::signal_number(name)?));
     }
     running.session.feed(args)
 }

@@ -28,7 +28,6 @@ struct Layer {
 pub struct Skill {
     /// What it is asked for by: its name, with its layer in front where that is not unique.
     pub id: String,
-    /// Its name.
     pub name: String,
     /// What holds it.
     pub kind: SkillKind,

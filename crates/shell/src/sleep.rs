@@ -1,4 +1,5 @@
-//! `sleep` for as long as it is asked to. The interpreter's own stops after a minute and calls it success.
+//! Replacement of `sleep`: for as long as it is asked to. The interpreter's own stops after a minute and calls it
+//! success.
 
 use std::time::Duration;
 

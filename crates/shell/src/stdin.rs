@@ -1,5 +1,6 @@
-//! What callers write to a running command. The interpreter takes stdin only as a whole and beforehand, so the
-//! commands that read it are wrapped: one that has nothing piped or redirected into it waits for the caller.
+//! Interactive stdin: what callers write to a running command. The interpreter takes stdin only as a whole and
+//! beforehand, so the commands that read it are wrapped: one that has nothing piped or redirected into it waits for
+//! the caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
 use crate::files;
-use crate::readers::{self, Demand};
 use crate::scan;
+use crate::stdin_demand::{self, Demand};
 
 /// The stdin of one command.
 pub(crate) struct Stdin {
@@ -79,7 +80,7 @@ impl Builtin for Reader {
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
         let stdin = match ctx.stdin {
             Some(piped) => Some(piped.clone()),
-            None => match readers::demand(self.name, ctx.args) {
+            None => match stdin_demand::demand(self.name, ctx.args) {
                 Some(demand) => Some(self.wait(&demand, ctx.args).await.into()),
                 None => None,
             },
@@ -97,7 +98,7 @@ impl Builtin for Reader {
 
 impl Reader {
     async fn wait(&self, demand: &Demand, args: &[String]) -> Vec<u8> {
-        match readers::seconds(self.name, args) {
+        match stdin_demand::seconds(self.name, args) {
             None => self.stdin.take(demand).await,
             // Nothing came in time, which is as if nothing would.
             Some(seconds) => {

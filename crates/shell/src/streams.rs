@@ -1,5 +1,5 @@
-//! `yes` and `seq` without an end of their own: the interpreter's stop after some lines and go on as if that were
-//! all. These write until nobody reads, or the script's own limits are reached.
+//! Streaming replacements of `yes` and `seq`, without an end of their own: the interpreter's stop after some lines and
+//! go on as if that were all. These write until nobody reads, or the script's own limits are reached.
 
 use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandOutput, CommandStatus};

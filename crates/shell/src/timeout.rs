@@ -1,4 +1,5 @@
-//! `timeout` with the exit codes of its signals. The interpreter ends a command in time but knows only one code.
+//! Guard in front of `timeout`, for the exit codes of its signals. The interpreter ends a command in time but knows
+//! only one code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,23 +39,23 @@ impl Builtin for Timeout {
             assignments: Vec::new(),
         };
         let batch = |command| ExecutionPlan::Batch { commands: vec![command] };
-        let Some(asked) = Asked::read(ctx.args) else {
+        let Some(arguments) = Arguments::read(ctx.args) else {
             // Its own words for what is wrong; by its path it is found past this guard.
             return Ok(Some(batch(command(files::program(NAME), ctx.args.to_vec()))));
         };
-        let [name, args @ ..] = asked.command else { return Ok(None) };
+        let [name, args @ ..] = arguments.command else { return Ok(None) };
         let inner = command(name.clone(), args.to_vec());
-        if asked.time.is_zero() {
+        if arguments.time.is_zero() {
             return Ok(Some(batch(inner)));
         }
-        if !asked.preserve && asked.signal != KILL {
-            let (duration, preserve_status) = (asked.time, false);
+        if !arguments.preserve && arguments.signal != KILL {
+            let (duration, preserve_status) = (arguments.time, false);
             return Ok(Some(ExecutionPlan::Timeout { duration, preserve_status, command: inner }));
         }
-        let code = (128 + asked.signal).to_string();
+        let code = (128 + arguments.signal).to_string();
         let words = ["-c", WITH_CODE, NAME, &code, &files::program(NAME)].map(str::to_string);
-        let time = format!("{}s", asked.time.as_secs_f64());
-        let args = words.into_iter().chain([time]).chain(asked.command.iter().cloned()).collect();
+        let time = format!("{}s", arguments.time.as_secs_f64());
+        let args = words.into_iter().chain([time]).chain(arguments.command.iter().cloned()).collect();
         Ok(Some(batch(command("bash".to_string(), args))))
     }
 }
@@ -64,7 +65,7 @@ const TERM: i32 = 15;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
-struct Asked<'a> {
+struct Arguments<'a> {
     signal: i32,
     preserve: bool,
     time: Duration,
@@ -72,9 +73,9 @@ struct Asked<'a> {
     command: &'a [String],
 }
 
-impl Asked<'_> {
+impl Arguments<'_> {
     /// Reads the arguments; `None` when there is a mistake in them.
-    fn read(args: &[String]) -> Option<Asked<'_>> {
+    fn read(args: &[String]) -> Option<Arguments<'_>> {
         let (mut signal_number, mut preserve, mut at) = (TERM, false, 0);
         while let Some(word) = args.get(at).filter(|word| word.len() > 1 && word.starts_with('-')) {
             at += 1;
@@ -106,7 +107,7 @@ impl Asked<'_> {
         }
         let time = seconds(args.get(at)?)?;
         let command = args.get(at + 1..).filter(|command| !command.is_empty())?;
-        Some(Asked { signal: signal_number, preserve, time, command })
+        Some(Arguments { signal: signal_number, preserve, time, command })
     }
 }
 
@@ -172,12 +173,12 @@ mod tests {
             ("-- 1 x", 15, false, 1_000),
         ] {
             let args = words(line);
-            let asked = Asked::read(&args).unwrap();
-            let seen = (asked.signal, asked.preserve, asked.time.as_millis());
+            let arguments = Arguments::read(&args).unwrap();
+            let seen = (arguments.signal, arguments.preserve, arguments.time.as_millis());
             assert_eq!(seen, (signal, preserve, ms), "{line}");
         }
         for line in ["", "1", "x sleep", "-s NOPE 1 x", "-Q 1 x", "-1 x", "-s"] {
-            assert_eq!(Asked::read(&words(line)), None, "{line}");
+            assert_eq!(Arguments::read(&words(line)), None, "{line}");
         }
     }
 }

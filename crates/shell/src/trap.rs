@@ -1,5 +1,6 @@
-//! `trap` for signals. The interpreter runs the handlers of `EXIT` and `ERR` itself and forgets all of them when a
-//! script is ended from outside. So it is noted here what a script wants done then; `engine` does it.
+//! Signal handlers of scripts: `trap`. The interpreter runs the handlers of `EXIT` and `ERR` itself and
+//! forgets all of them when a script is ended from outside. So it is noted here what a script wants done then;
+//! `engine` does it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
+use crate::cancellation::StopReason;
 use crate::files;
-use crate::leash::Why;
 
 const NAME: &str = "trap";
 
@@ -24,10 +25,10 @@ impl Handlers {
 
     /// The script that does what is wanted for a reason: the signal's own handler, then that of the end. Nothing is
     /// done for a kill, for a stop of the gateway, or for one who wanted too much.
-    pub(crate) fn script(&self, why: Why) -> Option<String> {
+    pub(crate) fn script(&self, why: StopReason) -> Option<String> {
         let signal = match why {
-            Why::Signal(2) => "INT",
-            Why::Signal(15) | Why::Time(_) => "TERM",
+            StopReason::Signal(2) => "INT",
+            StopReason::Signal(15) | StopReason::Time(_) => "TERM",
             _ => return None,
         };
         let handlers = self.lock();
@@ -109,14 +110,14 @@ mod tests {
         let handlers = Handlers::default();
         let note = |words: &[&str]| {
             handlers.note(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
-            handlers.script(Why::Signal(15))
+            handlers.script(StopReason::Signal(15))
         };
         assert_eq!(note(&["echo bye", "EXIT"]).as_deref(), Some("echo bye\n"));
         assert_eq!(note(&["echo term", "SIGTERM", "2"]).as_deref(), Some("echo term\necho bye\n"));
         assert_eq!(note(&["-p"]).as_deref(), Some("echo term\necho bye\n"));
         assert_eq!(note(&["-", "term"]).as_deref(), Some("echo bye\n"));
         assert_eq!(note(&["EXIT"]), None);
-        assert_eq!(handlers.script(Why::Signal(2)).as_deref(), Some("echo term\n"));
-        assert_eq!(handlers.script(Why::Signal(9)), None);
+        assert_eq!(handlers.script(StopReason::Signal(2)).as_deref(), Some("echo term\n"));
+        assert_eq!(handlers.script(StopReason::Signal(9)), None);
     }
 }

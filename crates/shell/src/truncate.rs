@@ -1,5 +1,5 @@
-//! `truncate` with a bound: the interpreter's makes the file in memory, however long it is to be, and where there is not
-//! so much the whole gateway would end.
+//! Size limit in front of `truncate`: the interpreter's makes the file in memory, however long it is to be,
+//! and where there is not so much the whole gateway would end.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
-use crate::{files, gauge};
+use crate::{files, meter};
 
 const NAME: &str = "truncate";
 
@@ -28,11 +28,11 @@ impl Builtin for Truncate {
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
         let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX as u64;
-        let wanted = match Asked::read(ctx.args) {
-            Asked::Bytes(bytes) => bytes,
-            Asked::As(file) => ctx.fs.stat(&ctx.cwd.join(file)).await.map_or(0, |stat| stat.size),
+        let wanted = match WantedSize::read(ctx.args) {
+            WantedSize::Bytes(bytes) => bytes,
+            WantedSize::As(file) => ctx.fs.stat(&ctx.cwd.join(file)).await.map_or(0, |stat| stat.size),
             // Its own words for what is wrong.
-            Asked::Nothing => 0,
+            WantedSize::Nothing => 0,
         };
         if wanted > most {
             return Ok(None);
@@ -50,17 +50,17 @@ impl Builtin for Truncate {
 
 /// How long the files are to be.
 #[derive(Debug, PartialEq)]
-enum Asked<'a> {
+enum WantedSize<'a> {
     Bytes(u64),
     /// As long as this one.
     As(&'a str),
     Nothing,
 }
 
-impl Asked<'_> {
+impl WantedSize<'_> {
     /// The largest of all sizes among the words. One that can not be told is too large.
-    fn read(args: &[String]) -> Asked<'_> {
-        let mut asked = Asked::Nothing;
+    fn read(args: &[String]) -> WantedSize<'_> {
+        let mut asked = WantedSize::Nothing;
         let mut rest = args.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             let mut value = |long: &str, letter: char| {
@@ -74,12 +74,12 @@ impl Asked<'_> {
             if let Some(size) = value("--size", 's') {
                 let number = size.trim_start_matches(['+', '-', '<', '>', '/', '%', ' ']);
                 let is_number = number.starts_with(|letter: char| letter.is_ascii_digit());
-                let bytes = gauge::size(number).map_or(u64::MAX, |bytes| bytes as u64);
-                if is_number && asked != Asked::Bytes(u64::MAX) {
-                    asked = Asked::Bytes(bytes);
+                let bytes = meter::size(number).map_or(u64::MAX, |bytes| bytes as u64);
+                if is_number && asked != WantedSize::Bytes(u64::MAX) {
+                    asked = WantedSize::Bytes(bytes);
                 }
             } else if let Some(file) = value("--reference", 'r') {
-                asked = Asked::As(file);
+                asked = WantedSize::As(file);
             }
         }
         asked
@@ -93,19 +93,19 @@ mod tests {
     #[test]
     fn the_size_is_found_however_it_is_written() {
         for (line, asked) in [
-            ("-s 5 f", Asked::Bytes(5)),
-            ("-cs+5K f", Asked::Bytes(5_120)),
-            ("--size=100G f", Asked::Bytes(100 << 30)),
-            ("--size 1M f", Asked::Bytes(1 << 20)),
-            ("-s 99999999999999999999 f", Asked::Bytes(u64::MAX)),
-            ("-s 1E f", Asked::Bytes(u64::MAX)),
-            ("-r g f", Asked::As("g")),
-            ("--reference=g f", Asked::As("g")),
-            ("-s x f", Asked::Nothing),
-            ("f", Asked::Nothing),
+            ("-s 5 f", WantedSize::Bytes(5)),
+            ("-cs+5K f", WantedSize::Bytes(5_120)),
+            ("--size=100G f", WantedSize::Bytes(100 << 30)),
+            ("--size 1M f", WantedSize::Bytes(1 << 20)),
+            ("-s 99999999999999999999 f", WantedSize::Bytes(u64::MAX)),
+            ("-s 1E f", WantedSize::Bytes(u64::MAX)),
+            ("-r g f", WantedSize::As("g")),
+            ("--reference=g f", WantedSize::As("g")),
+            ("-s x f", WantedSize::Nothing),
+            ("f", WantedSize::Nothing),
         ] {
             let args: Vec<String> = line.split(' ').map(str::to_string).collect();
-            assert_eq!(Asked::read(&args), asked, "{line}");
+            assert_eq!(WantedSize::read(&args), asked, "{line}");
         }
     }
 }

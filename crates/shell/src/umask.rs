@@ -1,6 +1,6 @@
-//! `umask` for files that the interpreter makes itself: by redirections, and by those of its commands that write.
-//! It keeps the mask in a variable, so that a subshell has its own, and does not look at it. Here every command that
-//! stands before one of the interpreter's tells the script's gauge what the variable says.
+//! Tracking of `umask` for files that the interpreter makes itself: by redirections, and by those of its commands that
+//! write. It keeps the mask in a variable, so that a subshell has its own, and does not look at it. Here every command
+//! that stands before one of the interpreter's tells the script's meter what the variable says.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use vfs::Kind;
 use crate::builtins;
 use crate::commands::modes::Change;
 use crate::files;
-use crate::gauge::Gauge;
+use crate::meter::Meter;
 
 const NAME: &str = "umask";
 /// Where the interpreter keeps it.
@@ -21,9 +21,9 @@ pub(crate) const VARIABLE: &str = "_UMASK";
 type Commands = Arc<Mutex<Option<BuiltinRegistry>>>;
 
 /// Puts this one in front of the interpreter's own, for as long as what is returned is held.
-pub(crate) fn guard(registry: &BuiltinRegistry, gauge: &Arc<Gauge>) -> Tie {
+pub(crate) fn guard(registry: &BuiltinRegistry, meter: &Arc<Meter>) -> Tie {
     let commands: Commands = Arc::new(Mutex::new(Some(registry.clone())));
-    registry.insert(NAME, Arc::new(Umask { commands: commands.clone(), gauge: gauge.clone() }));
+    registry.insert(NAME, Arc::new(Umask { commands: commands.clone(), meter: meter.clone() }));
     Tie(commands)
 }
 
@@ -40,7 +40,7 @@ impl Drop for Tie {
 struct Umask {
     /// Taken when the commands that write are looked after.
     commands: Commands,
-    gauge: Arc<Gauge>,
+    meter: Arc<Meter>,
 }
 
 #[async_trait]
@@ -51,14 +51,14 @@ impl Builtin for Umask {
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        self.gauge.learn_umask(ctx.variables.get(VARIABLE));
-        if let Some(mask) = wanted(ctx.args, self.gauge.umask()) {
-            self.gauge.learn_umask(Some(&format!("{mask:o}")));
+        self.meter.learn_umask(ctx.variables.get(VARIABLE));
+        if let Some(mask) = wanted(ctx.args, self.meter.umask()) {
+            self.meter.learn_umask(Some(&format!("{mask:o}")));
             let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(commands) = commands {
                 for name in builtins::names(|io| io.writes) {
-                    let (before, gauge) = (commands.lookup(name), self.gauge.clone());
-                    commands.insert(name, Arc::new(Writer { name, before, gauge }));
+                    let (before, meter) = (commands.lookup(name), self.meter.clone());
+                    commands.insert(name, Arc::new(Writer { name, before, meter }));
                 }
             }
         }
@@ -89,7 +89,7 @@ fn wanted(args: &[String], now: u32) -> Option<u32> {
 struct Writer {
     name: &'static str,
     before: Option<Arc<dyn Builtin>>,
-    gauge: Arc<Gauge>,
+    meter: Arc<Meter>,
 }
 
 #[async_trait]
@@ -103,7 +103,7 @@ impl Builtin for Writer {
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        self.gauge.learn_umask(ctx.variables.get(VARIABLE));
+        self.meter.learn_umask(ctx.variables.get(VARIABLE));
         match &self.before {
             Some(before) => before.execution_plan(ctx).await,
             None => Ok(Some(past(self.name, ctx))),

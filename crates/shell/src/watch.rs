@@ -1,4 +1,4 @@
-//! Looks after one command from outside: its time, its CPU, its memory, and whether it ends when it is told to.
+//! Watchdog of one command: its time, its CPU, its memory, and whether it ends when it is told to.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
+use crate::cancellation::StopReason;
 use crate::engine;
-use crate::leash::Why;
 use crate::memory::Share;
-use crate::pool::{Left, Pool};
+use crate::pool::{GiveUpOutcome, Pool};
 use crate::shells::Running;
 
 /// What is needed to look after a command.
@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Until it has ended or is given up.
     pub(crate) async fn until(self, mut ended: oneshot::Receiver<()>) {
-        let mut memory = Share::of(&self.running.leash);
+        let mut memory = Share::of(&self.running.cancellation);
         let deadline = Instant::now() + Duration::from_millis(self.time_ms);
         loop {
             tokio::select! {
@@ -37,15 +37,15 @@ impl Watch {
                 _ = &mut ended => return self.has_left(),
                 () = sleep(limits::NATIVE_SHELL_TICK) => {}
             }
-            let leash = &self.running.leash;
+            let cancellation = &self.running.cancellation;
             if Instant::now() >= deadline {
-                leash.pull(Why::Time(self.time_ms));
-            } else if leash.busy_for() > limits::NATIVE_SHELL_CPU {
-                leash.pull(Why::Cpu);
+                cancellation.cancel(StopReason::Time(self.time_ms));
+            } else if cancellation.busy_for() > limits::NATIVE_SHELL_CPU {
+                cancellation.cancel(StopReason::Cpu);
             } else if memory.is_too_much() {
-                leash.pull(Why::Memory);
+                cancellation.cancel(StopReason::Memory);
             }
-            let Some((why, since)) = leash.pulled() else { continue };
+            let Some((why, since)) = cancellation.cancelled() else { continue };
             if since.elapsed() < limits::NATIVE_SHELL_GRACE {
                 continue;
             }
@@ -54,13 +54,13 @@ impl Watch {
     }
 
     /// The command does not end: its callers need not wait for it.
-    fn give_up(&self, why: Why) {
+    fn give_up(&self, why: StopReason) {
         let let_go = || {
-            self.running.leash.let_go();
+            self.running.cancellation.lower_priority();
             self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(self.running.clone());
         };
         // One that has ended in this moment has said itself how; to be told so twice does nothing.
-        if self.pool.give_up(self.ticket, &Handle::current(), let_go) != Left::Ended {
+        if self.pool.give_up(self.ticket, &Handle::current(), let_go) != GiveUpOutcome::Ended {
             let end = why.end();
             engine::complain(&self.running.session, end.error.as_deref());
             self.running.session.finish(end);
@@ -71,7 +71,7 @@ impl Watch {
 
     /// A command whose thread has left without a word has failed with the interpreter.
     fn has_left(&self) {
-        if let Some((why, _)) = self.running.leash.pulled() {
+        if let Some((why, _)) = self.running.cancellation.cancelled() {
             return self.running.session.finish(why.end());
         }
         let error = Some("Command failed: the interpreter failed".to_string());

@@ -1,4 +1,4 @@
-//! Names of users and groups, as `/etc/passwd` and `/etc/group` have them.
+//! Name lookup of accounts: names of users and groups, as `/etc/passwd` and `/etc/group` have them.
 
 use std::collections::HashMap;
 
@@ -46,12 +46,10 @@ impl Accounts {
         self.group_name(gid).map_or_else(|| gid.to_string(), str::to_string)
     }
 
-    /// The user's name.
     pub fn user_name(&self, uid: Uid) -> Option<&str> {
         self.users.get(&uid.0).map(String::as_str)
     }
 
-    /// The group's name.
     pub fn group_name(&self, gid: Gid) -> Option<&str> {
         self.groups.get(&gid.0).map(String::as_str)
     }

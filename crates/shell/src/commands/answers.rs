@@ -1,5 +1,5 @@
-//! Questions that `-i` asks. Nobody sits at this shell, so the answers are the lines piped into the command; when
-//! they are used up the answer is no.
+//! Confirmation prompts: questions that `-i` asks. Nobody sits at this shell, so the answers are the lines piped into
+//! the command; when they are used up the answer is no.
 
 use super::{Cx, Done};
 

@@ -6,7 +6,7 @@ use ::base64::engine::general_purpose::STANDARD;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
 use crate::builtins::Io;
-use crate::readers::Stdin;
+use crate::stdin_demand::Stdin;
 
 pub(super) static COMMAND: Command = Command {
     name: "base64",

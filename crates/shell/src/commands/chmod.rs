@@ -3,8 +3,8 @@
 use vfs::{Follow, Kind};
 
 use super::modes::Change;
+use super::operand_path::resolve;
 use super::options::{Opt, Options, flag, valued};
-use super::places::spot;
 use super::walk::walk_from;
 use super::{Command, Cx, Done, modes, words};
 use crate::builtins::Io;
@@ -89,7 +89,7 @@ fn take_minus_mode(args: &[String]) -> (Option<String>, Vec<String>) {
 }
 
 async fn apply(cx: &Cx<'_>, operand: &str, change: &Change, options: &Options, done: &mut Done) {
-    let met = match spot(cx.view, operand, Follow::Yes).await {
+    let met = match resolve(cx.view, operand, Follow::Yes).await {
         Ok(path) => walk_from(cx.view, path, operand, options.has("recursive"), Follow::Yes).await,
         Err(fault) => Err(fault),
     };

@@ -4,8 +4,8 @@ use protocol::ids::{Gid, Uid};
 use vfs::{Code, Follow, Kind};
 
 use super::accounts::Accounts;
+use super::operand_path::resolve;
 use super::options::{Opt, Options, flag, valued};
-use super::places::spot;
 use super::walk::walk_from;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
@@ -111,7 +111,7 @@ fn parse(text: &str, accounts: &Accounts) -> Result<Owners, String> {
 
 async fn apply(cx: &Cx<'_>, operand: &str, owners: &Owners, options: &Options, done: &mut Done) {
     let follow = if options.has("no-dereference") { Follow::No } else { Follow::Yes };
-    let met = match spot(cx.view, operand, follow).await {
+    let met = match resolve(cx.view, operand, follow).await {
         Ok(path) => walk_from(cx.view, path, operand, options.has("recursive"), follow).await,
         Err(fault) => Err(fault),
     };

@@ -4,7 +4,7 @@ use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
 
 use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
-use super::walk::{Met, beside, walk};
+use super::walk::{Visited, beside, walk};
 use super::{Command, Cx, Done, words};
 use crate::builtins::{Endless, Io};
 
@@ -164,7 +164,7 @@ impl Copier<'_> {
     }
 
     /// Copies one; true when something was made or replaced.
-    async fn one(&mut self, file: &Met, to: &VPath, shown: &str) -> Result<bool, String> {
+    async fn one(&mut self, file: &Visited, to: &VPath, shown: &str) -> Result<bool, String> {
         let view = self.cx.view;
         let is = view.stat(to, Follow::No).await.ok();
         let (from, kind) = (&file.shown, file.stat.kind);
@@ -207,7 +207,7 @@ impl Copier<'_> {
         Ok(true)
     }
 
-    async fn file(&mut self, file: &Met, to: &VPath, shown: &str, is_there: bool) -> Result<(), String> {
+    async fn file(&mut self, file: &Visited, to: &VPath, shown: &str, is_there: bool) -> Result<(), String> {
         let view = self.cx.view;
         let mut copied = view.copy(&file.path, to).await;
         let denied = copied.as_ref().is_err_and(|fault| fault.code == Code::Denied);
@@ -232,7 +232,7 @@ impl Copier<'_> {
     }
 
     /// Keeps owner, mode and time with `-p`; an owner that can not be kept is not a failure.
-    async fn keep(&mut self, file: &Met, to: &VPath) {
+    async fn keep(&mut self, file: &Visited, to: &VPath) {
         if !self.keeps() {
             return;
         }

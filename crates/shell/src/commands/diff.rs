@@ -12,7 +12,7 @@ use vfs::{Follow, Kind};
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
 use crate::builtins::Io;
-use crate::gauge;
+use crate::meter;
 use print::Columns;
 use texts::{Ignored, Text};
 
@@ -214,7 +214,7 @@ impl Comparing<'_> {
         if !self.options.has("text") && (is_binary(&old) || is_binary(&new)) {
             return self.differ(&old, &new, true);
         }
-        if gauge::cost(&old.bytes).saturating_add(gauge::cost(&new.bytes))
+        if meter::cost(&old.bytes).saturating_add(meter::cost(&new.bytes))
             > limits::NATIVE_SHELL_SORT_BYTES_MAX
         {
             let most = limits::NATIVE_SHELL_SORT_BYTES_MAX / 1024 / 1024;

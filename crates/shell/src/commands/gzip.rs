@@ -7,13 +7,13 @@ use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
 
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
-use super::places::place;
 use super::sink::{Sink, Source, piped, source};
 use super::walk::walk;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
-use crate::readers::Stdin;
+use crate::stdin_demand::Stdin;
 
 pub(super) static COMMAND: Command = Command {
     name: "gzip",
@@ -192,7 +192,7 @@ impl Zipper<'_> {
     }
 
     async fn look(&self, operand: &str) -> Result<(VPath, Stat), Fault> {
-        let path = place(self.cx.view, operand).await?;
+        let path = path_of(self.cx.view, operand).await?;
         let follow =
             if self.work == Work::Replace && !self.options.has("force") { Follow::No } else { Follow::Yes };
         let stat = self.cx.view.stat(&path, follow).await?;
@@ -216,7 +216,7 @@ impl Zipper<'_> {
             self.pass(from, stat.size, shown, sink).await;
             return;
         }
-        let to = match place(self.cx.view, &goal).await {
+        let to = match path_of(self.cx.view, &goal).await {
             Ok(to) => to,
             Err(fault) => return self.failed(&goal, words(&fault)),
         };

@@ -2,8 +2,8 @@
 
 use vfs::{Code, Fault, Follow, Kind, VPath};
 
+use super::operand_path::{Missing, canonical, last_name, path_of, relative};
 use super::options::{Opt, Options, flag, valued};
-use super::places::{Missing, canonical, last_name, place, relative};
 use super::walk::beside;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
@@ -72,7 +72,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 }
 
 async fn is_directory(cx: &Cx<'_>, operand: &str, only_real: bool) -> bool {
-    let Ok(path) = place(cx.view, operand).await else { return false };
+    let Ok(path) = path_of(cx.view, operand).await else { return false };
     let follow = if only_real && !operand.ends_with('/') { Follow::No } else { Follow::Yes };
     cx.view.stat(&path, follow).await.is_ok_and(|stat| stat.kind == Kind::Directory)
 }
@@ -83,7 +83,7 @@ async fn make(cx: &Cx<'_>, target: &str, link: &str, options: &Options) -> Resul
         return Err(no_hard_link(cx, target, link).await);
     }
     let cannot = |fault: &Fault| format!("failed to create symbolic link '{link}': {}", words(fault));
-    let path = place(cx.view, link).await.map_err(|fault| cannot(&fault))?;
+    let path = path_of(cx.view, link).await.map_err(|fault| cannot(&fault))?;
     let text = match options.has("relative") {
         true => from_link(cx, target, &path).await.map_err(|fault| cannot(&fault))?,
         false => target.to_string(),
@@ -93,7 +93,7 @@ async fn make(cx: &Cx<'_>, target: &str, link: &str, options: &Options) -> Resul
     }
     match cx.view.symlink(&text, &path).await {
         Err(fault) if fault.code == Code::Exists && options.has("force") => {
-            if place(cx.view, target).await.is_ok_and(|target| target == path) {
+            if path_of(cx.view, target).await.is_ok_and(|target| target == path) {
                 return Err(format!("'{target}' and '{link}' are the same file"));
             }
             replace(cx, &text, &path).await.map_err(|fault| match fault.code {
@@ -128,7 +128,7 @@ async fn from_link(cx: &Cx<'_>, target: &str, link: &VPath) -> Result<String, Fa
 }
 
 async fn no_hard_link(cx: &Cx<'_>, target: &str, link: &str) -> String {
-    let found = match place(cx.view, target).await {
+    let found = match path_of(cx.view, target).await {
         Ok(path) => cx.view.stat(&path, Follow::No).await,
         Err(fault) => Err(fault),
     };

@@ -4,8 +4,8 @@ use vfs::{Code, Follow, Kind};
 
 use super::masks::umask;
 use super::modes::Change;
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
-use super::places::place;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 
@@ -52,7 +52,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 
 async fn make(cx: &Cx<'_>, shown: &str, mode: u32, options: &Options, done: &mut Done) -> Result<(), String> {
     let why = |fault: vfs::Fault| format!("{shown}': {}", words(&fault));
-    let path = place(cx.view, shown).await.map_err(why)?;
+    let path = path_of(cx.view, shown).await.map_err(why)?;
     cx.view.mkdir(&path, false, mode & 0o777).await.map_err(why)?;
     // What is made gets at most what the usual umask leaves.
     if mode & !0o755 != 0 {
@@ -85,7 +85,7 @@ async fn with_parents(
         if shown.is_empty() || shown.ends_with('/') {
             continue;
         }
-        let found = match place(cx.view, shown).await {
+        let found = match path_of(cx.view, shown).await {
             Ok(path) => cx.view.stat(&path, Follow::Yes).await,
             Err(fault) => Err(fault),
         };

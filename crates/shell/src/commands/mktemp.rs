@@ -4,8 +4,8 @@ use base::random;
 use vfs::view::Writing;
 use vfs::{Code, Fault, Follow};
 
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
-use super::places::place;
 use super::walk::beside;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
@@ -137,7 +137,7 @@ async fn make(cx: &Cx<'_>, template: &Template, options: &Options) -> Done {
 }
 
 async fn create(cx: &Cx<'_>, name: &str, is_directory: bool) -> Result<(), Fault> {
-    let path = place(cx.view, name).await?;
+    let path = path_of(cx.view, name).await?;
     if is_directory {
         return cx.view.mkdir(&path, false, 0o700).await;
     }
@@ -146,7 +146,7 @@ async fn create(cx: &Cx<'_>, name: &str, is_directory: bool) -> Result<(), Fault
 }
 
 async fn free(cx: &Cx<'_>, name: &str) -> Result<(), Fault> {
-    match cx.view.stat(&place(cx.view, name).await?, Follow::No).await {
+    match cx.view.stat(&path_of(cx.view, name).await?, Follow::No).await {
         Ok(_) => Err(Fault::new(Code::Exists, "open", name)),
         Err(fault) if fault.code == Code::NotFound => Ok(()),
         Err(fault) => Err(fault),

@@ -1,4 +1,4 @@
-//! Permission bits as text, and changes to them: `755`, `u+rwx,g-w,a=r`, `+X`.
+//! Parser of `chmod` modes: permission bits as text, and changes to them: `755`, `u+rwx,g-w,a=r`, `+X`.
 
 use vfs::{Kind, Stat};
 

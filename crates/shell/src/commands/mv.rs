@@ -3,8 +3,8 @@
 use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
 
 use super::answers::Answers;
+use super::operand_path::{last_name, path_of};
 use super::options::{Opt, Options, flag, valued};
-use super::places::{last_name, place};
 use super::walk::{beside, walk};
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
@@ -83,7 +83,7 @@ fn not_directory() -> String {
 }
 
 async fn look(cx: &Cx<'_>, operand: &str, follow: Follow) -> Result<(VPath, Stat), Fault> {
-    let path = place(cx.view, operand).await?;
+    let path = path_of(cx.view, operand).await?;
     let stat = cx.view.stat(&path, follow).await?;
     Ok((path, stat))
 }
@@ -108,7 +108,7 @@ impl Mover<'_> {
         if matches!(last_name(source), "." | "..") {
             return Err(format!("cannot move '{source}' to '{to}': Device or resource busy"));
         }
-        let goal = place(self.cx.view, to).await.map_err(cannot)?;
+        let goal = path_of(self.cx.view, to).await.map_err(cannot)?;
         let is = self.cx.view.stat(&goal, Follow::No).await.ok();
         if goal == from {
             return Err(format!("'{source}' and '{to}' are the same file"));

@@ -1,4 +1,4 @@
-//! Options the way people know them: `-lh`, `--long`, `--name=value`, `-o value`, and `--` before operands.
+//! Option parser: `-lh`, `--long`, `--name=value`, `-o value`, and `--` before operands, as `getopt_long` has them.
 
 use super::{Command, Cx, Done};
 

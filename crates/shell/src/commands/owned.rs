@@ -1,15 +1,15 @@
-//! Whose a file is, for `find -user` and its like.
+//! Ownership test: whose a file is, for `find -user` and its like.
 
 use vfs::{Follow, View};
 
 use super::accounts::Accounts;
-use super::places::place;
+use super::operand_path::path_of;
 use super::words;
 
 /// Whether a file is that user's or group's; `question` is `user`, `uid`, `group`, `gid`, `nouser` or `nogroup`.
 pub(crate) async fn is_owned(view: &View, question: &str, whose: &str, file: &str) -> Result<bool, String> {
     let failed = |fault: vfs::Fault| format!("'{file}': {}", words(&fault));
-    let path = place(view, file).await.map_err(failed)?;
+    let path = path_of(view, file).await.map_err(failed)?;
     let stat = view.stat(&path, Follow::No).await.map_err(failed)?;
     let accounts = Accounts::read(view).await;
     let unknown = || format!("'{whose}' is not the name of a known {question}");

@@ -1,4 +1,4 @@
-//! Patterns with `*`, `?` and `[…]`, where a slash is a letter like any other.
+//! Glob matcher: patterns with `*`, `?` and `[…]`, where a slash is a character like any other.
 
 /// Whether a pattern matches the whole text.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use vfs::Fault;
 
+use super::operand_path::{Missing, canonical, path_of};
 use super::options::{Opt, Options, flag};
-use super::places::{Missing, canonical, place};
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 
@@ -68,6 +68,6 @@ async fn run(cx: &Cx<'_>) -> Done {
 async fn leads(cx: &Cx<'_>, operand: &str, missing: Option<Missing>) -> Result<String, Fault> {
     match missing {
         Some(missing) => canonical(cx.view, operand, missing).await.map(|path| path.to_string()),
-        None => cx.view.read_link(&place(cx.view, operand).await?).await,
+        None => cx.view.read_link(&path_of(cx.view, operand).await?).await,
     }
 }

@@ -2,8 +2,8 @@
 
 use vfs::{Code, Fault, Follow, VPath};
 
+use super::operand_path::{Missing, canonical, literal, relative};
 use super::options::{Opt, Options, flag, valued};
-use super::places::{Missing, canonical, literal, relative};
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 

@@ -3,9 +3,9 @@
 use vfs::{Code, Fault, Follow, Kind, VPath, View};
 
 use super::answers::Answers;
+use super::operand_path::{last_name, resolve};
 use super::options::{Opt, Options, flag};
-use super::places::{last_name, spot};
-use super::walk::{Met, beside};
+use super::walk::{Visited, beside};
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 
@@ -116,7 +116,7 @@ impl Remover<'_> {
         {
             return self.complain(format!("refusing to remove '{operand}': '{path}' {why}"));
         }
-        let first = Met { path, shown: operand.to_string(), stat };
+        let first = Visited { path, shown: operand.to_string(), stat };
         match first.stat.kind {
             Kind::Directory if self.recursive && !self.asks && !self.verbose => self.whole(first).await,
             Kind::Directory if self.recursive => self.each(first).await,
@@ -129,7 +129,7 @@ impl Remover<'_> {
     }
 
     async fn look(&self, operand: &str) -> Result<(VPath, vfs::Stat), Fault> {
-        let path = spot(self.cx.view, operand, Follow::No).await?;
+        let path = resolve(self.cx.view, operand, Follow::No).await?;
         let stat = self.cx.view.stat(&path, Follow::No).await?;
         if operand.ends_with('/') && stat.kind != Kind::Directory {
             return Err(Fault::new(Code::NotDirectory, "unlink", operand));
@@ -139,14 +139,14 @@ impl Remover<'_> {
 
     /// All of it at once; when something in it can not be removed, one by one, so that it is named and the rest
     /// goes. Nothing is removed by way of a link that was put in the way meanwhile.
-    async fn whole(&mut self, first: Met) {
+    async fn whole(&mut self, first: Visited) {
         if self.cx.view.remove(&first.path, true).await.is_err() {
             self.each(first).await;
         }
     }
 
     /// A directory and all below it, what is below first.
-    async fn each(&mut self, first: Met) {
+    async fn each(&mut self, first: Visited) {
         // A directory comes twice: to be entered, and with what it holds gone, to be removed.
         let mut todo = vec![(first, false)];
         while let Some((met, was_entered)) = todo.pop() {
@@ -173,7 +173,7 @@ impl Remover<'_> {
                 .rev()
                 .map(|named| {
                     let (path, shown) = (met.path.join(&named.name), beside(&met.shown, &named.name));
-                    (Met { path, shown, stat: named.stat }, false)
+                    (Visited { path, shown, stat: named.stat }, false)
                 })
                 .collect();
             todo.push((met, true));
@@ -182,7 +182,7 @@ impl Remover<'_> {
     }
 
     /// A file, a link or an empty directory.
-    async fn one(&mut self, met: &Met) {
+    async fn one(&mut self, met: &Visited) {
         let (shown, is_directory) = (&met.shown, met.stat.kind == Kind::Directory);
         let kind = match met.stat.kind {
             Kind::Directory => "directory",

@@ -2,8 +2,8 @@
 
 use vfs::{Code, Fault, Follow, Kind};
 
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag};
-use super::places::place;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 
@@ -55,7 +55,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 }
 
 async fn remove(cx: &Cx<'_>, operand: &str) -> Result<(), Fault> {
-    let path = place(cx.view, operand).await?;
+    let path = path_of(cx.view, operand).await?;
     if cx.view.stat(&path, Follow::No).await?.kind != Kind::Directory {
         return Err(Fault::new(Code::NotDirectory, "rmdir", operand));
     }

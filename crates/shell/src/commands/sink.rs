@@ -1,5 +1,4 @@
-//! Where the bytes go that a command makes: to stdout or into a file, without all of a large file being held in
-//! memory.
+//! Bounded-memory output of a command: to stdout or into a file, without all of a large file being held in memory.
 
 use base::limits;
 use vfs::view::{Opened, Writing};

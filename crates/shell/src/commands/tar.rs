@@ -6,9 +6,9 @@ mod unpack;
 
 use vfs::{Fault, View};
 
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
 use super::patterns::matches;
-use super::places::place;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
 
@@ -217,7 +217,7 @@ async fn enter<'a>(view: &View, directories: impl Iterator<Item = &'a str>) -> R
     let mut view = view.clone();
     for directory in directories {
         let cannot = |fault: Fault| format!("{directory}: Cannot open: {}", words(&fault));
-        let path = place(&view, directory).await.map_err(cannot)?;
+        let path = path_of(&view, directory).await.map_err(cannot)?;
         let stat = view.stat(&path, vfs::Follow::Yes).await.map_err(cannot)?;
         if stat.kind != vfs::Kind::Directory {
             return Err(cannot(Fault::new(vfs::Code::NotDirectory, "open", directory)));
@@ -232,7 +232,7 @@ async fn lines(cx: &Cx<'_>, file: &str, is_null: bool) -> Result<Vec<String>, St
         "-" => cx.stdin.to_vec(),
         file => {
             let cannot = |fault: Fault| format!("{file}: Cannot open: {}", words(&fault));
-            let path = place(cx.view, file).await.map_err(cannot)?;
+            let path = path_of(cx.view, file).await.map_err(cannot)?;
             cx.view.read(&path).await.map_err(cannot)?
         }
     };

@@ -7,8 +7,8 @@ use vfs::{Code, Fault, Follow};
 
 use super::date::parse;
 use super::masks::umask;
+use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
-use super::places::place;
 use super::{Command, Cx, Done, times, words};
 use crate::builtins::Io;
 
@@ -60,7 +60,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 }
 
 async fn touch(cx: &Cx<'_>, operand: &str, ms: i64, options: &Options) -> Result<(), Fault> {
-    let (view, path) = (cx.view, place(cx.view, operand).await?);
+    let (view, path) = (cx.view, path_of(cx.view, operand).await?);
     // A link has no time of its own that could be set; it is left as it is.
     if options.has("no-dereference") && view.stat(&path, Follow::No).await?.kind == vfs::Kind::Link {
         return Ok(());
@@ -99,7 +99,7 @@ async fn moment_ms(cx: &Cx<'_>, options: &Options) -> Result<i64, String> {
     let mut now = cx.clock.now_ms();
     if let Some(file) = options.value("reference") {
         let failed = |fault: Fault| format!("failed to get attributes of '{file}': {}", words(&fault));
-        let path = place(cx.view, file).await.map_err(failed)?;
+        let path = path_of(cx.view, file).await.map_err(failed)?;
         now = cx.view.stat(&path, Follow::Yes).await.map_err(failed)?.modified_ms;
     }
     let zone = times::zone(cx);

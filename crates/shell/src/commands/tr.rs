@@ -9,8 +9,8 @@ use bashkit::{CommandContext, CommandStatus};
 
 use super::{Command, Cx, Done, flat};
 use crate::builtins::Io;
-use crate::gauge::Gauge;
-use crate::readers::Stdin;
+use crate::meter::Meter;
+use crate::stdin_demand::Stdin;
 use sets::Set;
 
 pub(super) static COMMAND: Command = Command {
@@ -61,7 +61,7 @@ async fn translate(cx: &Cx<'_>) -> Result<Done, Done> {
 }
 
 /// The same as a command of the interpreter that writes while it reads: what is piped in may have no end.
-pub(crate) struct Tr(pub(crate) Arc<Gauge>);
+pub(crate) struct Tr(pub(crate) Arc<Meter>);
 
 #[async_trait]
 impl bashkit::Command for Tr {
@@ -84,7 +84,7 @@ impl bashkit::Command for Tr {
         }
         // Whoever has enough of it stops reading before.
         if let Some(device) = device {
-            let why = format!("{}: {}\n", ctx.name, Gauge::never_ends(&device));
+            let why = format!("{}: {}\n", ctx.name, Meter::never_ends(&device));
             ctx.stderr.write_all(why.as_bytes()).await?;
             return Ok(CommandStatus::with_code(1));
         }

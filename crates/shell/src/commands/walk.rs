@@ -1,10 +1,10 @@
-//! A file and everything below it, for the commands that take `-R`.
+//! Recursive walk: a file and everything below it, for the commands that take `-R`.
 
 use base::limits;
 use vfs::{Fault, Follow, Kind, Stat, VPath, View};
 
 /// One file met on the way.
-pub(super) struct Met {
+pub(super) struct Visited {
     /// Where.
     pub path: VPath,
     /// How the user would write it.
@@ -27,7 +27,7 @@ pub(super) async fn walk(
     operand: &str,
     below: bool,
     follow: Follow,
-) -> Result<(Vec<Met>, Vec<Unread>), Fault> {
+) -> Result<(Vec<Visited>, Vec<Unread>), Fault> {
     walk_from(view, view.path(operand)?, operand, below, follow).await
 }
 
@@ -38,10 +38,10 @@ pub(super) async fn walk_from(
     operand: &str,
     below: bool,
     follow: Follow,
-) -> Result<(Vec<Met>, Vec<Unread>), Fault> {
+) -> Result<(Vec<Visited>, Vec<Unread>), Fault> {
     let stat = view.stat(&path, follow).await?;
     let (mut met, mut unread) = (Vec::new(), Vec::new());
-    let mut todo = vec![Met { path, shown: operand.to_string(), stat }];
+    let mut todo = vec![Visited { path, shown: operand.to_string(), stat }];
     while let Some(next) = todo.pop() {
         if met.len() >= limits::WALK_FILES_MAX {
             let fault = Fault::new(vfs::Code::TooLarge, "scandir", next.path.as_str());
@@ -50,7 +50,7 @@ pub(super) async fn walk_from(
         }
         if below && next.stat.kind == Kind::Directory {
             match view.list(&next.path).await {
-                Ok(names) => todo.extend(names.into_iter().rev().map(|named| Met {
+                Ok(names) => todo.extend(names.into_iter().rev().map(|named| Visited {
                     path: next.path.join(&named.name),
                     shown: beside(&next.shown, &named.name),
                     stat: named.stat,

@@ -6,7 +6,7 @@ use vfs::Code;
 use super::masks::writing;
 use super::{Command, Cx, Done, flat, words};
 use crate::builtins::{Endless, Io};
-use crate::readers::{self, Stdin};
+use crate::stdin_demand::{self, Stdin};
 
 pub(super) static COMMAND: Command = Command {
     name: "xxd",
@@ -18,7 +18,10 @@ pub(super) static COMMAND: Command = Command {
 -r  back to bytes, with -p from plain hex           -u  in capital letters
 -c  bytes in a line     -g  bytes in a group        -d  positions in decimal
 -l  stop after so many bytes   -s  begin there, from the end when negative   -o  added to positions",
-    io: Io { endless: Endless::Nothing, ..Io::reading(Stdin::files("cglos", &[]).asking(readers::of_xxd)) },
+    io: Io {
+        endless: Endless::Nothing,
+        ..Io::reading(Stdin::files("cglos", &[]).asking(stdin_demand::of_xxd))
+    },
     run: |cx| Box::pin(async move { flat(convert(cx).await) }),
 };
 

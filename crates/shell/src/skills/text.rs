@@ -1,4 +1,4 @@
-//! What a skill's text says about itself.
+//! Front matter of a skill: what a skill's text says about itself.
 
 use base::limits;
 

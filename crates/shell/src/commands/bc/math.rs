@@ -1,4 +1,4 @@
-//! The functions of `bc -l`, by their series, with some digits more than are asked for.
+//! Power series: the functions of `bc -l`, by their series, with some digits more than are asked for.
 
 use super::number::Number;
 

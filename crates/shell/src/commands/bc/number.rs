@@ -1,4 +1,4 @@
-//! Decimal numbers of any size: a whole number and how many of its digits are behind the point.
+//! Arbitrary-precision decimals: a whole number and how many of its digits are behind the point.
 
 use std::cmp::Ordering;
 

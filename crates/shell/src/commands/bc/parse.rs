@@ -1,4 +1,4 @@
-//! The language of `bc`: statements and expressions.
+//! Recursive-descent parser of `bc`: statements and expressions.
 
 use std::rc::Rc;
 
@@ -8,10 +8,10 @@ const DEPTH_MAX: usize = 100;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expr {
     Number(String),
-    Place(Place),
-    Assign(Place, Option<char>, Box<Expr>),
+    Variable(Variable),
+    Assign(Variable, Option<char>, Box<Expr>),
     /// Before or after, and by how much.
-    Step(Place, bool, i8),
+    Step(Variable, bool, i8),
     Negate(Box<Expr>),
     Not(Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
@@ -20,7 +20,7 @@ pub(super) enum Expr {
 
 /// What can be assigned to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Variable {
     Variable(String),
     Element(String, Box<Expr>),
 }
@@ -360,7 +360,7 @@ impl Parser {
         for (sign, by) in [("++", 1), ("--", -1)] {
             if self.take(sign) {
                 return match self.primary()? {
-                    Expr::Place(place) => Ok(Expr::Step(place, true, by)),
+                    Expr::Variable(place) => Ok(Expr::Step(place, true, by)),
                     _ => self.wrong(),
                 };
             }
@@ -369,7 +369,7 @@ impl Parser {
             return Ok(Expr::Negate(Box::new(self.deeper(Parser::unary)?)));
         }
         let primary = self.primary()?;
-        let Expr::Place(place) = primary else { return Ok(primary) };
+        let Expr::Variable(place) = primary else { return Ok(primary) };
         for (sign, by) in [("++", 1), ("--", -1)] {
             if self.take(sign) {
                 return Ok(Expr::Step(place, false, by));
@@ -381,7 +381,7 @@ impl Parser {
                 return Ok(Expr::Assign(place, operator, Box::new(self.expr()?)));
             }
         }
-        Ok(Expr::Place(place))
+        Ok(Expr::Variable(place))
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
@@ -398,10 +398,10 @@ impl Parser {
         if self.take("[") {
             let index = self.expr()?;
             self.need("]")?;
-            return Ok(Expr::Place(Place::Element(name, Box::new(index))));
+            return Ok(Expr::Variable(Variable::Element(name, Box::new(index))));
         }
         if !self.take("(") {
-            return Ok(Expr::Place(Place::Variable(name)));
+            return Ok(Expr::Variable(Variable::Variable(name)));
         }
         let mut arguments = Vec::new();
         if !self.take(")") {

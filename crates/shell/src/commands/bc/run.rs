@@ -1,4 +1,4 @@
-//! A program of `bc` being carried out.
+//! Tree-walking interpreter of `bc`.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 
 use super::math;
 use super::number::{self, Number};
-use super::parse::{Expr, Function, Place, Statement};
+use super::parse::{Expr, Function, Statement, Variable};
 
 /// What it knows, and what it has printed.
 pub(super) struct Machine {
@@ -156,7 +156,7 @@ impl Machine {
     fn value(&mut self, expr: &Expr) -> Done<Number> {
         match expr {
             Expr::Number(text) => Ok(number::parse(text, self.input_base)),
-            Expr::Place(place) => self.read(place),
+            Expr::Variable(place) => self.read(place),
             Expr::Assign(place, operator, value) => {
                 let mut value = self.value(value)?;
                 if let Some(operator) = operator {
@@ -216,25 +216,25 @@ impl Machine {
         Ok(value)
     }
 
-    fn read(&mut self, place: &Place) -> Done<Number> {
+    fn read(&mut self, place: &Variable) -> Done<Number> {
         Ok(match place {
-            Place::Variable(name) => match name.as_str() {
+            Variable::Variable(name) => match name.as_str() {
                 "scale" => Number::whole(self.scale),
                 "ibase" => Number::whole(self.input_base),
                 "obase" => Number::whole(self.output_base),
                 name => self.variables.get(name).cloned().unwrap_or_else(|| Number::whole(0)),
             },
-            Place::Element(name, index) => {
+            Variable::Element(name, index) => {
                 let key = (name.clone(), self.value(index)?.integer());
                 self.arrays.get(&key).cloned().unwrap_or_else(|| Number::whole(0))
             }
         })
     }
 
-    fn write(&mut self, place: &Place, value: Number) -> Done<Number> {
+    fn write(&mut self, place: &Variable, value: Number) -> Done<Number> {
         let small = |most: u32| u32::try_from(value.integer()).unwrap_or(0).min(most);
         match place {
-            Place::Variable(name) => match name.as_str() {
+            Variable::Variable(name) => match name.as_str() {
                 "scale" => self.scale = small(limits::BC_SCALE_MAX) as usize,
                 "ibase" => self.input_base = small(16).max(2),
                 "obase" => self.output_base = small(999_999_999).max(2),
@@ -242,7 +242,7 @@ impl Machine {
                     self.variables.insert(name.to_string(), value.clone());
                 }
             },
-            Place::Element(name, index) => {
+            Variable::Element(name, index) => {
                 let key = (name.clone(), self.value(index)?.integer());
                 self.arrays.insert(key, value.clone());
             }

@@ -1,4 +1,4 @@
-//! A moment by a pattern of `date`: the letters of strftime with the flags `-`, `_`, `0`, `^`, `#` and a width.
+//! Formatter of moments: the letters of `strftime` with the flags `-`, `_`, `0`, `^`, `#` and a width.
 
 use jiff::Zoned;
 use jiff::civil::Weekday;

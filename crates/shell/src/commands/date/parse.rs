@@ -1,4 +1,4 @@
-//! A moment in the words people use with `date -d`: a date, a time, a zone, a weekday, steps from there.
+//! Parser of the dates people give to `date -d`: a date, a time, a zone, a weekday, steps from there.
 
 mod items;
 mod words;

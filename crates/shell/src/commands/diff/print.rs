@@ -1,4 +1,4 @@
-//! Changes the way people read them: normal, unified, with context, and side by side.
+//! Diff formats: normal, unified, with context, and side by side.
 
 use std::ops::Range;
 

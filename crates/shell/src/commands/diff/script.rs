@@ -1,4 +1,4 @@
-//! Which lines changed: a shortest edit script, found from both ends (Myers), its runs moved the way GNU diff does.
+//! Myers diff: a shortest edit script, found from both ends, its runs moved the way GNU diff does.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Directories, with all that is in them.
+//! Recursive comparison of directories, with all that is in them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Hunks into a file, where they fit: at the line they name, near it, or with less of what is around.
+//! Fuzzy hunk placement: hunks into a file, where they fit: at the line they name, near it, or with less of what is
+//! around.
 
 use super::read::{Hunk, Line};
 

@@ -1,4 +1,4 @@
-//! The members of an archive: how they are read, and how the head of one is written.
+//! Codec of archive members: the members of an archive: how they are read, and how the head of one is written.
 
 use std::io::{self, Error, ErrorKind, Read};
 
@@ -14,7 +14,7 @@ pub(super) const RECORD: u64 = 10_240;
 const EXTRA_BYTES_MAX: u64 = 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MemberKind {
     File,
     Directory,
     Link,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub name: String,
-    pub kind: Kind,
+    pub kind: MemberKind,
     pub size: u64,
     pub mode: u32,
     pub modified_s: i64,
@@ -44,7 +44,7 @@ impl Member {
     /// Its head, with extra blocks before it when its names are long.
     pub fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
-        let name = if self.kind == Kind::Directory && !self.name.ends_with('/') {
+        let name = if self.kind == MemberKind::Directory && !self.name.ends_with('/') {
             format!("{}/", self.name)
         } else {
             self.name.clone()
@@ -62,10 +62,10 @@ impl Member {
             field[..kept.len()].copy_from_slice(kept);
         }
         header.set_entry_type(match self.kind {
-            Kind::Directory => EntryType::Directory,
-            Kind::Link => EntryType::Symlink,
-            Kind::Same => EntryType::Link,
-            Kind::File | Kind::Other => EntryType::Regular,
+            MemberKind::Directory => EntryType::Directory,
+            MemberKind::Link => EntryType::Symlink,
+            MemberKind::Same => EntryType::Link,
+            MemberKind::File | MemberKind::Other => EntryType::Regular,
         });
         header.set_size(self.size);
         header.set_mode(self.mode);
@@ -138,7 +138,7 @@ impl Reader {
                 _ => {
                     let mut member = member(&header, name, target, size.unwrap_or(stated))?;
                     member.modified_s = modified_s.unwrap_or(member.modified_s);
-                    self.expect(if member.kind == Kind::File || kind.is_gnu_sparse() {
+                    self.expect(if member.kind == MemberKind::File || kind.is_gnu_sparse() {
                         member.size
                     } else {
                         0
@@ -226,18 +226,18 @@ fn not_an_archive() -> Error {
 fn member(header: &Header, name: Option<String>, target: Option<String>, size: u64) -> io::Result<Member> {
     let name = name.unwrap_or_else(|| text(&header.path_bytes()));
     let kind = match header.entry_type() {
-        EntryType::Directory => Kind::Directory,
-        EntryType::Symlink => Kind::Link,
-        EntryType::Link => Kind::Same,
+        EntryType::Directory => MemberKind::Directory,
+        EntryType::Symlink => MemberKind::Link,
+        EntryType::Link => MemberKind::Same,
         // Old archives know a directory by its name.
-        EntryType::Regular | EntryType::Continuous if name.ends_with('/') => Kind::Directory,
-        EntryType::Regular | EntryType::Continuous => Kind::File,
-        _ => Kind::Other,
+        EntryType::Regular | EntryType::Continuous if name.ends_with('/') => MemberKind::Directory,
+        EntryType::Regular | EntryType::Continuous => MemberKind::File,
+        _ => MemberKind::Other,
     };
     let named = |bytes: Option<&[u8]>| bytes.map(text).unwrap_or_default();
     Ok(Member {
         kind,
-        size: if kind == Kind::File { size } else { 0 },
+        size: if kind == MemberKind::File { size } else { 0 },
         mode: header.mode()? & 0o7777,
         modified_s: i64::try_from(header.mtime()?).unwrap_or(0),
         uid: header.uid().unwrap_or(0),
@@ -259,11 +259,11 @@ fn text(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn example(name: &str, kind: Kind, target: &str) -> Member {
+    fn example(name: &str, kind: MemberKind, target: &str) -> Member {
         Member {
             name: name.to_string(),
             kind,
-            size: if kind == Kind::File { 5 } else { 0 },
+            size: if kind == MemberKind::File { 5 } else { 0 },
             mode: 0o640,
             modified_s: 1_700_000_000,
             uid: 1000,
@@ -278,14 +278,14 @@ mod tests {
     async fn what_is_written_is_read_again_with_long_names_too() {
         let long = format!("{}/x", "d".repeat(150));
         let members = [
-            example("a", Kind::File, ""),
-            example(&long, Kind::Link, &long),
-            example("d/", Kind::Directory, ""),
+            example("a", MemberKind::File, ""),
+            example(&long, MemberKind::Link, &long),
+            example("d/", MemberKind::Directory, ""),
         ];
         let mut bytes = Vec::new();
         for member in &members {
             bytes.extend(member.head().unwrap());
-            if member.kind == Kind::File {
+            if member.kind == MemberKind::File {
                 bytes.extend(b"hello");
                 bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
             }
@@ -304,7 +304,7 @@ mod tests {
     async fn what_is_no_archive_and_what_is_cut_off_is_refused() {
         let mut reader = Reader::new(Box::new(io::Cursor::new(vec![b'x'; 2000])));
         assert_eq!(reader.next().await.unwrap_err().kind(), ErrorKind::InvalidData);
-        let mut bytes = example("a", Kind::File, "").head().unwrap();
+        let mut bytes = example("a", MemberKind::File, "").head().unwrap();
         bytes.extend(b"he");
         let mut reader = Reader::new(Box::new(io::Cursor::new(bytes)));
         assert!(reader.next().await.unwrap().is_some());

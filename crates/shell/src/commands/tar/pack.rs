@@ -1,4 +1,4 @@
-//! Files into an archive.
+//! Archive writer: files into an archive.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -8,10 +8,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use vfs::{Code, Fault, Follow, VPath};
 
-use super::members::{BLOCK, Kind, Member, RECORD, Reader};
+use super::members::{BLOCK, Member, MemberKind, RECORD, Reader};
 use super::{FATAL, Job, Wanted, fatal};
 use crate::commands::accounts::Accounts;
-use crate::commands::places::place;
+use crate::commands::operand_path::path_of;
 use crate::commands::sink::{Sink, Source, source};
 use crate::commands::walk::walk;
 use crate::commands::{Done, words};
@@ -56,7 +56,7 @@ impl<'a> Packer<'a> {
         let cannot = |fault: Fault| format!("{}: Cannot open: {}", job.archive, words(&fault));
         let archive = match job.archive.as_str() {
             "-" => None,
-            name => Some(place(view, name).await.map_err(cannot)?),
+            name => Some(path_of(view, name).await.map_err(cannot)?),
         };
         let by_name = job.archive.ends_with(".gz") || job.archive.ends_with(".tgz");
         let zips = job.options.has("gzip") || (job.options.has("auto-compress") && by_name);
@@ -124,7 +124,7 @@ impl<'a> Packer<'a> {
     async fn add(&mut self, wanted: &Wanted) -> Result<(), String> {
         let follow = if self.job.options.has("dereference") { Follow::Yes } else { Follow::No };
         let cannot = |fault: Fault| format!("{}: Cannot stat: {}", wanted.name, words(&fault));
-        let top = place(&wanted.view, &wanted.name).await.map_err(cannot)?;
+        let top = path_of(&wanted.view, &wanted.name).await.map_err(cannot)?;
         let below = !self.job.options.has("no-recursion");
         let (met, unread) = walk(&wanted.view, top.as_str(), below, follow).await.map_err(cannot)?;
         let shown = wanted.name.trim_end_matches('/');
@@ -187,7 +187,7 @@ impl<'a> Packer<'a> {
         }
         let mut member = Member {
             name: inside,
-            kind: Kind::File,
+            kind: MemberKind::File,
             size: 0,
             mode: stat.mode,
             modified_s,
@@ -199,9 +199,9 @@ impl<'a> Packer<'a> {
         };
         let mut content: Option<Source> = None;
         match stat.kind {
-            vfs::Kind::Directory => member.kind = Kind::Directory,
+            vfs::Kind::Directory => member.kind = MemberKind::Directory,
             vfs::Kind::Link => {
-                member.kind = Kind::Link;
+                member.kind = MemberKind::Link;
                 member.target = view.read_link(path).await.map_err(cannot)?;
             }
             vfs::Kind::File => {
@@ -234,11 +234,11 @@ impl<'a> Packer<'a> {
     }
 
     /// Names go where the archive does not.
-    fn say(&mut self, name: &str, kind: Kind) {
+    fn say(&mut self, name: &str, kind: MemberKind) {
         if !self.job.verbose() {
             return;
         }
-        let slash = if kind == Kind::Directory && !name.ends_with('/') { "/" } else { "" };
+        let slash = if kind == MemberKind::Directory && !name.ends_with('/') { "/" } else { "" };
         let line = format!("{name}{slash}\n");
         match self.archive {
             Some(_) => self.done.print(line),

@@ -1,4 +1,4 @@
-//! Members out of an archive, and what is in one.
+//! Archive reader: members out of an archive, and what is in one.
 
 use std::collections::HashSet;
 use std::io::{Chain, Cursor, ErrorKind, Read};
@@ -7,11 +7,11 @@ use base::limits;
 use flate2::read::MultiGzDecoder;
 use vfs::{Code, Fault, Follow, VPath, View};
 
-use super::members::{Kind, Member, Reader};
+use super::members::{Member, MemberKind, Reader};
 use super::{FATAL, Job, fatal};
 use crate::commands::masks::umask;
+use crate::commands::operand_path::{Missing, canonical, path_of};
 use crate::commands::patterns::matches;
-use crate::commands::places::{Missing, canonical, place};
 use crate::commands::sink::{Sink, Source, piped, source};
 use crate::commands::{Done, modes, times, words};
 
@@ -56,7 +56,7 @@ async fn open(job: &Job<'_>) -> Result<Reader, String> {
         "-" => piped(job.cx.stdin),
         name => {
             let cannot = |fault: Fault| format!("{name}: Cannot open: {}", words(&fault));
-            let path = place(job.cx.view, name).await.map_err(cannot)?;
+            let path = path_of(job.cx.view, name).await.map_err(cannot)?;
             source(job.cx.view, &path).await.map_err(cannot)?.0
         }
     };
@@ -142,9 +142,9 @@ impl Unpacker<'_> {
             return self.done.print(format!("{}\n", member.name));
         }
         let kind = match member.kind {
-            Kind::Directory => vfs::Kind::Directory,
-            Kind::Link => vfs::Kind::Link,
-            Kind::File | Kind::Same | Kind::Other => vfs::Kind::File,
+            MemberKind::Directory => vfs::Kind::Directory,
+            MemberKind::Link => vfs::Kind::Link,
+            MemberKind::File | MemberKind::Same | MemberKind::Other => vfs::Kind::File,
         };
         let mode = modes::text(&vfs::Stat {
             kind,
@@ -164,8 +164,8 @@ impl Unpacker<'_> {
             times::print("%Y-%m-%d %H:%M", member.modified_s.saturating_mul(1000), &times::zone(self.job.cx));
         let width = 19_usize.saturating_sub(user.len() + group.len() + 2);
         let leads = match member.kind {
-            Kind::Link => format!(" -> {}", member.target),
-            Kind::Same => format!(" link to {}", member.target),
+            MemberKind::Link => format!(" -> {}", member.target),
+            MemberKind::Same => format!(" link to {}", member.target),
             _ => String::new(),
         };
         let (size, name) = (member.size, &member.name);
@@ -207,11 +207,11 @@ impl Unpacker<'_> {
             Err(fault) => return Err(cannot(fault)),
         };
         match (member.kind, is) {
-            (Kind::Directory, Some(vfs::Kind::Directory)) => {
+            (MemberKind::Directory, Some(vfs::Kind::Directory)) => {
                 self.directories.push((path, member));
                 return Ok(());
             }
-            (Kind::Other, _) => {
+            (MemberKind::Other, _) => {
                 return Err(format!("{}: Not a file, directory or link; left out", member.name));
             }
             (_, Some(_)) if self.job.options.has("skip-old-files") => return Ok(()),
@@ -229,17 +229,17 @@ impl Unpacker<'_> {
         let cannot = |fault: Fault| format!("{}: Cannot open: {}", member.name, words(&fault));
         let mode = self.mode(&member);
         match member.kind {
-            Kind::Directory => {
+            MemberKind::Directory => {
                 self.view.mkdir(&path, false, mode | 0o700).await.map_err(cannot)?;
                 self.directories.push((path, member));
                 return Ok(());
             }
-            Kind::Link => {
+            MemberKind::Link => {
                 // What is below may be another place now.
                 self.safe.clear();
                 return self.view.symlink(&member.target, &path).await.map_err(cannot);
             }
-            Kind::Same => {
+            MemberKind::Same => {
                 let goal = self.goal(&member.target)?;
                 let from = goal.ok_or_else(|| format!("{}: Cannot link to nothing", member.name))?;
                 self.parents(&from, &member.target).await?;
@@ -250,7 +250,7 @@ impl Unpacker<'_> {
                 self.view.copy(&from, &path).await.map_err(cannot)?;
                 return self.view.chmod(&path, stat.mode).await.map_err(cannot);
             }
-            Kind::File | Kind::Other => {
+            MemberKind::File | MemberKind::Other => {
                 let mut sink = Sink::file(self.view, path.clone(), mode);
                 if let Err(why) = self.pour(&mut sink, &member).await {
                     sink.give_up().await.map_err(cannot)?;

@@ -1,4 +1,4 @@
-//! What `test` asks about files.
+//! File predicates: what `test` asks about files.
 
 use base::limits;
 use vfs::{Follow, Kind, Stat, VPath};

@@ -24,7 +24,7 @@ impl Ours {
         let place = Place::new().await;
         let fixtures = fixtures.iter().map(|one| (one.path.clone(), one.kind.clone())).collect();
         let ours = Ours { place, fixtures };
-        ours.mend().await;
+        ours.normalize().await;
         ours
     }
 
@@ -38,7 +38,7 @@ impl Ours {
         };
         let result = self.place.shells.start(self.place.order(ANN), &args).await.expect("it starts");
         let files = self.collect().await;
-        self.mend().await;
+        self.normalize().await;
         Outcome {
             stdout: result.stdout.unwrap_or_default(),
             stderr: result.stderr.unwrap_or_default(),
@@ -71,7 +71,7 @@ impl Ours {
         out
     }
 
-    async fn mend(&self) {
+    async fn normalize(&self) {
         let (view, root) = (self.place.view(ANN), self.place.view(ROOT));
         let there = self.collect().await;
         for (path, (entry, modified_ms)) in there.iter().rev() {

@@ -1,4 +1,4 @@
-//! One item of a date after the other, from left to right.
+//! Tokens of a date, parsed one after the other from left to right.
 
 use jiff::civil::{Date, Time};
 

@@ -1,12 +1,12 @@
-//! What scripts look like once they are mended.
+//! What scripts look like once they are rewritten.
 
 use proptest::prelude::*;
 
-use super::mended;
+use super::normalized;
 
 fn check(rows: &[(&str, &str)]) {
     for (script, expected) in rows {
-        assert_eq!(mended(script, 42), *expected, "{script}");
+        assert_eq!(normalized(script, 42), *expected, "{script}");
     }
 }
 
@@ -98,7 +98,7 @@ fn what_is_not_understood_stays_as_it_is() {
         "echo $$ )",
         "cat << ; echo $$",
     ] {
-        assert_eq!(mended(script, 42), script);
+        assert_eq!(normalized(script, 42), script);
     }
 }
 
@@ -150,6 +150,6 @@ proptest! {
     #[test]
     fn no_script_is_too_odd(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40)) {
         let script = pieces.concat();
-        prop_assert!(!mended(&script, 42).is_empty() || script.is_empty());
+        prop_assert!(!normalized(&script, 42).is_empty() || script.is_empty());
     }
 }

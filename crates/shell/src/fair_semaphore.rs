@@ -1,4 +1,4 @@
-//! Places that commands of all users wait for, of which one user never has all.
+//! Fair semaphore: permits that commands of all users wait for, of which one user never has all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,25 +7,25 @@ use protocol::ids::Uid;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// Places, and how many of them are whose.
-pub(crate) struct Places {
+pub(crate) struct FairSemaphore {
     all: Arc<Semaphore>,
     share: usize,
     of_user: Mutex<HashMap<Uid, Arc<Semaphore>>>,
 }
 
 /// A place that was taken; it is free again when this goes.
-pub(crate) struct Place {
+pub(crate) struct Permit {
     _own: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
 
-impl Places {
-    pub(crate) fn new(all: usize, share: usize) -> Places {
-        Places { all: Arc::new(Semaphore::new(all)), share, of_user: Mutex::default() }
+impl FairSemaphore {
+    pub(crate) fn new(all: usize, share: usize) -> FairSemaphore {
+        FairSemaphore { all: Arc::new(Semaphore::new(all)), share, of_user: Mutex::default() }
     }
 
     /// Waits for a place. Who has all of its share waits for one of its own, in nobody's way.
-    pub(crate) async fn take(&self, uid: Uid) -> Result<Place, AcquireError> {
+    pub(crate) async fn take(&self, uid: Uid) -> Result<Permit, AcquireError> {
         let own = {
             let mut of_user = self.of_user.lock().unwrap_or_else(PoisonError::into_inner);
             // Whoever has or waits for a place holds more than the one here.
@@ -33,7 +33,7 @@ impl Places {
             of_user.entry(uid).or_insert_with(|| Arc::new(Semaphore::new(self.share))).clone()
         };
         let own = own.acquire_owned().await?;
-        Ok(Place { _own: own, _of_all: self.all.clone().acquire_owned().await? })
+        Ok(Permit { _own: own, _of_all: self.all.clone().acquire_owned().await? })
     }
 }
 
@@ -54,9 +54,9 @@ mod tests {
 
     #[test]
     fn one_user_never_has_all_places() {
-        let places = Places::new(8, 3);
+        let places = FairSemaphore::new(8, 3);
         let (ann, bob) = (Uid(1_000), Uid(1_001));
-        let mut of_ann: Vec<Place> = (0..3).map(|_| now(places.take(ann)).unwrap().unwrap()).collect();
+        let mut of_ann: Vec<Permit> = (0..3).map(|_| now(places.take(ann)).unwrap().unwrap()).collect();
         assert!(now(places.take(ann)).is_none(), "ann has her share");
         assert!(now(places.take(bob)).is_some_and(|place| place.is_ok()), "bob does not wait for ann");
         of_ann.pop();
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn users_who_have_gone_are_not_remembered() {
-        let places = Places::new(8, 3);
+        let places = FairSemaphore::new(8, 3);
         for uid in 0..100 {
             drop(now(places.take(Uid(uid))).unwrap().unwrap());
         }

@@ -1,5 +1,5 @@
-//! Where an operand leads. The shell has spoken about `~` before a command runs, and `..` after a link means the
-//! directory above where the link leads: a command that removes or moves must not miss that.
+//! Path resolution of operands: where an operand leads. The shell has spoken about `~` before a command runs, and `..`
+//! after a link means the directory above where the link leads: a command that removes or moves must not miss that.
 
 use vfs::{Code, Fault, Follow, Kind, VPath, View};
 
@@ -18,7 +18,7 @@ pub(super) enum Missing {
 }
 
 /// The place an operand names; the last part is not followed if it is a link.
-pub(super) async fn place(view: &View, operand: &str) -> Result<VPath, Fault> {
+pub(super) async fn path_of(view: &View, operand: &str) -> Result<VPath, Fault> {
     if operand.is_empty() {
         return Err(Fault::new(Code::NotFound, "open", operand));
     }
@@ -32,11 +32,11 @@ pub(super) async fn place(view: &View, operand: &str) -> Result<VPath, Fault> {
 
 /// The place an operand names, without links on the way; a link as the last part only when it is not followed.
 /// What a command does at such a place it can insist on doing there and nowhere else.
-pub(super) async fn spot(view: &View, operand: &str, follow: Follow) -> Result<VPath, Fault> {
+pub(super) async fn resolve(view: &View, operand: &str, follow: Follow) -> Result<VPath, Fault> {
     if follow == Follow::Yes {
         return canonical(view, operand, Missing::Nothing).await;
     }
-    let path = place(view, operand).await?;
+    let path = path_of(view, operand).await?;
     match (path.parent(), path.parts().last()) {
         (Some(parent), Some(name)) => {
             Ok(canonical(view, parent.as_str(), Missing::Nothing).await?.join(name))

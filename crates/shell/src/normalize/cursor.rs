@@ -1,22 +1,23 @@
-//! Where in a script one is: at the beginning of a command or of a word, in which brackets, before which documents.
+//! Lexer state of the rewriting: at the beginning of a command or of a word, in which brackets, before which
+//! documents.
 
 use base::limits;
 
-/// What ends a run of plain letters.
-pub(super) const ENDS_LETTERS: [char; 18] =
+/// What ends a run of plain characters.
+pub(super) const ENDS_PLAIN: [char; 18] =
     [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')', '"', '\'', '\\', '$', '`', '{', '[', '#'];
 
 /// Words after which a command begins.
 const BEFORE_COMMANDS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "time", "!", "{", "}", "in"];
 
-pub(super) fn is_name(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
+pub(super) fn is_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
 }
 
 /// Where one is.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct Cursor {
     /// The word so far, as far as it is plain; nothing at the beginning of one.
     word: String,
     has_word: bool,
@@ -55,7 +56,7 @@ impl Document {
     }
 }
 
-impl Place {
+impl Cursor {
     pub(super) fn is_at_word(&self) -> bool {
         !self.has_word
     }
@@ -64,8 +65,8 @@ impl Place {
         !self.has_word && self.command.is_none()
     }
 
-    /// Whether two brackets here may be those of a sum.
-    pub(super) fn may_be_sum(&self) -> bool {
+    /// Whether two brackets here may be those of arithmetic.
+    pub(super) fn may_be_arithmetic(&self) -> bool {
         self.is_at_start() || (!self.has_word && self.command.as_deref() == Some("for"))
     }
 
@@ -87,9 +88,9 @@ impl Place {
         self.word.push('\0');
     }
 
-    pub(super) fn letters(&mut self, letters: &str) {
+    pub(super) fn plain(&mut self, text: &str) {
         self.has_word = true;
-        self.word.push_str(letters);
+        self.word.push_str(text);
     }
 
     pub(super) fn end_word(&mut self) {

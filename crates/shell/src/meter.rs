@@ -1,5 +1,5 @@
-//! What the command that runs now takes from the tree: how much it may hold, how much of an endless device it asks
-//! for, and which permission bits its new files do not get.
+//! Metering of the command that runs now: how much it may hold of what it reads from the tree, how much of a device
+//! without an end it asks for, and which permission bits its new files do not get.
 
 pub(crate) mod endless;
 
@@ -11,7 +11,7 @@ use base::limits;
 use bashkit::hooks::{HookAction, ToolEvent};
 
 use crate::builtins::{self, Holds};
-use endless::Asked;
+use endless::Request;
 pub(crate) use endless::{Endless, size};
 
 const USUAL_MASK: u32 = 0o022;
@@ -20,7 +20,7 @@ const USUAL_MASK: u32 = 0o022;
 pub(crate) const APPENDED_BYTES_MAX: usize = 4 * limits::NATIVE_SHELL_STREAM_BYTES_MAX;
 
 /// Of one script. Commands run one after the other, or take turns on one thread.
-pub(crate) struct Gauge {
+pub(crate) struct Meter {
     /// What the command that runs now has read, as far as that counts.
     taken: AtomicUsize,
     umask: AtomicU32,
@@ -39,16 +39,16 @@ struct Now {
     /// The last parts of the words that may be files it has yet to read.
     unread: Vec<String>,
     /// What it asks of an endless device that it names, as often as it names one. Later ones are redirections.
-    asked: Vec<Asked>,
+    asked: Vec<Request>,
     /// The endless device that was read last and not by a command that names it: by a redirection.
     redirected: Option<String>,
     /// A command into which such a device was redirected and that could not be given its name; and the device.
     fed: Option<(String, String)>,
 }
 
-impl Default for Gauge {
-    fn default() -> Gauge {
-        Gauge {
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter {
             taken: AtomicUsize::new(0),
             umask: AtomicU32::new(USUAL_MASK),
             now: Mutex::default(),
@@ -58,7 +58,7 @@ impl Default for Gauge {
     }
 }
 
-impl Gauge {
+impl Meter {
     /// Asked before every command.
     pub(crate) fn begin(&self, mut event: ToolEvent) -> HookAction<ToolEvent> {
         self.taken.store(0, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Gauge {
             }
         }
         now.asked = endless::asked(&event.name, &event.args);
-        if now.asked.first() == Some(&Asked::Usual) {
+        if now.asked.first() == Some(&Request::Usual) {
             event.args = event.args.into_iter().flat_map(endless::with_rest).collect();
         }
         HookAction::Continue(event)
@@ -104,12 +104,12 @@ impl Gauge {
         let mut now = self.lock();
         // Who asks by name reads once for each name; what is read otherwise is read for a redirection.
         Some(match now.asked.pop() {
-            Some(Asked::All) => Endless::Refused(endless::NEVER_ENDS),
-            Some(Asked::Bytes(count)) if count > limits::NATIVE_SHELL_STREAM_BYTES_MAX => {
+            Some(Request::All) => Endless::Refused(endless::NEVER_ENDS),
+            Some(Request::Bytes(count)) if count > limits::NATIVE_SHELL_STREAM_BYTES_MAX => {
                 Endless::Refused(endless::WANTS_TOO_MUCH)
             }
-            Some(Asked::Bytes(count)) => Endless::Bytes(count),
-            Some(Asked::Usual) => Endless::Bytes(usual),
+            Some(Request::Bytes(count)) => Endless::Bytes(count),
+            Some(Request::Usual) => Endless::Bytes(usual),
             None if self.refuses.load(Ordering::Relaxed) => Endless::Refused(endless::NEVER_ENDS),
             None => {
                 now.redirected = Some(path.to_string());
@@ -198,10 +198,10 @@ mod tests {
     use super::endless::{NEVER_ENDS, WANTS_TOO_MUCH, WAS_CUT};
     use super::*;
 
-    fn begin(gauge: &Gauge, line: &str) -> String {
+    fn begin(meter: &Meter, line: &str) -> String {
         let mut words = line.split(' ').map(str::to_string);
         let name = words.next().unwrap();
-        match gauge.begin(ToolEvent { name, args: words.collect() }) {
+        match meter.begin(ToolEvent { name, args: words.collect() }) {
             HookAction::Continue(event) => event.args.join(" "),
             HookAction::Cancel(_) => panic!("{line} was cancelled"),
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn as_much_of_an_endless_device_is_given_as_is_asked_for() {
-        let gauge = Gauge::default();
+        let meter = Meter::default();
         for (line, given) in [
             ("head -c 20000000 /dev/zero", Endless::Bytes(20_000_000)),
             ("head -c16K /dev/urandom", Endless::Bytes(16_384)),
@@ -223,7 +223,7 @@ mod tests {
             ("wc -c /dev/zero", Endless::Refused(NEVER_ENDS)),
             ("cat /dev/zero", Endless::Bytes(limits::NATIVE_SHELL_ZERO_BYTES)),
         ] {
-            begin(&gauge, line);
+            begin(&meter, line);
             let device = if line.contains("urandom") {
                 "/dev/urandom"
             } else if line.contains("random") {
@@ -231,27 +231,27 @@ mod tests {
             } else {
                 "/dev/zero"
             };
-            assert_eq!(gauge.endless(device), Some(given), "{line}");
+            assert_eq!(meter.endless(device), Some(given), "{line}");
         }
-        assert_eq!(gauge.endless("/dev/null"), None);
-        assert_eq!(gauge.endless("/home/ann/f..."), None);
+        assert_eq!(meter.endless("/dev/null"), None);
+        assert_eq!(meter.endless("/home/ann/f..."), None);
     }
 
     #[test]
     fn whoever_reads_all_of_an_endless_device_is_told_of_the_rest() {
-        let gauge = Gauge::default();
-        assert_eq!(begin(&gauge, "cat f /dev/zero"), "f /dev/zero /dev/zero...");
-        assert_eq!(gauge.endless("/dev/zero..."), Some(Endless::Refused(WAS_CUT)));
+        let meter = Meter::default();
+        assert_eq!(begin(&meter, "cat f /dev/zero"), "f /dev/zero /dev/zero...");
+        assert_eq!(meter.endless("/dev/zero..."), Some(Endless::Refused(WAS_CUT)));
     }
 
     #[test]
     fn a_part_of_a_redirected_device_is_as_long_as_was_asked_for() {
-        let gauge = Gauge::default();
-        begin(&gauge, "echo");
-        gauge.endless("/dev/zero");
-        assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000 /dev/zero");
-        begin(&gauge, "echo");
-        assert_eq!(begin(&gauge, "head -c 20000000"), "-c 20000000", "it was another command's");
+        let meter = Meter::default();
+        begin(&meter, "echo");
+        meter.endless("/dev/zero");
+        assert_eq!(begin(&meter, "head -c 20000000"), "-c 20000000 /dev/zero");
+        begin(&meter, "echo");
+        assert_eq!(begin(&meter, "head -c 20000000"), "-c 20000000", "it was another command's");
         for (line, words) in [
             ("wc -c", "-c /dev/zero"),
             ("cat", "/dev/zero /dev/zero..."),
@@ -260,51 +260,51 @@ mod tests {
             ("wc -c f", "-c f"),
             ("tr a b", "a b"),
         ] {
-            begin(&gauge, "echo");
-            gauge.endless("/dev/zero");
-            assert_eq!(begin(&gauge, line), words, "{line}");
+            begin(&meter, "echo");
+            meter.endless("/dev/zero");
+            assert_eq!(begin(&meter, line), words, "{line}");
         }
-        assert_eq!(gauge.fed("tr").as_deref(), Some("/dev/zero"));
-        assert_eq!(gauge.fed("tr"), None);
+        assert_eq!(meter.fed("tr").as_deref(), Some("/dev/zero"));
+        assert_eq!(meter.fed("tr"), None);
     }
 
     #[test]
     fn a_device_that_no_command_reads_is_refused() {
-        let gauge = Gauge::default();
-        assert!(gauge.read_script("x=$(< /dev/urandom)"));
-        assert_eq!(gauge.endless("/dev/urandom"), Some(Endless::Refused(NEVER_ENDS)));
-        assert!(gauge.read_script("x=$(head -c 4 < /dev/urandom; y=$(<f))"));
-        assert!(matches!(gauge.endless("/dev/urandom"), Some(Endless::Bytes(_))));
-        assert!(!gauge.read_script("echo"));
+        let meter = Meter::default();
+        assert!(meter.read_script("x=$(< /dev/urandom)"));
+        assert_eq!(meter.endless("/dev/urandom"), Some(Endless::Refused(NEVER_ENDS)));
+        assert!(meter.read_script("x=$(head -c 4 < /dev/urandom; y=$(<f))"));
+        assert!(matches!(meter.endless("/dev/urandom"), Some(Endless::Bytes(_))));
+        assert!(!meter.read_script("echo"));
     }
 
     #[test]
     fn one_script_appends_so_much_to_a_file() {
-        let gauge = Gauge::default();
+        let meter = Meter::default();
         let half = APPENDED_BYTES_MAX / 2;
-        let appends = ["/f", "/g", "/f", "/f", "/g"].map(|path| gauge.append(path, half));
+        let appends = ["/f", "/g", "/f", "/f", "/g"].map(|path| meter.append(path, half));
         assert_eq!(appends, [true, true, true, false, true]);
     }
 
     #[test]
     fn commands_hold_as_much_as_they_may() {
-        let gauge = Gauge::default();
+        let meter = Meter::default();
         let (text, lines) = (vec![b'x'; 40 << 20], vec![b'\n'; 1 << 20]);
         let take = |names: &str, bytes: &[u8]| -> Vec<bool> {
-            names.split(' ').map(|name| gauge.take(&format!("/home/ann/{name}"), bytes)).collect()
+            names.split(' ').map(|name| meter.take(&format!("/home/ann/{name}"), bytes)).collect()
         };
-        begin(&gauge, "cat a b c");
+        begin(&meter, "cat a b c");
         assert_eq!(take("a b c", &text), [true, true, false]);
-        begin(&gauge, "cat l1 l2 l3 l4");
+        begin(&meter, "cat l1 l2 l3 l4");
         assert_eq!(take("a a a a", &text), [true, true, false, true], "links lead to other names");
-        begin(&gauge, "head -n 3 a");
+        begin(&meter, "head -n 3 a");
         assert_eq!(take("a a a a", &text), [true; 4], "the others are read by redirections");
-        begin(&gauge, "grep x a b c");
+        begin(&meter, "grep x a b c");
         assert_eq!(take("a b c", &text), [true; 3], "it keeps none of them");
-        assert!(!gauge.take("/home/ann/x", &[b'\n'; 5 << 20]), "one with so many lines is too much");
-        begin(&gauge, "tac a b");
+        assert!(!meter.take("/home/ann/x", &[b'\n'; 5 << 20]), "one with so many lines is too much");
+        begin(&meter, "tac a b");
         assert_eq!(take("a b", &lines), [true, false]);
-        begin(&gauge, "sed s/x/yyyyyyyy/g a");
+        begin(&meter, "sed s/x/yyyyyyyy/g a");
         assert_eq!(take("a", &text), [false]);
     }
 }

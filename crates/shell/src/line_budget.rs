@@ -1,5 +1,5 @@
-//! Commands that hold each line of what is piped into them on its own: too many lines are refused before they are
-//! taken apart. What they read from files is counted where it is read (`gauge`).
+//! Memory guard in front of builtins that hold each line of what is piped into them on its own: too many lines are
+//! refused before they are taken apart. What they read from files is counted where it is read (`meter`).
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
 use crate::builtins::{self, Holds};
-use crate::{files, gauge};
+use crate::{files, meter};
 
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
     for name in builtins::names(|io| io.holds == Holds::Lines) {
         let before = registry.lookup(name);
-        registry.insert(name, Arc::new(Weighed { name, before }));
+        registry.insert(name, Arc::new(LineBudget { name, before }));
     }
 }
 
-struct Weighed {
+struct LineBudget {
     name: &'static str,
     /// What stood there: it may have stdin for the command.
     before: Option<Arc<dyn Builtin>>,
 }
 
 #[async_trait]
-impl Builtin for Weighed {
+impl Builtin for LineBudget {
     /// Asked for when there is no plan: it is refused.
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
         if let Some(before) = &self.before
@@ -55,10 +55,10 @@ impl Builtin for Weighed {
     }
 }
 
-impl Weighed {
+impl LineBudget {
     fn is_too_much(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return false };
-        let bytes = gauge::cost(stdin.as_bytes());
+        let bytes = meter::cost(stdin.as_bytes());
         bytes.saturating_mul((builtins::io(self.name).growth)(ctx.args)) > limits::NATIVE_SHELL_SORT_BYTES_MAX
     }
 }

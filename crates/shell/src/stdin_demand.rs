@@ -1,5 +1,5 @@
-//! Which commands read stdin, and how much of it. Where it is not certain the answer is no: a command that waits
-//! for what nobody will write is worse than one that sees an end.
+//! Demand of stdin: how much of it a builtin reads, by its arguments. Where it is not certain the answer is none: a
+//! command that waits for what nobody will write is worse than one that sees an end.
 
 use crate::builtins;
 

@@ -1,8 +1,9 @@
-//! `[[ … ]]`: tests of files that the interpreter answers wrongly there are asked of `test`, which answers rightly.
+//! Rewriting of `[[ … ]]`: tests of files that the interpreter answers wrongly there are asked of `test`, which
+//! answers rightly.
 
 use std::ops::Range;
 
-use super::Mend;
+use super::Normalizer;
 
 /// Questions about one file, or one option.
 const ABOUT_ONE: [&str; 15] =
@@ -10,7 +11,7 @@ const ABOUT_ONE: [&str; 15] =
 /// Questions about two.
 const ABOUT_TWO: [&str; 3] = ["-nt", "-ot", "-ef"];
 
-impl Mend<'_> {
+impl Normalizer<'_> {
     /// From `[[` to behind `]]`.
     pub(super) fn conditional(&mut self) -> Option<()> {
         self.copy(2);
@@ -32,18 +33,18 @@ impl Mend<'_> {
         Some(())
     }
 
-    /// One word or sign.
+    /// One word or operator.
     fn operand(&mut self, is_pattern: bool) -> Option<()> {
         let from = self.at;
         let mut depth = 0usize;
         loop {
             let rest = self.rest();
-            let Some(letter) = rest.chars().next() else { return (self.at > from).then_some(()) };
-            match letter {
+            let Some(character) = rest.chars().next() else { return (self.at > from).then_some(()) };
+            match character {
                 ' ' | '\t' | '\n' if depth == 0 => return (self.at > from).then_some(()),
                 '"' | '\'' | '\\' | '$' | '`' => self.quoted_or_dollar(false)?,
                 '(' | ')' if is_pattern => {
-                    depth = if letter == '(' { depth + 1 } else { depth.saturating_sub(1) };
+                    depth = if character == '(' { depth + 1 } else { depth.saturating_sub(1) };
                     self.copy(1);
                 }
                 '(' | ')' | '<' | '>' | ';' | '&' | '|' if !is_pattern => {
@@ -53,7 +54,7 @@ impl Mend<'_> {
                     }
                     return Some(());
                 }
-                _ => self.copy_letter(),
+                _ => self.copy_char(),
             }
         }
     }

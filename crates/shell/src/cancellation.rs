@@ -1,4 +1,4 @@
-//! What a running command is held by: who wants it to end, and how long it has kept its thread busy.
+//! Cancellation token of a running command: who wants it to end, and how long it has kept its thread busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ use crate::cpu::CpuClock;
 
 /// Why a command is to end before it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum StopReason {
     /// Its time was up, after so many milliseconds.
     Time(u64),
     /// It kept its thread busy too long.
@@ -28,29 +28,29 @@ pub(crate) enum Why {
     Stopping,
 }
 
-impl Why {
+impl StopReason {
     /// So much time is up.
-    pub(crate) fn time(time: Duration) -> Why {
-        Why::Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    pub(crate) fn time(time: Duration) -> StopReason {
+        StopReason::Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// How a command that ends so has ended.
     pub(crate) fn end(self) -> End {
         let (exit_code, signal, error) = match self {
-            Why::Time(ms) => (TIMED_OUT, None, Some(format!("Command timed out after {ms}ms"))),
-            Why::Cpu => {
+            StopReason::Time(ms) => (TIMED_OUT, None, Some(format!("Command timed out after {ms}ms"))),
+            StopReason::Cpu => {
                 let seconds = limits::NATIVE_SHELL_CPU.as_secs();
                 (TOO_MUCH, None, Some(stopped(&format!("more than {seconds} s of CPU"))))
             }
-            Why::Memory => {
+            StopReason::Memory => {
                 let most = limits::NATIVE_SHELL_HELD_BYTES_MAX / 1024 / 1024;
                 (TOO_MUCH, None, Some(stopped(&format!("more than {most} MiB of memory"))))
             }
-            Why::Signal(number) => (128 + number, Some(format!("SIG{number}")), None),
-            Why::Account => terminated("the account was changed"),
-            Why::Stopping => terminated("the gateway stops"),
+            StopReason::Signal(number) => (128 + number, Some(format!("SIG{number}")), None),
+            StopReason::Account => terminated("the account was changed"),
+            StopReason::Stopping => terminated("the gateway stops"),
         };
-        let timed_out = matches!(self, Why::Time(_));
+        let timed_out = matches!(self, StopReason::Time(_));
         End { exit_code: Some(exit_code), signal, timed_out, error, cwd: None }
     }
 }
@@ -64,41 +64,41 @@ pub(crate) fn stopped(limit: &str) -> String {
     format!("Command stopped: {limit}")
 }
 
-/// Holds one command.
+/// One command's token: shared by the command, its watchdog and its callers.
 #[derive(Default)]
-pub(crate) struct Leash {
-    pulled: Mutex<Option<(Why, Instant)>>,
-    cancel: OnceLock<Arc<AtomicBool>>,
+pub(crate) struct Cancellation {
+    cancelled: Mutex<Option<(StopReason, Instant)>>,
+    flag: OnceLock<Arc<AtomicBool>>,
     busy: OnceLock<(CpuClock, Duration)>,
     news: Notify,
 }
 
-impl Leash {
+impl Cancellation {
     /// Tells the command to end. The first reason counts.
-    pub(crate) fn pull(&self, why: Why) {
+    pub(crate) fn cancel(&self, why: StopReason) {
         self.lock().get_or_insert_with(|| (why, Instant::now()));
-        if let Some(cancel) = self.cancel.get() {
-            cancel.store(true, Ordering::Relaxed);
+        if let Some(flag) = self.flag.get() {
+            flag.store(true, Ordering::Relaxed);
         }
         self.news.notify_one();
     }
 
     /// Returns once it is to end. Only the command itself waits here.
-    pub(crate) async fn until_pulled(&self) {
-        while self.pulled().is_none() {
+    pub(crate) async fn until_cancelled(&self) {
+        while self.cancelled().is_none() {
             self.news.notified().await;
         }
     }
 
     /// Why it is to end, and since when, if it is.
-    pub(crate) fn pulled(&self) -> Option<(Why, Instant)> {
+    pub(crate) fn cancelled(&self) -> Option<(StopReason, Instant)> {
         *self.lock()
     }
 
     /// Whether it was told to end some looks ago and still keeps its thread busy.
     pub(crate) fn is_overdue(&self) -> bool {
-        let is_late = |(_, since): (Why, Instant)| since.elapsed() > limits::NATIVE_SHELL_TICK * 4;
-        self.busy.get().is_some() && self.pulled().is_some_and(is_late)
+        let is_late = |(_, since): (StopReason, Instant)| since.elapsed() > limits::NATIVE_SHELL_TICK * 4;
+        self.busy.get().is_some() && self.cancelled().is_some_and(is_late)
     }
 
     /// The command starts on this thread.
@@ -111,10 +111,10 @@ impl Leash {
     }
 
     /// The interpreter looks at this flag from now on.
-    pub(crate) fn tie(&self, cancel: Arc<AtomicBool>) {
-        let cancel = self.cancel.get_or_init(|| cancel);
-        if self.pulled().is_some() {
-            cancel.store(true, Ordering::Relaxed);
+    pub(crate) fn attach(&self, flag: Arc<AtomicBool>) {
+        let flag = self.flag.get_or_init(|| flag);
+        if self.cancelled().is_some() {
+            flag.store(true, Ordering::Relaxed);
         }
     }
 
@@ -130,7 +130,7 @@ impl Leash {
     }
 
     /// Nobody waits for it any more: all others go first.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn lower_priority(&self) {
         if let Some((clock, _)) = self.busy.get()
             && let Err(error) = clock.make_least_urgent()
         {
@@ -138,7 +138,7 @@ impl Leash {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(Why, Instant)>> {
-        self.pulled.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<(StopReason, Instant)>> {
+        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,14 +1,15 @@
-//! A script in words that the interpreter takes as bash would. Some of its expressions mean something else to it and
-//! can not be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges in braces, what is piped into
-//! a command with a `<(…)`, and some more. They are put differently before the script is run. Scripts without them stay as they are.
+//! Source-to-source rewriting: a script in words that the interpreter takes as bash would. Some expressions mean
+//! something else to it and can not be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges
+//! in braces, what is piped into a command with a `<(…)`, and some more. They are put differently before the script is
+//! run. Scripts without them stay as they are.
 
 mod conditional;
-mod place;
+mod cursor;
 
 use std::borrow::Cow;
 
 use base::limits;
-use place::Place;
+use cursor::Cursor;
 
 use crate::builtins;
 
@@ -16,27 +17,28 @@ use crate::builtins;
 const RANGE_MAX: u64 = 10_000;
 /// The longest one that it does not refuse.
 const RANGE_REFUSED: u64 = 100_000;
-/// Longest range that is looked at, and longest sum.
-const RANGE_LETTERS_MAX: usize = 64;
-const SUM_LETTERS_MAX: usize = 1_024;
+/// Longest range that is looked at, and longest arithmetic expression, in characters.
+const RANGE_CHARS_MAX: usize = 64;
+const ARITHMETIC_CHARS_MAX: usize = 1_024;
 
 /// The script as it is run. `number` is what `$$` stands for.
-pub(crate) fn mended(script: &str, number: u32) -> Cow<'_, str> {
-    let may_need =
-        ["$$", "BASHPID", "[[", "..", "<(", "//%", "//#", "=("].iter().any(|sign| script.contains(sign));
+pub(crate) fn normalized(script: &str, number: u32) -> Cow<'_, str> {
+    let may_need = ["$$", "BASHPID", "[[", "..", "<(", "//%", "//#", "=("]
+        .iter()
+        .any(|character| script.contains(character));
     if !may_need || script.len() > limits::NATIVE_SHELL_SCAN_BYTES_MAX {
         return Cow::Borrowed(script);
     }
-    let mut mend =
-        Mend { text: script, at: 0, out: String::with_capacity(script.len() + 64), number, depth: 0 };
-    match mend.commands(None) {
-        Some(()) if mend.out != script => Cow::Owned(mend.out),
+    let mut normalizer =
+        Normalizer { text: script, at: 0, out: String::with_capacity(script.len() + 64), number, depth: 0 };
+    match normalizer.commands(None) {
+        Some(()) if normalizer.out != script => Cow::Owned(normalizer.out),
         _ => Cow::Borrowed(script),
     }
 }
 
 /// Reads a script from its beginning to its end. Whatever it does not understand makes it give up: `None`.
-struct Mend<'a> {
+struct Normalizer<'a> {
     text: &'a str,
     at: usize,
     out: String,
@@ -44,7 +46,7 @@ struct Mend<'a> {
     depth: usize,
 }
 
-impl<'a> Mend<'a> {
+impl<'a> Normalizer<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -55,7 +57,7 @@ impl<'a> Mend<'a> {
         self.at += bytes;
     }
 
-    fn copy_letter(&mut self) {
+    fn copy_char(&mut self) {
         self.copy(self.rest().chars().next().map_or(0, char::len_utf8));
     }
 
@@ -77,108 +79,116 @@ impl<'a> Mend<'a> {
 
     /// Commands, up to the bracket that closes them, or to the end.
     fn commands(&mut self, close: Option<char>) -> Option<()> {
-        let mut place = Place::default();
-        while let Some(letter) = self.rest().chars().next() {
-            match letter {
+        let mut cursor = Cursor::default();
+        while let Some(character) = self.rest().chars().next() {
+            match character {
                 '\n' => {
                     self.copy(1);
-                    place.begin();
-                    for document in std::mem::take(&mut place.documents) {
+                    cursor.begin();
+                    for document in std::mem::take(&mut cursor.documents) {
                         self.document(&document.end, document.is_quoted, document.is_indented)?;
                     }
                 }
                 ' ' | '\t' => {
                     self.copy(1);
-                    place.end_word();
+                    cursor.end_word();
                 }
-                '#' if place.is_at_word() => self.copy(self.rest().find('\n').unwrap_or(self.rest().len())),
-                ')' if place.closes(close) => return Some(()),
+                '#' if cursor.is_at_word() => self.copy(self.rest().find('\n').unwrap_or(self.rest().len())),
+                ')' if cursor.closes(close) => return Some(()),
                 ')' => {
-                    // `(a+=(x))`: without a blank the interpreter takes the brackets for those of a sum.
+                    // `(a+=(x))`: without a blank the interpreter takes the brackets for those of arithmetic.
                     if self.out.ends_with(')') {
                         self.out.push(' ');
                     }
                     self.copy(1);
-                    place.close()?;
+                    cursor.close()?;
                 }
-                '(' if place.may_be_sum() && self.rest().starts_with("((") && self.is_sum() => {
+                '(' if cursor.may_be_arithmetic()
+                    && self.rest().starts_with("((")
+                    && self.is_arithmetic() =>
+                {
                     self.copy(2);
-                    self.within(Self::sum)?;
-                    place.end_word();
+                    self.within(Self::arithmetic)?;
+                    cursor.end_word();
                 }
                 '(' => {
                     self.copy(1);
-                    place.open()?;
+                    cursor.open()?;
                 }
                 ';' | '&' => {
                     self.copy(1);
-                    place.begin();
+                    cursor.begin();
                 }
-                '|' => self.pipe(&mut place),
-                '<' | '>' => self.redirection(&mut place)?,
-                '{' if self.range(&place) => place.word(),
-                '[' if place.is_at_start() && starts_conditional(self.rest()) => {
+                '|' => self.pipe(&mut cursor),
+                '<' | '>' => self.redirection(&mut cursor)?,
+                '{' if self.range(&cursor) => cursor.word(),
+                '[' if cursor.is_at_start() && starts_conditional(self.rest()) => {
                     self.conditional()?;
-                    place.word();
+                    cursor.word();
                 }
-                _ => self.part(&mut place)?,
+                _ => self.part(&mut cursor)?,
             }
         }
-        (close.is_none() && place.is_whole()).then_some(())
+        (close.is_none() && cursor.is_whole()).then_some(())
     }
 
-    fn pipe(&mut self, place: &mut Place) {
+    fn pipe(&mut self, cursor: &mut Cursor) {
         let is_or = self.rest().starts_with("||");
         self.copy(if is_or || self.rest().starts_with("|&") { 2 } else { 1 });
-        place.begin();
-        place.is_piped = !is_or;
+        cursor.begin();
+        cursor.is_piped = !is_or;
     }
 
     /// `<`, `>`, `<<`, `<(` and the like.
-    fn redirection(&mut self, place: &mut Place) -> Option<()> {
+    fn redirection(&mut self, cursor: &mut Cursor) -> Option<()> {
         let rest = self.rest();
         if rest.starts_with("<(") || rest.starts_with(">(") {
             self.copy(2);
             let from = self.out.len();
             self.within(|this| this.commands(Some(')')))?;
             let is_streaming = |word: &str| builtins::io(word).streams;
-            if place.is_piped && self.out[from..].split(|letter| !place::is_name(letter)).any(is_streaming) {
+            if cursor.is_piped
+                && self.out[from..].split(|character| !cursor::is_name(character)).any(is_streaming)
+            {
                 // Taken as a whole it is nobody's input.
                 self.out.insert_str(from, "{ ");
                 self.out.push_str("\n} | tail -c +1");
             }
             self.copy(1);
-            place.word();
+            cursor.word();
             return Some(());
         }
         if rest.starts_with("<<") && !rest.starts_with("<<<") {
-            place.documents.push(place::Document::read(rest)?);
+            cursor.documents.push(cursor::Document::read(rest)?);
         }
-        let signs = rest.len() - rest.trim_start_matches(['<', '>', '&', '|', '-']).len();
-        self.copy(signs);
-        place.end_word();
+        let operators = rest.len() - rest.trim_start_matches(['<', '>', '&', '|', '-']).len();
+        self.copy(operators);
+        cursor.end_word();
         Some(())
     }
 
-    /// A part of a word: quotes, a dollar, or letters.
-    fn part(&mut self, place: &mut Place) -> Option<()> {
-        let letter = self.rest().chars().next()?;
-        match letter {
-            '\'' if place.is_handler() => {
+    /// A part of a word: quotes, a dollar, or plain characters.
+    fn part(&mut self, cursor: &mut Cursor) -> Option<()> {
+        let character = self.rest().chars().next()?;
+        match character {
+            '\'' if cursor.is_handler() => {
                 let end = self.rest()[1..].find('\'')? + 2;
                 let (text, number) = (&self.rest()[..end], self.number.to_string());
                 self.skip(end, &text.replace("$$", &number));
             }
             '"' | '\'' | '\\' | '$' | '`' => self.quoted_or_dollar(true)?,
             _ => {
-                let end =
-                    self.rest().find(place::ENDS_LETTERS).unwrap_or(self.rest().len()).max(letter.len_utf8());
-                place.letters(&self.rest()[..end]);
+                let end = self
+                    .rest()
+                    .find(cursor::ENDS_PLAIN)
+                    .unwrap_or(self.rest().len())
+                    .max(character.len_utf8());
+                cursor.plain(&self.rest()[..end]);
                 self.copy(end);
                 return Some(());
             }
         }
-        place.word();
+        cursor.word();
         Some(())
     }
 
@@ -194,11 +204,11 @@ impl<'a> Mend<'a> {
             self.copy(1);
         } else if rest.starts_with('\\') {
             self.copy(1);
-            self.copy_letter();
+            self.copy_char();
         } else if let Some(quoted) = rest.strip_prefix("$'") {
-            let escaped = quoted.char_indices().scan(false, |is_escaped, (at, letter)| {
-                let is_end = letter == '\'' && !*is_escaped;
-                *is_escaped = letter == '\\' && !*is_escaped;
+            let escaped = quoted.char_indices().scan(false, |is_escaped, (at, character)| {
+                let is_end = character == '\'' && !*is_escaped;
+                *is_escaped = character == '\\' && !*is_escaped;
                 Some(is_end.then_some(at))
             });
             self.copy(escaped.flatten().next()? + 3);
@@ -211,9 +221,9 @@ impl<'a> Mend<'a> {
     fn dollar(&mut self, is_bare: bool) -> Option<()> {
         let rest = self.rest();
         let number = self.number.to_string();
-        if rest.starts_with("$((") && self.is_sum() {
+        if rest.starts_with("$((") && self.is_arithmetic() {
             self.copy(3);
-            self.within(Self::sum)
+            self.within(Self::arithmetic)
         } else if rest.starts_with("$(") {
             self.copy(2);
             self.within(|this| this.commands(Some(')')))?;
@@ -229,7 +239,7 @@ impl<'a> Mend<'a> {
             let text = if is_bare { format!("\"{number}\"") } else { number };
             self.skip(2, &text);
             Some(())
-        } else if rest.starts_with("$BASHPID") && !rest[8..].starts_with(place::is_name) {
+        } else if rest.starts_with("$BASHPID") && !rest[8..].starts_with(cursor::is_name) {
             // The script's own is that of `$$`.
             self.skip(8, &format!("$((BASHPID == 1 ? {number} : BASHPID))"));
             Some(())
@@ -239,26 +249,26 @@ impl<'a> Mend<'a> {
         }
     }
 
-    /// `${v//%/x}`: a sign at the beginning of the pattern stands for itself where everything is replaced.
+    /// `${v//%/x}`: a character at the beginning of the pattern stands for itself where everything is replaced.
     fn replacement(&mut self) {
         let rest = self.rest();
-        let name = rest.find(|letter| !place::is_name(letter)).unwrap_or(rest.len());
+        let name = rest.find(|character| !cursor::is_name(character)).unwrap_or(rest.len());
         if name > 0 && (rest[name..].starts_with("//%") || rest[name..].starts_with("//#")) {
             self.copy(name + 2);
-            let sign = self.rest()[..1].to_string();
-            self.skip(1, &format!("[{sign}]"));
+            let character = self.rest()[..1].to_string();
+            self.skip(1, &format!("[{character}]"));
         }
     }
 
     /// What is within double quotes, or within `${…}`.
     fn until(&mut self, close: char) -> Option<()> {
         loop {
-            let letter = self.rest().chars().next()?;
-            match letter {
-                _ if letter == close => return Some(()),
+            let character = self.rest().chars().next()?;
+            match character {
+                _ if character == close => return Some(()),
                 '\\' | '$' => self.quoted_or_dollar(false)?,
                 '"' if close == '}' => self.quoted_or_dollar(false)?,
-                _ => self.copy_letter(),
+                _ => self.copy_char(),
             }
         }
     }
@@ -279,19 +289,19 @@ impl<'a> Mend<'a> {
             while self.at < stop {
                 match self.rest().chars().next()? {
                     '\\' | '$' => self.quoted_or_dollar(false)?,
-                    _ => self.copy_letter(),
+                    _ => self.copy_char(),
                 }
             }
         }
         Some(())
     }
 
-    /// Whether brackets that look like those of a sum are closed like those of one.
-    fn is_sum(&self) -> bool {
+    /// Whether brackets that look like those of arithmetic are closed like those of it.
+    fn is_arithmetic(&self) -> bool {
         let from = self.rest().find("((").map_or(0, |at| at + 2);
         let mut depth = 0usize;
-        for (at, letter) in self.rest()[from..].char_indices().take(SUM_LETTERS_MAX) {
-            match letter {
+        for (at, character) in self.rest()[from..].char_indices().take(ARITHMETIC_CHARS_MAX) {
+            match character {
                 '(' => depth += 1,
                 ')' if depth == 0 => return self.rest()[from + at..].starts_with("))"),
                 ')' => depth -= 1,
@@ -301,8 +311,8 @@ impl<'a> Mend<'a> {
         false
     }
 
-    /// A sum, up to the two brackets that close it, and these.
-    fn sum(&mut self) -> Option<()> {
+    /// Arithmetic, up to the two brackets that close it, and these.
+    fn arithmetic(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
             match self.rest().chars().next()? {
@@ -318,18 +328,18 @@ impl<'a> Mend<'a> {
                 }
                 _ => {}
             }
-            self.copy_letter();
+            self.copy_char();
         }
     }
 
     /// A word that is a range too long for the interpreter becomes the numbers themselves.
-    fn range(&mut self, place: &Place) -> bool {
-        let Some(end) = self.rest().bytes().take(RANGE_LETTERS_MAX).position(|byte| byte == b'}') else {
+    fn range(&mut self, cursor: &Cursor) -> bool {
+        let Some(end) = self.rest().bytes().take(RANGE_CHARS_MAX).position(|byte| byte == b'}') else {
             return false;
         };
         let (inside, behind) = (&self.rest()[1..end], &self.rest()[end + 1..]);
         let ends = behind.is_empty() || behind.starts_with([' ', '\t', '\n', ';', ')', '|', '&']);
-        let Some(series) = place.is_at_word().then(|| series(inside)).flatten().filter(|_| ends) else {
+        let Some(series) = cursor.is_at_word().then(|| series(inside)).flatten().filter(|_| ends) else {
             return false;
         };
         self.skip(inside.len() + 2, &series);

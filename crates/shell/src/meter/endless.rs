@@ -1,12 +1,13 @@
-//! Devices without an end: how much of one a command asks for. The interpreter reads files as a whole.
+//! Bounded reads of devices without an end: how much of one a command asks for. The interpreter reads files as a
+//! whole.
 
 use base::limits;
 
 use crate::builtins::{self, Endless as Wanted, Redirected};
-use crate::readers;
+use crate::stdin_demand;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Request {
     /// So many bytes.
     Bytes(usize),
     /// The usual amount, and to be told that there would be more.
@@ -46,17 +47,17 @@ pub(super) fn with_rest(word: String) -> Vec<String> {
 }
 
 /// What a command wants of each of the endless devices among its words.
-pub(super) fn asked(name: &str, args: &[String]) -> Vec<Asked> {
+pub(super) fn asked(name: &str, args: &[String]) -> Vec<Request> {
     let is_endless = |word: &&String| usual(word.strip_prefix("if=").unwrap_or(word)).is_some();
     let count = args.iter().filter(is_endless).count();
     if count == 0 {
         return Vec::new();
     }
     let each = match builtins::io(name).endless {
-        Wanted::Bytes(bytes) => bytes(args).map_or(Asked::All, Asked::Bytes),
-        Wanted::Usual => Asked::Usual,
+        Wanted::Bytes(bytes) => bytes(args).map_or(Request::All, Request::Bytes),
+        Wanted::Usual => Request::Usual,
         Wanted::Nothing => return Vec::new(),
-        Wanted::All => Asked::All,
+        Wanted::All => Request::All,
     };
     vec![each; count]
 }
@@ -121,7 +122,7 @@ pub(super) fn named(name: &str, args: &[String], device: &str) -> Option<Vec<Str
         _ if row.is_ours => None,
         Redirected::AskedFirst => None,
         Redirected::Argument(argument) => argument(args, device),
-        Redirected::File => readers::demand(name, args).map(|_| device.to_string()),
+        Redirected::File => stdin_demand::demand(name, args).map(|_| device.to_string()),
     };
     word.map(|word| args.iter().cloned().chain([word]).collect())
 }

@@ -1,4 +1,4 @@
-//! Exact text for exact text.
+//! Exact search and replace: text for text, no patterns.
 
 use base::limits;
 use protocol::fs::Edit;

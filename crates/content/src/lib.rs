@@ -2,10 +2,10 @@
 //! match. The device driver and the native target share it; where files come from is no matter of this crate.
 
 pub mod edit;
-pub mod kind;
 pub mod lines;
 pub mod query;
 pub mod read;
 pub mod side;
+pub mod sniff;
 
 pub use side::Side;

@@ -1,5 +1,5 @@
-//! Numbered lines of a text, written as a JSON string in the same pass: for a large text each further pass would cost
-//! as much as reading it. A window of a huge text costs no more memory than the window.
+//! Single-pass line numbering: a text becomes numbered lines in a JSON string in one pass, since for a large text each
+//! further pass would cost as much as reading it. A window of a huge text costs no more memory than the window.
 
 use std::io::{self, BufRead};
 

@@ -1,5 +1,5 @@
-//! Lines with a plain text in them, by ripgrep's libraries: what to look for, and looking into one file.
-//! Binary files are passed over.
+//! Line search by ripgrep's libraries: lines with a plain text in them, in one file at a time. Binary files are passed
+//! over.
 
 use std::io::Read;
 use std::path::{Component, Path};

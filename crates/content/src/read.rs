@@ -1,4 +1,4 @@
-//! A file's content for `fs.read`: numbered text, or blocks for a picture, or words about why neither.
+//! Rendering of a file for `fs.read`: numbered text, or blocks for a picture, or words about why neither.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use protocol::fs::{Block, Content, FileContent, JsonText};
 
 use crate::Side;
-use crate::kind::{Kind, kind};
 use crate::lines::{Lines, Window, numbered};
 use crate::side::size_text;
+use crate::sniff::{ContentKind, sniff};
 
 /// Files are read in blocks of this size: large enough to be fast, small enough to stay in the processor's cache.
 pub const BLOCK_BYTES: usize = 64 * 1024;
@@ -26,11 +26,13 @@ pub fn content(
     size: u64,
     window: Window,
 ) -> io::Result<Result<FileContent, String>> {
-    match kind(side, reader.fill_buf()?) {
-        Kind::Image(mime) => image(side, reader, path, mime, size),
-        Kind::Binary(mime) => Ok(Err(side.binary(mime, size))),
-        Kind::Text if window.is_whole() && size > limits::READ_TEXT_BYTES_MAX => Ok(Err(too_large(size))),
-        Kind::Text => Ok(match numbered(side, reader, window, size, limits::READ_TEXT_BYTES_MAX)? {
+    match sniff(side, reader.fill_buf()?) {
+        ContentKind::Image(mime) => image(side, reader, path, mime, size),
+        ContentKind::Binary(mime) => Ok(Err(side.binary(mime, size))),
+        ContentKind::Text if window.is_whole() && size > limits::READ_TEXT_BYTES_MAX => {
+            Ok(Err(too_large(size)))
+        }
+        ContentKind::Text => Ok(match numbered(side, reader, window, size, limits::READ_TEXT_BYTES_MAX)? {
             Lines::Json(json, lines) if json.len() <= ANSWER_BYTES_MAX => {
                 let content = Content::Json(JsonText::new(json));
                 Ok(FileContent { content, path: path.to_string(), lines: Some(lines), size })

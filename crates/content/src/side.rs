@@ -1,4 +1,4 @@
-//! The two targets. Their limits and words differ a little, and clients know both.
+//! Dialects of the two targets: their limits and words differ a little, and clients know both.
 
 use base::limits;
 

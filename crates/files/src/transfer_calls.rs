@@ -107,7 +107,7 @@ struct Target {
     sender: Origin,
 }
 
-impl transfer::Place for Target {
+impl transfer::Destination for Target {
     /// An upload may take hours: what the sender may do is asked anew.
     fn store(self, file: File) -> Result<(), String> {
         let now = self.gateway.recheck(&self.sender, Push::SPEC.name).map_err(|error| error.message)?;

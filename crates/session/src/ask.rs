@@ -1,4 +1,4 @@
-//! What a caller asks of a running command besides its output: stdin, and signals that end it.
+//! Control requests to a running command: stdin, and signals that end it.
 
 use protocol::error::Error;
 use protocol::shell::Exec;

@@ -1,4 +1,4 @@
-//! Output within a cap: the tail wins, and what was dropped is counted.
+//! Bounded output buffer: the tail wins, and what was dropped is counted.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! One command: its output as it comes, its stdin, its end, and those who wait for them.
+//! Shared state of one command, with back-pressure on its writer: its output as it comes, its stdin, its end, and
+//! those who wait for them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,13 +18,11 @@ pub type Tell = Arc<dyn Fn(ExecStatus) + Send + Sync>;
 
 /// What is known of a command when it starts.
 pub struct About {
-    /// Its id.
     pub id: String,
     /// Where it starts.
     pub cwd: String,
     /// Its process id, if it has one.
     pub pid: Option<u32>,
-    /// The call that started it.
     pub call_id: Option<String>,
     /// Bytes kept per stream; the tail wins.
     pub output_bytes_max: usize,
@@ -35,7 +34,6 @@ pub struct About {
 
 /// A command that was started.
 pub struct Session {
-    /// Its id.
     pub id: String,
     /// When it started, in milliseconds.
     pub started_at: i64,
@@ -65,7 +63,6 @@ pub(crate) struct State {
 /// How a command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// Its exit code.
     pub exit_code: Option<i32>,
     /// The signal that ended it, such as `SIG15`.
     pub signal: Option<String>,

@@ -1,4 +1,4 @@
-//! What is told of a command: the results of calls, and the `exec.status` signals.
+//! Wire view of a command: the results of calls, and the `exec.status` signals.
 
 use protocol::shell::{ExecResult, Status};
 use protocol::signal::ExecStatus;

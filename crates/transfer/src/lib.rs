@@ -14,7 +14,7 @@ pub use link::{Closed, Error, Link, Wire};
 pub use receive::{hash_before_receiving, receive};
 pub use send::{give, hash, send};
 pub use sha2::Sha256;
-pub use take_in::{Intake, Place, take_in};
+pub use take_in::{Destination, Intake, take_in};
 pub use uploads::{PARTIAL, Running, Uploads, is_partial, partial_tag};
 
 use sha2::Digest;

@@ -1,4 +1,4 @@
-//! One end of a transfer, over whatever carries its messages.
+//! Transport of a transfer: one end of it, over whatever carries its messages.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};

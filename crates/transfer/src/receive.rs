@@ -1,4 +1,4 @@
-//! The other side: takes the bytes in, acknowledges, and checks the digest.
+//! Receiver of a sliding-window transfer: takes the bytes in, acknowledges, and checks the digest.
 
 use std::time::Duration;
 

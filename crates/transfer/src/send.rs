@@ -1,4 +1,5 @@
-//! The file's side: sends the bytes within the window, then the digest, and waits until they are stored.
+//! Sender of a sliding-window transfer: sends the bytes of a file within the window, then the digest, and waits until
+//! they are stored.
 
 use base::limits;
 use protocol::transfer::{Control, Trailer};

@@ -1,4 +1,4 @@
-//! A file that a machine is sent: taken in, checked, put in its place, and the sender told.
+//! Upload to a machine: a file is taken in, checked, put in its place, and the sender told.
 
 use std::fs::File;
 
@@ -20,7 +20,7 @@ pub struct Intake {
 }
 
 /// Where an upload goes at its end. Both are done on a thread that may wait.
-pub trait Place: Send + 'static {
+pub trait Destination: Send + 'static {
     /// Puts the whole file, now checked, in its place, durably; fails with words for the sender.
     fn store(self, file: File) -> Result<(), String>;
 
@@ -30,7 +30,12 @@ pub trait Place: Send + 'static {
 
 /// Takes an upload in to its end. What arrived before it broke off stays for the next attempt; `ended` is told
 /// when a newer upload of the same file takes over.
-pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Place, ended: &Notify) {
+pub async fn take_in<W: Wire>(
+    mut link: Link<W>,
+    intake: Intake,
+    destination: impl Destination,
+    ended: &Notify,
+) {
     let Intake { file, offset, size, sha256 } = intake;
     let mut file = tokio::fs::File::from_std(file);
     let received = async {
@@ -43,8 +48,8 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
     };
     let found = match received {
         Ok(found) if found.eq_ignore_ascii_case(&sha256) => found,
-        Ok(found) => return discard(&link, place, &Error::Corrupt { expected: sha256, found }).await,
-        Err(error @ Error::Corrupt { .. }) => return discard(&link, place, &error).await,
+        Ok(found) => return discard(&link, destination, &Error::Corrupt { expected: sha256, found }).await,
+        Err(error @ Error::Corrupt { .. }) => return discard(&link, destination, &error).await,
         Err(error) => {
             tracing::debug!(%error, "a file was not taken in to its end");
             if !matches!(error, Error::Closed) {
@@ -55,7 +60,7 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
     };
     let file = file.into_std().await;
     // A slow disk may take its time to make the bytes durable.
-    let storing = tokio::task::spawn_blocking(move || place.store(file));
+    let storing = tokio::task::spawn_blocking(move || destination.store(file));
     let told = match link.say_alive_during(size - offset, storing).await {
         Ok(Ok(Ok(()))) => link.stored(&found).await,
         Ok(Ok(Err(words))) => return link.fail(&words).await,
@@ -68,8 +73,8 @@ pub async fn take_in<W: Wire>(mut link: Link<W>, intake: Intake, place: impl Pla
 }
 
 /// The sender is told at last: it may try again at once, and must not find what is thrown away.
-async fn discard<W: Wire>(link: &Link<W>, place: impl Place, why: &Error) {
-    if let Err(error) = tokio::task::spawn_blocking(move || place.discard()).await {
+async fn discard<W: Wire>(link: &Link<W>, destination: impl Destination, why: &Error) {
+    if let Err(error) = tokio::task::spawn_blocking(move || destination.discard()).await {
         tracing::warn!(%error, "a partial file could not be removed");
     }
     link.fail(&why.to_string()).await;

@@ -1,4 +1,4 @@
-//! The uploads under way on one machine, and how the partial files of uploads are named.
+//! Registry of the uploads under way on one machine, and how the partial files of uploads are named.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -106,7 +106,7 @@ fn store(mut file: File, partial: &Entry, target: &Entry, mode: Option<u32>) -> 
     }
 }
 
-impl transfer::Place for Target {
+impl transfer::Destination for Target {
     fn store(self, file: File) -> Result<(), String> {
         let stored = store(file, &self.partial, &self.target, self.mode);
         stored.map_err(|error| format!("Failed to write '{}': {error}", self.place.text()))

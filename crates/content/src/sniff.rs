@@ -1,4 +1,4 @@
-//! Text, picture or neither, told by a file's first bytes and never by its name.
+//! Content sniffing: text, picture or neither, told by a file's first bytes and never by its name.
 
 use base::limits;
 
@@ -9,7 +9,7 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ContentKind {
     /// Text, as far as the first bytes tell.
     Text,
     /// A picture, with its mime type.
@@ -19,14 +19,14 @@ pub enum Kind {
 }
 
 /// What a file is whose first bytes are these; at most `READ_HEAD_BYTES` of them are looked at.
-pub fn kind(side: Side, beginning: &[u8]) -> Kind {
+pub fn sniff(side: Side, beginning: &[u8]) -> ContentKind {
     let head = &beginning[..beginning.len().min(limits::READ_HEAD_BYTES)];
     if is_text(side, head) {
-        return Kind::Text;
+        return ContentKind::Text;
     }
     match infer::get(head).map(|kind| kind.mime_type()) {
-        Some(mime) if IMAGES.contains(&mime) => Kind::Image(mime),
-        mime => Kind::Binary(mime),
+        Some(mime) if IMAGES.contains(&mime) => ContentKind::Image(mime),
+        mime => ContentKind::Binary(mime),
     }
 }
 
@@ -48,11 +48,14 @@ mod tests {
     fn bytes_decide() {
         let cut = "é".repeat(limits::READ_HEAD_BYTES);
         for text in ["", "plain", "<svg/>", "GIF89a is a format", &format!("x{cut}")] {
-            assert_eq!(kind(Side::Native, text.as_bytes()), Kind::Text, "{text}");
+            assert_eq!(sniff(Side::Native, text.as_bytes()), ContentKind::Text, "{text}");
         }
-        assert_eq!(kind(Side::Native, b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"), Kind::Image("image/gif"));
-        assert_eq!(kind(Side::Native, b"a\0b"), Kind::Binary(None));
-        assert_eq!(kind(Side::Device, b"a\0b"), Kind::Text);
-        assert_eq!(kind(Side::Device, b"\x1f\x8b\x08\xff"), Kind::Binary(Some("application/gzip")));
+        assert_eq!(
+            sniff(Side::Native, b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"),
+            ContentKind::Image("image/gif")
+        );
+        assert_eq!(sniff(Side::Native, b"a\0b"), ContentKind::Binary(None));
+        assert_eq!(sniff(Side::Device, b"a\0b"), ContentKind::Text);
+        assert_eq!(sniff(Side::Device, b"\x1f\x8b\x08\xff"), ContentKind::Binary(Some("application/gzip")));
     }
 }

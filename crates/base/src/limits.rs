@@ -470,6 +470,35 @@ pub const CURL_HEADER_BYTES_MAX: usize = 256 * 1024;
 /// Native shell: URLs of one `curl`.
 pub const CURL_URLS_MAX: usize = 64;
 
+// Outgoing requests.
+
+/// Outgoing: how long looking up a name, opening a connection and TLS may take together.
+pub const OUTGOING_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Outgoing: how long one address of a host may be silent before the next is tried beside it.
+pub const OUTGOING_CONNECT_STAGGER: Duration = Duration::from_millis(250);
+/// Outgoing: how many addresses of a host are looked at.
+pub const OUTGOING_ADDRESSES_MAX: usize = 16;
+/// Outgoing: how long the other side may be silent, unless the request says otherwise.
+pub const OUTGOING_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Outgoing: how long a request may take with its redirects and its body, unless it says otherwise.
+pub const OUTGOING_TOTAL_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// Outgoing: headers of one answer.
+pub const OUTGOING_HEADERS_MAX: usize = 200;
+/// Outgoing: bytes of the headers of one answer.
+pub const OUTGOING_HEADER_BYTES_MAX: usize = 256 * 1024;
+/// Outgoing: bytes of the body of one answer, unless the request says otherwise.
+pub const OUTGOING_BODY_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Outgoing: redirects that any request may follow.
+pub const OUTGOING_REDIRECTS_MAX: u64 = 20;
+/// Outgoing: unused connections kept per host.
+pub const OUTGOING_IDLE_CONNECTIONS_MAX: usize = 64;
+/// Outgoing: how long an unused connection is kept.
+pub const OUTGOING_IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(60);
+/// Outgoing: how long an answer that is over may take to end, so that its connection can be used again.
+pub const OUTGOING_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Outgoing: bytes that are read for that.
+pub const OUTGOING_DRAIN_BYTES_MAX: u64 = 64 * 1024;
+
 // Models.
 
 /// Models: a whole answer, from connecting to its last byte, unless config says otherwise.

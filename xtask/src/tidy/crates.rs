@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 const ORDER: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("tls", &["base"]),
+    ("outgoing", &["base", "tls"]),
     ("protocol", &["base"]),
     ("store", &["base", "protocol"]),
     ("content", &["base", "protocol"]),
@@ -50,7 +51,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-tungstenite", &["server", "client", "testkit"]),
     ("tokio-websockets", &["server", "client", "testkit"]),
     ("axum", &["server", "testkit"]),
-    ("hyper", &["server", "model", "shell", "testkit"]),
+    ("hyper", &["server", "model", "outgoing", "shell", "testkit"]),
     ("rustls", &["tls"]),
     ("tokio-rustls", &["tls", "testkit"]),
     ("webpki-roots", &["tls"]),

@@ -1,0 +1,165 @@
+//! HTTP/1.1 client over a connection pool: sends a request, follows its redirects hop by hop, and gives back the answer
+//! with a streaming body.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use base::limits;
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Version};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::body::{Body, Deadline};
+use crate::connect::Connector;
+use crate::error::{self, Error};
+use crate::guard::{Family, PrivateHosts};
+use crate::request::Request;
+use crate::resolver::Resolver;
+
+type Pool = legacy::Client<Connector, Full<Bytes>>;
+
+/// Sends requests. Clones share their connections, and nothing is connected before the first request.
+#[derive(Clone)]
+pub struct Client {
+    settings: Arc<Settings>,
+    /// Made when it is first needed: certificates of private authorities may have to be read.
+    pool: Arc<OnceLock<Pool>>,
+}
+
+/// What the connections of a client have in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whether addresses that are not of the public internet may be reached.
+    pub hosts: PrivateHosts,
+    /// How long looking up a name, opening a connection and TLS may take together.
+    pub connect_timeout: Duration,
+    /// Which addresses are used; any when `None`.
+    pub family: Option<Family>,
+    /// Unused connections kept per host; with 0 a connection serves one request.
+    pub idle_connections_max: usize,
+    /// Who looks names up.
+    pub resolver: Resolver,
+    /// Addresses that may be reached although they are not public: for tests, whose servers are all on this machine.
+    pub exceptions: Vec<SocketAddr>,
+}
+
+impl Settings {
+    /// The usual limits.
+    pub fn new(hosts: PrivateHosts) -> Settings {
+        Settings {
+            hosts,
+            connect_timeout: limits::OUTGOING_CONNECT_TIMEOUT,
+            family: None,
+            idle_connections_max: limits::OUTGOING_IDLE_CONNECTIONS_MAX,
+            resolver: Resolver::system(),
+            exceptions: Vec::new(),
+        }
+    }
+}
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its address, which the guard has checked.
+    pub address: SocketAddr,
+    /// How long looking it up and connecting took, without TLS.
+    pub connect_time: Duration,
+}
+
+/// What was asked on one hop, and the head of the answer.
+#[derive(Clone)]
+pub struct Exchange {
+    /// What was asked.
+    pub method: Method,
+    /// Of whom.
+    pub url: Url,
+    /// The headers that were sent.
+    pub sent: HeaderMap,
+    /// The answer's status.
+    pub status: StatusCode,
+    /// The words after the status.
+    pub reason: String,
+    /// The version the other side speaks.
+    pub version: Version,
+    /// The answer's headers.
+    pub headers: HeaderMap,
+    /// Who answered.
+    pub peer: Option<Peer>,
+    /// How long it took until the answer began, from the beginning of this hop.
+    pub first_byte_time: Duration,
+}
+
+/// An answer, and the way to it.
+pub struct Response {
+    /// The redirects that led here, in order.
+    pub redirects: Vec<Exchange>,
+    /// The last exchange: the answer itself.
+    pub last: Exchange,
+    /// The answer's body, as it comes.
+    pub body: Body,
+}
+
+impl Client {
+    /// A client with no connection yet.
+    pub fn new(settings: Settings) -> Client {
+        Client { settings: Arc::new(settings), pool: Arc::default() }
+    }
+
+    /// Sends a request and waits for the head of the answer. Dropping the future, or the body, closes the connection.
+    pub async fn send(&self, mut request: Request) -> Result<Response, Error> {
+        let deadline = Deadline::new(&request.limits);
+        let mut redirects = Vec::new();
+        loop {
+            let (exchange, incoming) = self.exchange(&request, &deadline).await?;
+            if request.follow(exchange.status, &exchange.headers, redirects.len() as u64)? {
+                redirects.push(exchange);
+                continue;
+            }
+            let body = Body::new(incoming, deadline, request.limits.body_bytes);
+            return Ok(Response { redirects, last: exchange, body });
+        }
+    }
+
+    async fn exchange(&self, request: &Request, deadline: &Deadline) -> Result<(Exchange, Incoming), Error> {
+        let started = Instant::now();
+        let written = request.written()?;
+        let sent = written.headers().clone();
+        let pool = self.pool.get_or_init(|| pool(&self.settings));
+        let answered = deadline.keep(pool.request(written)).await?;
+        let (head, incoming) = answered.map_err(|error| error::of_pool(&error))?.into_parts();
+        let reason = match head.extensions.get::<ReasonPhrase>() {
+            Some(reason) => String::from_utf8_lossy(reason.as_bytes()).into_owned(),
+            None => head.status.canonical_reason().unwrap_or_default().to_owned(),
+        };
+        let exchange = Exchange {
+            method: request.method.clone(),
+            url: request.url.clone(),
+            sent,
+            status: head.status,
+            reason,
+            version: head.version,
+            headers: head.headers,
+            peer: head.extensions.get().copied(),
+            first_byte_time: started.elapsed(),
+        };
+        Ok((exchange, incoming))
+    }
+}
+
+fn pool(settings: &Arc<Settings>) -> Pool {
+    legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(limits::OUTGOING_IDLE_CONNECTION_KEPT)
+        .pool_max_idle_per_host(settings.idle_connections_max)
+        .http1_title_case_headers(true)
+        .http1_max_headers(limits::OUTGOING_HEADERS_MAX)
+        .http1_max_buf_size(limits::OUTGOING_HEADER_BYTES_MAX)
+        .build(Connector(settings.clone()))
+}

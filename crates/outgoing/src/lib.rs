@@ -1,0 +1,24 @@
+//! HTTP client with an SSRF guard: the one way by which requests leave the gateway on somebody's behalf.
+//!
+//! A [`Request`] goes through a [`Client`] and comes back as a [`Response`] with a streaming [`Body`]. Names are
+//! resolved once, by the guard, and the connection goes to an address it has checked; every redirect is a new hop with
+//! a new lookup and a new check. Sizes and times are limited at each stage. What a request means (a model's answer, a
+//! page for `curl`) is not known here.
+
+mod address;
+mod body;
+mod client;
+mod connect;
+mod error;
+mod guard;
+mod redirect;
+mod request;
+mod resolver;
+
+pub use body::Body;
+pub use client::{Client, Exchange, Peer, Response, Settings};
+pub use error::{Error, Stage};
+pub use guard::{Family, PrivateHosts};
+pub use redirect::Redirects;
+pub use request::{Limits, Request, parse_url};
+pub use resolver::Resolver;

@@ -463,10 +463,6 @@ pub const CURL_CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
 pub const CURL_BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Native shell: redirects that `curl -L` follows, unless `--max-redirs` says less.
 pub const CURL_REDIRECTS_MAX: u64 = 20;
-/// Native shell: headers of one answer, and their bytes.
-pub const CURL_HEADERS_MAX: usize = 200;
-/// Native shell: bytes of the headers of one answer.
-pub const CURL_HEADER_BYTES_MAX: usize = 256 * 1024;
 /// Native shell: URLs of one `curl`.
 pub const CURL_URLS_MAX: usize = 64;
 
@@ -503,8 +499,6 @@ pub const OUTGOING_DRAIN_BYTES_MAX: u64 = 64 * 1024;
 
 /// Models: a whole answer, from connecting to its last byte, unless config says otherwise.
 pub const MODEL_GENERATION_TIMEOUT: Duration = Duration::from_secs(180);
-/// Models: how long opening a connection to a provider may take.
-pub const MODEL_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Models: how long a provider may be silent; thinking models are quiet for long.
 pub const MODEL_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Models: how often one request is sent in all.
@@ -527,12 +521,6 @@ pub const MODEL_ERROR_BYTES_MAX: usize = 64 * 1024;
 pub const MODEL_ERROR_CHARS_MAX: usize = 1_000;
 /// Models: how deep the JSON of a tool's arguments may be nested.
 pub const MODEL_JSON_DEPTH_MAX: usize = 128;
-/// Models: unused connections kept per provider, and for how long.
-pub const MODEL_IDLE_CONNECTIONS_MAX: usize = 64;
-/// Models: see `MODEL_IDLE_CONNECTIONS_MAX`.
-pub const MODEL_IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(60);
-/// Models: how long a provider may take to end an answer after its last event.
-pub const MODEL_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Models: how long looking for a local model server may take.
 pub const MODEL_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Models: bytes of one answer of such a server.

@@ -115,8 +115,7 @@ impl Client {
     }
 
     async fn ask_json(&self, call: Call) -> Option<Value> {
-        let body = self.send(&call).await.ok()?.into_body();
-        let bytes = self.whole(body, MODEL_PROBE_BYTES_MAX).await.ok()?;
+        let bytes = self.fetch(&call, MODEL_PROBE_BYTES_MAX).await.ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 }

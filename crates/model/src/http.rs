@@ -1,38 +1,24 @@
-//! The way to providers: one pool of connections, http and https, with limits on time and size.
+//! HTTP exchange with a provider, over `outgoing`: what a call is, and what a refusal or a lost connection means.
 //! Redirects are not followed, so that a key goes only where it was meant to go.
 
-mod guard;
-
-use std::error::Error as _;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
-use http::{Method, Request, Response, Uri};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use http::Method;
+use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use outgoing::{Body, Error, PrivateHosts, Response, Settings, Stage};
 use serde_json::Value;
 
 use crate::failure::{Cause, Failure};
 use crate::secret::Secret;
-use guard::Guard;
-pub use guard::PrivateHosts;
-
-type Pool = legacy::Client<HttpsConnector<HttpConnector<Guard>>, Full<Bytes>>;
 
 /// What all providers share: connections, limits and the clock. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
-    /// Made when it is first needed: certificates of private authorities may have to be read.
-    pool: Arc<OnceLock<Pool>>,
-    hosts: PrivateHosts,
+    outgoing: outgoing::Client,
     pub(crate) limits: Arc<Limits>,
     pub(crate) clock: Clock,
 }
@@ -72,122 +58,93 @@ impl Client {
 
     /// A client with limits of its own.
     pub fn with_limits(clock: Clock, hosts: PrivateHosts, limits: Limits) -> Client {
-        Client { pool: Arc::default(), hosts, limits: Arc::new(limits), clock }
-    }
-
-    fn pool(&self) -> &Pool {
-        self.pool.get_or_init(|| pool(self.hosts))
+        let outgoing = outgoing::Client::new(Settings::new(hosts));
+        Client { outgoing, limits: Arc::new(limits), clock }
     }
 
     /// Sends a call and waits for the head of its answer; an error status is a failure.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Response<Incoming>, Failure> {
-        let request = call.request()?;
-        self.hosts.check_literal(request.uri())?;
-        let answer = tokio::time::timeout(self.limits.idle_timeout, self.pool().request(request)).await;
-        let response = match answer {
-            Err(_) => return Err(self.silent()),
-            Ok(Err(error)) => return Err(unreachable(&error, &call.url)),
-            Ok(Ok(response)) => response,
-        };
-        if response.status().is_success() {
-            return Ok(response);
+    pub(crate) async fn send(&self, call: &Call) -> Result<Body, Failure> {
+        let request = self.request(call)?;
+        let host = request.url.host_str().unwrap_or_default().to_owned();
+        let answer = self.outgoing.send(request).await.map_err(|error| unanswered(&error, &host))?;
+        if answer.last.status.is_success() {
+            return Ok(answer.body);
         }
-        Err(self.refusal(response, call.key.as_ref()).await)
+        Err(refusal(answer, call.key.as_ref()).await)
     }
 
-    /// The next bytes of a body; `None` at its end.
-    pub(crate) async fn next(&self, body: &mut Incoming) -> Result<Option<Bytes>, Failure> {
-        loop {
-            let frame = tokio::time::timeout(self.limits.idle_timeout, body.frame()).await;
-            match frame {
-                Err(_) => return Err(self.silent()),
-                Ok(None) => return Ok(None),
-                Ok(Some(Err(error))) => {
-                    tracing::debug!(%error, "a provider's answer broke off");
-                    return Err(Failure::broken_off());
-                }
-                Ok(Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data()
-                        && !data.is_empty()
-                    {
-                        return Ok(Some(data));
-                    }
-                }
-            }
-        }
+    /// Sends a call and reads its whole answer, of at most `bytes_max`.
+    pub(crate) async fn fetch(&self, call: &Call, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+        let body = self.send(call).await?;
+        body.limited(bytes_max as u64).whole().await.map_err(|error| lost(&error))
     }
 
-    /// Reads what little follows the last event of an answer, so that the connection can be used again.
-    pub(crate) fn drain(&self, mut body: Incoming) {
-        let client = self.clone();
-        tokio::spawn(async move {
-            let rest = async {
-                let mut seen = 0;
-                while let Ok(Some(piece)) = client.next(&mut body).await {
-                    seen += piece.len();
-                    if seen > limits::MODEL_ERROR_BYTES_MAX {
-                        return;
-                    }
-                }
-            };
-            // A server that does not end its answer loses the connection.
-            if tokio::time::timeout(limits::MODEL_DRAIN_TIMEOUT, rest).await.is_err() {
-                tracing::debug!("a provider said its answer was over, and did not end it");
-            }
-        });
-    }
-
-    /// A whole body of at most `bytes_max`.
-    pub(crate) async fn whole(&self, mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, Failure> {
-        let mut out = Vec::new();
-        while let Some(piece) = self.next(&mut body).await? {
-            if out.len() + piece.len() > bytes_max {
-                let text = format!("The provider's answer exceeds {bytes_max} bytes");
-                return Err(Failure::new(Cause::Provider, text));
-            }
-            out.extend_from_slice(&piece);
-        }
-        Ok(out)
-    }
-
-    fn silent(&self) -> Failure {
-        let text = format!("The provider was silent for {}ms", self.limits.idle_timeout.as_millis());
-        Failure::new(Cause::Timeout, text)
-    }
-
-    async fn refusal(&self, response: Response<Incoming>, key: Option<&Secret>) -> Failure {
-        let (head, mut body) = response.into_parts();
-        let after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
-        let mut bytes = Vec::new();
-        while bytes.len() < limits::MODEL_ERROR_BYTES_MAX {
-            match self.next(&mut body).await {
-                Ok(Some(piece)) => bytes.extend_from_slice(&piece),
-                // What came of the error text is all there is to say.
-                Ok(None) | Err(_) => break,
-            }
-        }
-        bytes.truncate(limits::MODEL_ERROR_BYTES_MAX);
-        let text = error_text(&String::from_utf8_lossy(&bytes));
-        Failure::of_status(head.status, &presentable(&text, key), after)
+    fn request(&self, call: &Call) -> Result<outgoing::Request, Failure> {
+        let url = outgoing::parse_url(&call.url).map_err(|error| unanswered(&error, ""))?;
+        let mut request = outgoing::Request::new(call.method.clone(), url);
+        request.headers = call.headers.clone();
+        request.body = call.body.clone();
+        request.limits.idle = self.limits.idle_timeout;
+        request.limits.body_bytes = self.limits.response_bytes_max as u64;
+        Ok(request)
     }
 }
 
-fn pool(hosts: PrivateHosts) -> Pool {
-    let mut plain = HttpConnector::new_with_resolver(Guard::new(hosts));
-    plain.enforce_http(false);
-    plain.set_nodelay(true);
-    plain.set_connect_timeout(Some(limits::MODEL_CONNECT_TIMEOUT));
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls::ClientConfig::clone(&tls::config()))
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(plain);
-    legacy::Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(limits::MODEL_IDLE_CONNECTION_KEPT)
-        .pool_max_idle_per_host(limits::MODEL_IDLE_CONNECTIONS_MAX)
-        .build(connector)
+async fn refusal(answer: Response, key: Option<&Secret>) -> Failure {
+    let Response { last, mut body, .. } = answer;
+    let after = last.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    let mut bytes = Vec::new();
+    while bytes.len() < limits::MODEL_ERROR_BYTES_MAX {
+        match body.next().await {
+            Ok(Some(piece)) => bytes.extend_from_slice(&piece),
+            // What came of the error text is all there is to say.
+            Ok(None) | Err(_) => break,
+        }
+    }
+    bytes.truncate(limits::MODEL_ERROR_BYTES_MAX);
+    let text = error_text(&String::from_utf8_lossy(&bytes));
+    Failure::of_status(last.status, &presentable(&text, key), after)
+}
+
+/// What it means that no answer came. The address is not shown whole, it may hold a password.
+fn unanswered(error: &Error, host: &str) -> Failure {
+    match error {
+        Error::BadUrl(_) => Failure::new(Cause::Request, "The base URL of the model provider is no URL"),
+        Error::Scheme(_) => Failure::new(
+            Cause::Request,
+            "The base URL of the model provider must begin with http:// or https://",
+        ),
+        Error::Refused { .. } => {
+            Failure::new(Cause::Request, "Model providers at private addresses are not allowed here")
+        }
+        Error::Untrusted { .. } => Failure::new(Cause::Network, error.to_string()),
+        Error::TimedOut { stage: Stage::Silence | Stage::Total, .. } => lost(error),
+        Error::Connect { why, .. } => {
+            Failure::passing(Cause::Network, format!("{host} could not be reached: {why}"))
+        }
+        Error::Unresolved { .. } | Error::TimedOut { stage: Stage::Connecting, .. } => {
+            Failure::passing(Cause::Network, format!("{host} could not be reached: {error}"))
+        }
+        _ => Failure::passing(Cause::Network, format!("{host} did not answer: {error}")),
+    }
+}
+
+/// What it means that an answer did not come to its end.
+pub(crate) fn lost(error: &Error) -> Failure {
+    match error {
+        Error::TimedOut { stage: Stage::Silence, limit } => {
+            Failure::new(Cause::Timeout, format!("The provider was silent for {}ms", limit.as_millis()))
+        }
+        Error::TimedOut { .. } => Failure::new(Cause::Timeout, error.to_string()),
+        Error::BodyTooLarge(most) => {
+            Failure::new(Cause::Provider, format!("The model's answer exceeds {most} bytes"))
+        }
+        _ => {
+            tracing::debug!(%error, "a provider's answer broke off");
+            Failure::broken_off()
+        }
+    }
 }
 
 /// A provider's text as it may be shown: without the key, on one line, and not too long.
@@ -205,26 +162,27 @@ pub(crate) fn presentable(text: &str, key: Option<&Secret>) -> String {
 pub(crate) struct Call {
     pub method: Method,
     pub url: String,
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-    pub body: Bytes,
+    pub headers: HeaderMap,
+    pub body: Option<Bytes>,
     /// Kept only to take it out of error texts.
     pub key: Option<Secret>,
 }
 
 impl Call {
     pub fn get(url: String) -> Call {
-        Call { method: Method::GET, url, headers: Vec::new(), body: Bytes::new(), key: None }
+        let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static("gsv"))]);
+        Call { method: Method::GET, url, headers, body: None, key: None }
     }
 
     pub fn post(url: String, content_type: &str, body: impl Into<Bytes>) -> Call {
-        let call = Call { method: Method::POST, url, headers: Vec::new(), body: body.into(), key: None };
+        let call = Call { method: Method::POST, body: Some(body.into()), ..Call::get(url) };
         call.header(http::header::CONTENT_TYPE, content_type)
     }
 
     /// Adds a header; one that can not be sent is left out.
     pub fn header(mut self, name: HeaderName, value: &str) -> Call {
         if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.push((name, value));
+            self.headers.append(name, value);
         }
         self
     }
@@ -234,48 +192,10 @@ impl Call {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose()))
             .map_err(|_| Failure::new(Cause::Key, "The API key has characters that no key has"))?;
         value.set_sensitive(true);
-        self.headers.push((name, value));
+        self.headers.append(name, value);
         self.key = Some(key.clone());
         Ok(self)
     }
-
-    fn request(&self) -> Result<Request<Full<Bytes>>, Failure> {
-        let bad = |_| Failure::new(Cause::Request, "The base URL of the model provider is no URL");
-        let uri: Uri = self.url.parse::<Uri>().map_err(bad)?;
-        if uri.host().is_none() || !matches!(uri.scheme_str(), Some("http" | "https")) {
-            let text = "The base URL of the model provider must begin with http:// or https://";
-            return Err(Failure::new(Cause::Request, text));
-        }
-        let mut request = Request::new(Full::new(self.body.clone()));
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = uri;
-        let agent = HeaderValue::from_static("gsv");
-        request.headers_mut().insert(http::header::USER_AGENT, agent);
-        for (name, value) in &self.headers {
-            request.headers_mut().append(name, value.clone());
-        }
-        Ok(request)
-    }
-}
-
-/// The reason that is deepest in the chain says most; the address is not shown whole, it may hold a password.
-fn unreachable(error: &legacy::Error, url: &str) -> Failure {
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        reason = inner.to_string();
-        source = inner.source();
-    }
-    let uri = url.parse::<Uri>().unwrap_or_default();
-    let host = uri.host().unwrap_or("the provider");
-    if guard::refused(error) {
-        return Failure::new(Cause::Request, reason);
-    }
-    if let Some(refusal) = tls::refusal(error) {
-        return Failure::new(Cause::Network, format!("{host} can not be trusted: {refusal}"));
-    }
-    let what = if error.is_connect() { "could not be reached" } else { "did not answer" };
-    Failure::passing(Cause::Network, format!("{host} {what}: {reason}"))
 }
 
 /// What a provider says went wrong, wherever in its answer it says so.

@@ -34,9 +34,10 @@ pub use discover::{Choice, LocalServer, discover};
 pub use draft::tool_call;
 pub use event::{Event, EventKind, Partial};
 pub use failure::{Cause, Failure};
-pub use http::{Client, Limits, PrivateHosts};
+pub use http::{Client, Limits};
 pub use message::{Block, Message, Request, ToolResult, answer_text};
 pub use models::{Model, Prices};
+pub use outgoing::PrivateHosts;
 pub use partial_json::{complete_arguments, partial_arguments};
 pub use protocol::ai::Tool;
 pub use protocol::signal::stream::{

@@ -71,10 +71,7 @@ impl Client {
             Some(key) => call.key(AUTHORIZATION, "Bearer ", key)?,
             None => call,
         };
-        let asked = async {
-            let body = self.send(&call).await?.into_body();
-            self.whole(body, SPEECH_BYTES_MAX).await
-        };
+        let asked = self.fetch(&call, SPEECH_BYTES_MAX);
         let sound = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(Failure::aborted()),

@@ -47,10 +47,7 @@ impl Client {
     ) -> Result<Transcription, Failure> {
         let sound = sound(&args, by.bytes_max)?;
         let call = call(by, &args, &sound)?;
-        let asked = async {
-            let body = self.send(&call).await?.into_body();
-            self.whole(body, self.limits.response_bytes_max).await
-        };
+        let asked = self.fetch(&call, self.limits.response_bytes_max);
         let body = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(Failure::aborted()),

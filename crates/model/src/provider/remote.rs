@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::cancel::Cancel;
 use crate::draft::{Output, Step};
-use crate::failure::{Cause, Failure, Retry};
-use crate::http::{Call, Client, presentable};
+use crate::failure::{Failure, Retry};
+use crate::http::{Call, Client, lost, presentable};
 use crate::message::Request;
 use crate::provider::{Endpoint, Provider};
 use crate::repair::repair;
@@ -78,23 +78,14 @@ async fn answer(
     sink: &Sink,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut body = client.send(call).await?.into_body();
+    let mut body = client.send(call).await?;
     let mut splitter = Splitter::new(wire.framing());
     let mut decoder = wire.decoder();
     let mut texts = Vec::new();
-    let mut bytes_seen = 0;
     let mut over = false;
     while !over {
-        match client.next(&mut body).await? {
-            Some(piece) => {
-                bytes_seen += piece.len();
-                if bytes_seen > client.limits.response_bytes_max {
-                    let text =
-                        format!("The model's answer exceeds {} bytes", client.limits.response_bytes_max);
-                    return Err(Failure::new(Cause::Provider, text));
-                }
-                splitter.feed(&piece, &mut texts)?;
-            }
+        match body.next().await.map_err(|error| lost(&error))? {
+            Some(piece) => splitter.feed(&piece, &mut texts)?,
             None => {
                 splitter.finish(&mut texts);
                 over = true;
@@ -104,7 +95,7 @@ async fn answer(
         let steps = output.take();
         if output.is_ended() {
             // Whoever hears the last event drops everything here, so the rest is read elsewhere.
-            client.drain(body);
+            body.drain();
             return pass(sink, steps).await;
         }
         // What came before a failure was said all the same.

@@ -261,6 +261,10 @@ async fn private_addresses_can_be_forbidden() {
         port.clone(),
         port.replace("127.0.0.1", "localhost"),
         port.replace("127.0.0.1", "[::ffff:127.0.0.1]"),
+        port.replace("127.0.0.1", "2130706433"),
+        "http://198.18.0.1/v1".to_owned(),
+        "http://240.0.0.1/v1".to_owned(),
+        "http://[64:ff9b::10.0.0.1]/v1".to_owned(),
     ] {
         let endpoint = Endpoint { base_url: Some(url), ..Endpoint::new(Kind::OpenaiChat) };
         let heard = hear(client.provider(endpoint).as_ref(), chat()).await;

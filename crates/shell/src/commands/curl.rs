@@ -1,12 +1,11 @@
-//! `curl`: HTTP from within the shell. The one door of the native shell to the network: names are looked up
-//! here, every address is checked, and the connection goes to the address that was checked.
+//! `curl`: HTTP from within the shell, and the only way of the native shell to the network. Addresses are checked by the
+//! SSRF guard of `outgoing`.
 
-mod guard;
 mod order;
 mod report;
 mod transfer;
 
-use base::limits;
+use outgoing::{Client, Settings};
 use tokio::time::Instant;
 use vfs::view::Writing;
 
@@ -14,7 +13,6 @@ use super::masks::writing;
 use super::options::Options;
 use super::{Command, Cx, Done, words};
 use crate::builtins::Io;
-use guard::Guard;
 use order::Order;
 use transfer::Fetched;
 
@@ -38,9 +36,8 @@ Certificates are always checked, so -k is refused; -F and proxies are not suppor
 };
 
 async fn run(cx: &Cx<'_>) -> Done {
-    let guard = Guard::new(cx.settings.network_private);
     match Options::parse(cx, &COMMAND, order::KNOWN, 2) {
-        Ok(options) => perform(cx, &guard, &options).await,
+        Ok(options) => perform(cx, &options, |usual| usual).await,
         Err(done) => done,
     }
 }
@@ -65,8 +62,8 @@ impl Trouble {
     }
 }
 
-/// Carries out what was asked for, URL by URL.
-async fn perform(cx: &Cx<'_>, guard: &Guard, options: &Options) -> Done {
+/// Carries out what was asked for, URL by URL. `change` may change how connections are made, for tests.
+async fn perform(cx: &Cx<'_>, options: &Options, change: impl FnOnce(Settings) -> Settings) -> Done {
     if !cx.settings.network {
         return Done::failed(cx.name, "network access is disabled (config/shell/network_enabled)", 7);
     }
@@ -75,9 +72,10 @@ async fn perform(cx: &Cx<'_>, guard: &Guard, options: &Options) -> Done {
         Ok(order) => order,
         Err(trouble) => return Done::failed(cx.name, trouble.why, trouble.code),
     };
+    let client = Client::new(change(transfer::settings(cx.settings.network_private, &order)));
     for (at, url) in order.urls.iter().enumerate() {
         let started = Instant::now();
-        let fetched = in_time(&order, transfer::fetch(guard, &order, url)).await;
+        let fetched = transfer::fetch(&client, &order, url).await;
         let (fetched, trouble) = match fetched {
             Ok(fetched) => {
                 let delivered = deliver(cx, &order, at, &fetched, &mut done).await;
@@ -103,17 +101,6 @@ async fn perform(cx: &Cx<'_>, guard: &Guard, options: &Options) -> Done {
     done
 }
 
-/// Ends a transfer that takes longer than it may.
-async fn in_time<T>(order: &Order, work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
-    let most = order.max_time.unwrap_or(limits::CURL_TIME_MAX).min(limits::CURL_TIME_MAX);
-    match tokio::time::timeout(most, work).await {
-        Ok(result) => result,
-        Err(_) => {
-            Err(Trouble::new(28, format!("Operation timed out after {} milliseconds", most.as_millis())))
-        }
-    }
-}
-
 /// Puts an answer where it belongs.
 async fn deliver(
     cx: &Cx<'_>,
@@ -126,7 +113,7 @@ async fn deliver(
     if let Some(file) = &order.dump_header {
         write(cx, file, fetched.heads.clone(), order).await?;
     }
-    let failed = fetched.status >= 400 && (order.fail || order.fail_with_body);
+    let failed = fetched.status() >= 400 && (order.fail || order.fail_with_body);
     let mut bytes = Vec::new();
     if order.include || order.head {
         bytes.extend_from_slice(&fetched.heads);
@@ -140,7 +127,7 @@ async fn deliver(
         _ => done.print(bytes),
     }
     if failed {
-        let why = format!("The requested URL returned error: {}", fetched.status);
+        let why = format!("The requested URL returned error: {}", fetched.status());
         return Err(Trouble::new(22, why));
     }
     Ok(())

@@ -1,15 +1,17 @@
-//! What `curl` is asked to do, read from its options.
+//! Option parser of `curl`: what it is asked to do.
 
 use std::time::Duration;
 
 use base::limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hyper::Method;
-use hyper::header::{HeaderName, HeaderValue};
+use http::Method;
+use http::header::{HeaderName, HeaderValue};
+use outgoing::Family;
 use url::Url;
 
 use super::Trouble;
+use super::transfer::trouble;
 use crate::commands::options::{Opt, Options, flag, valued};
 use crate::commands::{Cx, words};
 
@@ -69,7 +71,7 @@ pub(super) struct Order {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Headers that are not to be sent although they usually are.
     pub without: Vec<HeaderName>,
-    pub credentials: Option<String>,
+    pub credentials: Option<HeaderValue>,
     pub body: Option<Vec<u8>>,
     pub silent: bool,
     pub show_errors: bool,
@@ -82,10 +84,10 @@ pub(super) struct Order {
     pub dump_header: Option<String>,
     pub write_out: Option<String>,
     pub redirects_max: Option<u64>,
-    pub max_time: Option<Duration>,
+    pub max_time: Duration,
     pub connect_time: Duration,
     /// Which family of addresses; any when `None`.
-    pub family_v6: Option<bool>,
+    pub family: Option<Family>,
     outputs: Vec<String>,
     remote_name: bool,
 }
@@ -122,7 +124,7 @@ impl Order {
             method_named,
             headers,
             without,
-            credentials: options.value("user").map(basic),
+            credentials: options.value("user").map(basic).transpose()?,
             body: data.body,
             silent: options.has("silent"),
             show_errors: options.has("show-error"),
@@ -135,13 +137,15 @@ impl Order {
             dump_header: options.value("dump-header").map(str::to_string),
             write_out,
             redirects_max: options.has("location").then_some(number(options, "max-redirs")?),
-            max_time: seconds(options, "max-time")?,
+            max_time: seconds(options, "max-time")?
+                .unwrap_or(limits::CURL_TIME_MAX)
+                .min(limits::CURL_TIME_MAX),
             connect_time: seconds(options, "connect-timeout")?
                 .unwrap_or(limits::CURL_CONNECT_TIME_MAX)
                 .min(limits::CURL_CONNECT_TIME_MAX),
-            family_v6: match (options.has("ipv4"), options.has("ipv6")) {
-                (true, false) => Some(false),
-                (false, true) => Some(true),
+            family: match (options.has("ipv4"), options.has("ipv6")) {
+                (true, false) => Some(Family::V4),
+                (false, true) => Some(Family::V6),
                 _ => None,
             },
             outputs: options.values("output").map(str::to_string).collect(),
@@ -191,9 +195,7 @@ fn urls(options: &Options, query: Option<&str>) -> Result<Vec<Url>, Trouble> {
 
 fn url_of(text: &str, query: Option<&str>) -> Result<Url, Trouble> {
     let whole = if text.contains("://") { text.to_string() } else { format!("http://{text}") };
-    let mut url =
-        Url::parse(&whole).map_err(|why| Trouble::new(3, format!("URL rejected: {why}: {text}")))?;
-    check_scheme(&url)?;
+    let mut url = outgoing::parse_url(&whole).map_err(|error| trouble(&error))?;
     if let Some(more) = query.filter(|query| !query.is_empty()) {
         let joined = match url.query() {
             Some(query) if !query.is_empty() => format!("{query}&{more}"),
@@ -202,17 +204,6 @@ fn url_of(text: &str, query: Option<&str>) -> Result<Url, Trouble> {
         url.set_query(Some(&joined));
     }
     Ok(url)
-}
-
-/// Only http and https, and only with a host.
-pub(super) fn check_scheme(url: &Url) -> Result<(), Trouble> {
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(Trouble::new(1, format!("Protocol \"{}\" not supported", url.scheme())));
-    }
-    match url.host() {
-        Some(_) => Ok(()),
-        None => Err(Trouble::new(3, "URL rejected: no host part in the URL")),
-    }
 }
 
 fn number(options: &Options, name: &str) -> Result<u64, Trouble> {
@@ -230,9 +221,10 @@ fn seconds(options: &Options, name: &str) -> Result<Option<Duration>, Trouble> {
     }
 }
 
-fn basic(user: &str) -> String {
+fn basic(user: &str) -> Result<HeaderValue, Trouble> {
     let pair = if user.contains(':') { user.to_string() } else { format!("{user}:") };
-    format!("Basic {}", STANDARD.encode(pair))
+    HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
+        .map_err(|_| Trouble::refusal(2, "bad value of --user"))
 }
 
 type Headers = (Vec<(HeaderName, HeaderValue)>, Vec<HeaderName>);
@@ -273,7 +265,7 @@ async fn headers(cx: &Cx<'_>, options: &Options, data: &Data) -> Result<Headers,
         }
         Ok(())
     };
-    use hyper::header;
+    use http::header;
     usual(header::USER_AGENT, options.value("user-agent").unwrap_or("curl/8.0 (GSV)"))?;
     usual(header::ACCEPT, if data.json { "application/json" } else { "*/*" })?;
     if data.json {

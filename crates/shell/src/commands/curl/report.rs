@@ -1,11 +1,11 @@
-//! What `-w` prints after a transfer.
+//! Format strings of `curl -w`: what is printed after a transfer.
 
 use std::time::Duration;
 
-use hyper::header;
+use http::header;
 
 use super::Trouble;
-use super::transfer::{Fetched, is_redirect};
+use super::transfer::Fetched;
 
 /// The format with its variables and escapes filled in.
 pub(super) fn written(
@@ -59,30 +59,30 @@ fn value(name: &str, fetched: Option<&Fetched>, trouble: Option<&Trouble>, total
         };
     };
     let header = |name| {
-        let value = fetched.headers.get(name);
+        let value = fetched.last.headers.get(name);
         value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default()
     };
     match name {
-        "http_code" | "response_code" => format!("{:03}", fetched.status),
+        "http_code" | "response_code" => format!("{:03}", fetched.status()),
         "size_download" => fetched.body.len().to_string(),
         "size_upload" => fetched.sent_bytes.to_string(),
         "size_header" => fetched.heads.len().to_string(),
         "num_redirects" => fetched.redirects.to_string(),
-        "num_headers" => fetched.headers.len().to_string(),
+        "num_headers" => fetched.last.headers.len().to_string(),
         "content_type" => header(header::CONTENT_TYPE),
         "url" => fetched.first_url.to_string(),
-        "url_effective" => fetched.url.to_string(),
-        "redirect_url" if is_redirect(fetched.status) => {
+        "url_effective" => fetched.last.url.to_string(),
+        "redirect_url" if fetched.last.status.is_redirection() => {
             let location = header(header::LOCATION);
-            fetched.url.join(&location).map(|url| url.to_string()).unwrap_or_default()
+            fetched.last.url.join(&location).map(|url| url.to_string()).unwrap_or_default()
         }
-        "method" => fetched.method.to_string(),
-        "scheme" => fetched.url.scheme().to_string(),
+        "method" => fetched.last.method.to_string(),
+        "scheme" => fetched.last.url.scheme().to_string(),
         "http_version" => "1.1".to_string(),
-        "remote_ip" => fetched.remote.ip().to_string(),
-        "remote_port" => fetched.remote.port().to_string(),
-        "time_connect" | "time_appconnect" | "time_pretransfer" => seconds(fetched.connect_time),
-        "time_starttransfer" => seconds(fetched.first_byte_time),
+        "remote_ip" => fetched.last.peer.map(|peer| peer.address.ip().to_string()).unwrap_or_default(),
+        "remote_port" => fetched.last.peer.map(|peer| peer.address.port().to_string()).unwrap_or_default(),
+        "time_connect" | "time_appconnect" | "time_pretransfer" => seconds(fetched.connect_time()),
+        "time_starttransfer" => seconds(fetched.last.first_byte_time),
         "time_namelookup" | "time_redirect" => seconds(Duration::ZERO),
         _ => String::new(),
     }

@@ -1,4 +1,4 @@
-//! Which model to use when nothing is configured: a key in the environment, a local server, else the demo.
+//! Discovery of a model when nothing is configured: a key in the environment, a local server, else the demo.
 
 use std::future::Future;
 
@@ -64,7 +64,7 @@ where
         let secret = Secret::new(env(key.variable).unwrap_or_default());
         if !secret.is_empty() {
             let base_url = key.base_url.map(str::to_owned);
-            let endpoint = Endpoint { kind: key.kind, base_url, key: Some(secret) };
+            let endpoint = Endpoint { base_url, key: Some(secret), ..Endpoint::new(key.kind) };
             return Choice { endpoint, model: key.model.to_owned(), found: key.variable };
         }
     }
@@ -72,7 +72,7 @@ where
     if let Some(server) = probe(address).await
         && let Some(model) = server.models.into_iter().next()
     {
-        let endpoint = Endpoint { kind: Kind::Ollama, base_url: Some(server.base_url), key: None };
+        let endpoint = Endpoint { base_url: Some(server.base_url), ..Endpoint::new(Kind::Ollama) };
         return Choice { endpoint, model, found: "Ollama" };
     }
     Choice { endpoint: Endpoint::new(Kind::Demo), model: "demo".to_owned(), found: "nothing" }

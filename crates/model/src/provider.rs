@@ -1,4 +1,4 @@
-//! Who can be asked: the kinds of providers, where one of them is, and what all of them can do.
+//! Provider trait and endpoints: the kinds of providers, where one of them is, and what all of them can do.
 
 mod remote;
 
@@ -128,12 +128,14 @@ pub struct Endpoint {
     pub base_url: Option<String>,
     /// Its key.
     pub key: Option<Secret>,
+    /// What to do when the key is refused: where it is from, and how to set another. It is told with the failure.
+    pub key_hint: Option<String>,
 }
 
 impl Endpoint {
     /// The usual address of a kind of provider, without a key.
     pub fn new(kind: Kind) -> Endpoint {
-        Endpoint { kind, base_url: None, key: None }
+        Endpoint { kind, base_url: None, key: None, key_hint: None }
     }
 
     /// The address without a slash at its end.
@@ -150,6 +152,17 @@ impl Endpoint {
     /// The key, where there is one.
     pub(crate) fn secret(&self) -> Option<&Secret> {
         self.key.as_ref().filter(|key| !key.is_empty())
+    }
+
+    /// A failure with the hint about the key, if that is what it is about.
+    pub(crate) fn hinted(&self, failure: Failure) -> Failure {
+        match &self.key_hint {
+            Some(hint) if failure.cause == Cause::Key => {
+                let message = failure.message.trim_end_matches('.');
+                Failure { message: format!("{message}. {hint}"), ..failure }
+            }
+            _ => failure,
+        }
     }
 
     /// The key, or the failure that names who wants one.

@@ -1,4 +1,4 @@
-//! Says texts, with any server that has OpenAI's `/audio/speech`.
+//! Text-to-speech client, for any server that has OpenAI's `/audio/speech`.
 
 mod spoken;
 
@@ -77,7 +77,7 @@ impl Client {
             () = cancel.cancelled() => return Err(Failure::aborted()),
             answer = tokio::time::timeout(by.timeout, asked) => answer
                 .map_err(|_| timed_out(by.timeout))
-                .and_then(|answer| answer.map_err(|failure| unavailable(&failure)))?,
+                .and_then(|answer| answer.map_err(|failure| unavailable(&by.endpoint.hinted(failure))))?,
         };
         if sound.is_empty() {
             return Err(unavailable(&Failure::unreadable("an answer without sound")));

@@ -1,4 +1,4 @@
-//! Writes speech down, with any server that has OpenAI's `/audio/transcriptions`.
+//! Speech-to-text client, for any server that has OpenAI's `/audio/transcriptions`.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl Client {
             () = cancel.cancelled() => return Err(Failure::aborted()),
             answer = tokio::time::timeout(by.timeout, asked) => answer
                 .map_err(|_| timed_out(by.timeout))
-                .and_then(|answer| answer.map_err(|failure| unavailable(&failure)))?,
+                .and_then(|answer| answer.map_err(|failure| unavailable(&by.endpoint.hinted(failure))))?,
         };
         let value: Value =
             serde_json::from_slice(&body).map_err(|error| unavailable(&Failure::unreadable(error)))?;

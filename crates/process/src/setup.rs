@@ -25,7 +25,7 @@ use crate::{pressure, profile, prompt};
 
 pub(crate) use config::Config;
 use endpoint::Chosen;
-pub(crate) use endpoint::{chat_endpoint, check_address, is_usual, place, trimmed};
+pub(crate) use endpoint::{chat_endpoint, check_address, is_usual, key_hint, place, trimmed};
 use kept::Made;
 pub(crate) use kept::Setups;
 

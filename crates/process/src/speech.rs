@@ -16,7 +16,7 @@ use protocol::error::Error;
 use protocol::ids::Uid;
 
 use crate::host::Host;
-use crate::setup::{Config, chat_endpoint, check_address, client, is_usual, place, trimmed};
+use crate::setup::{Config, chat_endpoint, check_address, client, is_usual, key_hint, place, trimmed};
 use crate::world::World;
 
 impl Host {
@@ -116,7 +116,14 @@ async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoi
     if usual && key.is_none() {
         return Err(format!("No API key for OpenAI. Set {}.", config.names(&format!("{prefix}/api_key"))));
     }
-    Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key })
+    let name = format!("{prefix}/api_key");
+    let source = match (place.key, &key) {
+        (Some(_), _) => Some(config.place(&name)),
+        (None, Some(_)) => Some("the chat model or the gateway's environment".to_string()),
+        (None, None) => None,
+    };
+    let key_hint = Some(key_hint(config, &name, source.as_deref()));
+    Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key, key_hint })
 }
 
 /// The key of the chat model, where that is of OpenAI's kind and at the same address; else the environment's, which goes

@@ -1,4 +1,4 @@
-//! A provider on the network: sends a request, reads the answer, tries again while nothing was heard.
+//! Network provider with retries and backoff: sends a request, reads the answer, tries again while nothing was heard.
 
 use std::time::Duration;
 
@@ -29,10 +29,14 @@ impl Provider for Remote {
     fn stream(&self, mut request: Request, cancel: Cancel) -> EventStream {
         request.messages = repair(std::mem::take(&mut request.messages), &request.model);
         let call = self.wire.call(&request, &self.endpoint);
-        let (client, wire) = (self.client.clone(), self.wire);
+        let (client, wire, endpoint) = (self.client.clone(), self.wire, self.endpoint.clone());
         let now_ms = self.client.clock.now_ms();
         EventStream::over(&request, wire.api(), now_ms, cancel, move |sink| async move {
-            generate(&client, wire, &call?, &sink).await
+            let generated = match call {
+                Ok(call) => generate(&client, wire, &call, &sink).await,
+                Err(failure) => Err(failure),
+            };
+            generated.map_err(|failure| endpoint.hinted(failure))
         })
     }
 }

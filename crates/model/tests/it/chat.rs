@@ -200,9 +200,9 @@ async fn openrouter_has_its_additions() {
     let heard = ask(asked.clone(), vec![Reply::events(&body(&chunks), 64)]).await;
     let message = heard.message().clone();
     assert_eq!(message["usage"]["cost"]["total"], 0.0123);
-    let seal = message["content"][0]["thinkingSignature"].as_str().expect("a seal");
+    let signature = message["content"][0]["thinkingSignature"].as_str().expect("a signature");
     let details = json!([detail(Some("Let me"), Some("sealed"))]);
-    assert_eq!(serde_json::from_str::<Value>(seal).expect("JSON"), details);
+    assert_eq!(serde_json::from_str::<Value>(signature).expect("JSON"), details);
     let sent = heard.received[0].json();
     assert_eq!(sent["reasoning"], json!({"effort": "high"}));
     assert_eq!(sent["usage"], json!({"include": true}));
@@ -219,7 +219,7 @@ async fn a_server_of_ones_own_needs_no_key() {
     let server =
         model::fake::Server::replying(vec![chat_reply(&Turn::text("hi"))]).await.expect("a free port");
     let endpoint =
-        model::Endpoint { kind: Kind::OpenaiChat, base_url: Some(server.base_url() + "/"), key: None };
+        model::Endpoint { base_url: Some(server.base_url() + "/"), ..model::Endpoint::new(Kind::OpenaiChat) };
     let provider = crate::hearing::client(crate::hearing::limits()).provider(endpoint);
     let heard = crate::hearing::hear(provider.as_ref(), request(Kind::OpenaiChat, "m")).await;
     assert_eq!(heard.message()["content"][0]["text"], "hi");

@@ -30,6 +30,16 @@ async fn a_refused_key_is_said_at_once_and_not_shown() {
         assert_eq!(heard.types(), ["error"]);
         assert!(!heard.full.iter().any(|event| event.to_string().contains(KEY)));
     }
+    // With the way to another key, where somebody knows it.
+    let server = Server::replying(vec![error(401, &echo)]).await.expect("a free port");
+    let endpoint = Endpoint {
+        base_url: Some(server.base_url()),
+        key: Some(Secret::new(KEY)),
+        key_hint: Some("Set another.".to_owned()),
+        ..Endpoint::new(Kind::OpenaiChat)
+    };
+    let heard = hear(client(limits()).provider(endpoint).as_ref(), chat()).await;
+    assert_eq!(heard.error(), "401 Incorrect API key provided: [key]. Set another.");
     // Nor when it comes inside a stream.
     let inside = Reply::events(&format!("data: {}\n\n", json!({"error": {"code": 401, "message": echo}})), 9);
     let heard = ask(chat(), vec![inside]).await;

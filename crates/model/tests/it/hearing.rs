@@ -75,7 +75,8 @@ pub fn request(kind: Kind, id: &str) -> Request {
 }
 
 pub fn provider(kind: Kind, server: &Server, limits: Limits) -> std::sync::Arc<dyn Provider> {
-    let endpoint = Endpoint { kind, base_url: Some(server.base_url()), key: Some(Secret::new(KEY)) };
+    let endpoint =
+        Endpoint { base_url: Some(server.base_url()), key: Some(Secret::new(KEY)), ..Endpoint::new(kind) };
     client(limits).provider(endpoint)
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::hearing::{KEY, client, limits};
 
 fn endpoint(server: &Server) -> Endpoint {
-    Endpoint { kind: Kind::Openai, base_url: Some(server.base_url()), key: Some(Secret::new(KEY)) }
+    Endpoint { base_url: Some(server.base_url()), key: Some(Secret::new(KEY)), ..Endpoint::new(Kind::Openai) }
 }
 
 fn audio(mode: Option<TranscriptionMode>) -> Transcribe {

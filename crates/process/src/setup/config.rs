@@ -91,6 +91,11 @@ impl Config {
         format!("users/{}/{name} (or config/{name} for everybody)", self.uid)
     }
 
+    /// What the user's own key of a value is called.
+    pub(crate) fn own_name(&self, name: &str) -> String {
+        format!("users/{}/{name}", self.uid)
+    }
+
     /// What the key of the value that counts is called.
     pub(crate) fn place(&self, name: &str) -> String {
         let own = self.own.contains_key(name);

@@ -70,7 +70,10 @@ async fn discovered(config: &Config, finder: &Finder, model: Option<&str>) -> Ch
     let choice = finder.discover(config.private_hosts()).await;
     tracing::debug!(found = choice.found, model = choice.model, "no model is configured; one was looked for");
     let named = model.filter(|_| choice.endpoint.kind != Kind::Demo);
-    Chosen { model: named.map_or(choice.model, str::to_string), endpoint: choice.endpoint }
+    let mut endpoint = choice.endpoint;
+    let source = endpoint.key.as_ref().map(|_| in_environment(choice.found));
+    endpoint.key_hint = Some(key_hint(config, "ai/api_key", source.as_deref()));
+    Chosen { model: named.map_or(choice.model, str::to_string), endpoint }
 }
 
 fn endpoint(config: &Config, finder: &Finder, kind: Kind, place: &Place<'_>) -> Result<Endpoint, String> {
@@ -90,7 +93,27 @@ fn endpoint(config: &Config, finder: &Finder, kind: Kind, place: &Place<'_>) -> 
             variable.unwrap_or_default()
         ));
     }
-    Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key: key.map(Secret::new) })
+    let source = match (place.key, &key) {
+        (Some(_), _) => Some(config.place("ai/api_key")),
+        (None, Some(_)) => kind.key_variable().map(in_environment),
+        (None, None) => None,
+    };
+    let key_hint = Some(key_hint(config, "ai/api_key", source.as_deref()));
+    let base_url = place.base_url.map(str::to_string);
+    Ok(Endpoint { kind, base_url, key: key.map(Secret::new), key_hint })
+}
+
+fn in_environment(variable: &str) -> String {
+    format!("{variable} in the gateway's environment")
+}
+
+/// What to do when a key is refused: where it is from, and how a user sets another.
+pub(crate) fn key_hint(config: &Config, name: &str, source: Option<&str>) -> String {
+    let own = config.own_name(name);
+    match source {
+        Some(source) => format!("The key is from {source}. Set another with: gsv config set {own} KEY"),
+        None => format!("No key was sent. Set one with: gsv config set {own} KEY"),
+    }
 }
 
 /// An address must be one before a key is sent there. It is not repeated: it may hold a password.

@@ -6,6 +6,7 @@ mod approvals;
 mod control;
 mod crash;
 mod faults;
+mod notices;
 mod overflow;
 mod queue;
 mod recorder;

@@ -104,6 +104,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_address_this_machine_is_known_by_is_its_own() {
+        // No packet is sent: the operating system only says which address it would send from.
+        let from = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+            socket.connect("8.8.8.8:53")?;
+            socket.local_addr()
+        });
+        // A machine without a network has no such address.
+        if let Ok(from) = from {
+            assert!(is_own(from.ip()), "{from}");
+        }
+    }
+
     #[tokio::test]
     async fn of_a_names_addresses_only_the_public_ones_are_left() {
         let mixed = settings(PrivateHosts::Deny, &["10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]);

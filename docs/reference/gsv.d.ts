@@ -3257,6 +3257,8 @@ export interface ProcRunFinished {
   aborted?: true;
   /** What went wrong. */
   error?: string;
+  /** What a person should know of the answer: that it was cut at its length, that a picture was not shown. */
+  notices?: string[];
   /** What it used. */
   usage?: ModelUsage;
 }

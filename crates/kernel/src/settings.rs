@@ -118,6 +118,7 @@ mod tests {
             ("generation/streaming", &["auto", "off"], &["maybe"]),
             ("private_endpoints", &["deny", "allow"], &["no"]),
             ("provider", &["anthropic", "OpenAI", "google"], &["skynet"]),
+            ("input", &["text", "text,image"], &["pictures", "image"]),
             ("model", &["anything at all"], &[]),
         ];
         for (name, good, bad) in cases {

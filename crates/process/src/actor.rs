@@ -65,6 +65,8 @@ struct Live {
     used: Used,
     /// True when the conversation was compacted for the next turn.
     compacted: bool,
+    /// What is to be told with the end of the run.
+    notices: Vec<String>,
 }
 
 /// A conversation as the model sees it, and what came since it was converted.
@@ -117,6 +119,7 @@ impl Live {
             seq: Arc::new(AtomicU64::new(seq)),
             used: Used::default(),
             compacted: false,
+            notices: Vec::new(),
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Context {
     last_id: Option<i64>,
     /// How many were.
     count: u64,
+    /// Pictures since the newest answer that the model can not see.
+    hidden_pictures: u64,
 }
 
 /// A tool call and its result, once it is there.
@@ -77,7 +79,10 @@ impl Context {
     ) {
         for row in rows {
             let media = match &row.media {
-                Some(media) => attached::blocks(world, process, setup.model.images, media).await,
+                Some(media) => {
+                    self.hidden_pictures += attached::hidden_pictures(setup.model.images, media);
+                    attached::blocks(world, process, setup.model.images, media).await
+                }
                 None => Vec::new(),
             };
             self.take_in(row, media);
@@ -100,6 +105,11 @@ impl Context {
         self.last_id
     }
 
+    /// How many pictures came since the newest answer that the model can not see.
+    pub(crate) fn hidden_pictures(&self) -> u64 {
+        self.hidden_pictures
+    }
+
     /// How many messages were taken in.
     pub(crate) fn message_count(&self) -> u64 {
         self.count
@@ -114,6 +124,7 @@ impl Context {
             MessageRole::Assistant => {
                 // Whatever still misses results will not get them: the model has gone on.
                 self.settle();
+                self.hidden_pictures = 0;
                 let answer = answer_of(&row);
                 let calls = model::tool_calls(&answer);
                 self.open = calls.map(|call| Slot { id: call.id.clone(), result: None }).collect();

@@ -23,6 +23,7 @@ mod host;
 mod ipc;
 mod mail;
 mod media;
+mod notice;
 mod outside;
 mod places;
 mod policy;

@@ -183,6 +183,11 @@ fn known_model(config: &Config, chosen: &Chosen) -> KnownModel {
     };
     model.context_window_tokens = Some(window);
     model.prices = prices(config, &model).or(model.prices);
+    // What is set says more than a table that ages.
+    match config.text("ai/input").trim() {
+        "" => {}
+        input => model.images = input.split(',').any(|kind| kind.trim().eq_ignore_ascii_case("image")),
+    }
     KnownModel { model, window_source }
 }
 

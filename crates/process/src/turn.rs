@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::pressure::{self, Measured};
 use crate::setup::Setup;
 use crate::world::World;
-use crate::{conversation, cost, signals};
+use crate::{conversation, cost, notice, signals};
 use gateway::{Note, NoteBody, StreamNote};
 
 /// What a turn works with.
@@ -97,7 +97,7 @@ impl Turn {
             }
         }
         let message = self.generate(messages).await;
-        if let Some(halt) = fault(&message) {
+        if let Some(halt) = fault(&message, || notice::cut(&self.setup, self.process.uid)) {
             return TurnEnd::Halt(halt);
         }
         let chars = chars + pressure::more_chars(&message);
@@ -266,7 +266,7 @@ pub(crate) fn compaction_failed(why: &str) -> Halt {
 }
 
 /// What is wrong with an answer, if anything.
-fn fault(message: &AssistantMessage) -> Option<Halt> {
+fn fault(message: &AssistantMessage, cut: impl FnOnce() -> String) -> Option<Halt> {
     let empty = |text: &str| Some(Halt { reason: "generation.empty", text: text.to_string() });
     match (message.stop_reason, &message.error_message) {
         (StopReason::Error | StopReason::Aborted, Some(why)) => return Some(generation_failed(why)),
@@ -281,6 +281,9 @@ fn fault(message: &AssistantMessage) -> Option<Halt> {
     };
     if message.content.iter().any(says) {
         return None;
+    }
+    if message.stop_reason == StopReason::Length {
+        return empty(&format!("The model came to no answer. {}", cut()));
     }
     let thinks = message.content.iter().any(|content| matches!(content, AssistantContent::Thinking(_)));
     empty(if thinks { "LLM returned reasoning but no final response" } else { "LLM returned empty response" })

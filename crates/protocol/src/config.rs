@@ -74,6 +74,8 @@ keys! {
     "config/ai/api_key" = "", Kind::Text;
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
     "config/ai/base_url" = "", Kind::Text;
+    /// What a model takes: `text`, or `text,image` for one that sees pictures; what is known of the model when empty.
+    "config/ai/input" = "", Kind::OneOf(&["text", "text,image"]);
     /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
     "config/ai/reasoning" = "off", Kind::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]);
     /// The longest answer of a model, in tokens.

@@ -1,4 +1,4 @@
-//! Turns as they look on the wire, so that a whole gateway can be pointed at a [`super::Server`].
+//! Encoder of scripted turns for the wire, so that a whole gateway can be pointed at a [`super::Server`].
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,11 @@ pub fn chat_reply(turn: &Turn) -> Reply {
             },
         }
     }
-    let finish = if turn.has_tool() { "tool_calls" } else { "stop" };
+    let finish = match (turn.cut, turn.has_tool()) {
+        (true, _) => "length",
+        (false, true) => "tool_calls",
+        (false, false) => "stop",
+    };
     let (input, output) = turn.tokens;
     let usage = json!({ "prompt_tokens": input, "completion_tokens": output });
     reply
@@ -91,7 +95,11 @@ pub fn anthropic_reply(turn: &Turn) -> Reply {
         reply = reply.then(data(&json!({ "type": "content_block_stop", "index": index })));
         index += 1;
     }
-    let reason = if turn.has_tool() { "tool_use" } else { "end_turn" };
+    let reason = match (turn.cut, turn.has_tool()) {
+        (true, _) => "max_tokens",
+        (false, true) => "tool_use",
+        (false, false) => "end_turn",
+    };
     let last = json!({ "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": output } });
     reply.then(data(&last)).then(data(&json!({ "type": "message_stop" })))
 }

@@ -1,4 +1,4 @@
-//! Turns that are played as if a model had thought of them.
+//! Scripted provider: turns that are played as if a model had thought of them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,7 @@ use crate::stream::{EventStream, Sink};
 pub struct Turn {
     pub(super) pieces: Vec<Piece>,
     pub(super) tokens: (u64, u64),
+    pub(super) cut: bool,
 }
 
 /// A piece of an answer.
@@ -106,6 +107,12 @@ impl Turn {
         self
     }
 
+    /// Ends the turn because it is as long as it may be.
+    pub fn cut(mut self) -> Turn {
+        self.cut = true;
+        self
+    }
+
     pub(super) fn has_tool(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Tool { .. }))
     }
@@ -168,7 +175,11 @@ impl Provider for Script {
 }
 
 async fn play(turn: Turn, sink: &Sink) -> Result<(), Failure> {
-    let reason = if turn.has_tool() { DoneReason::ToolUse } else { DoneReason::Stop };
+    let reason = match (turn.cut, turn.has_tool()) {
+        (true, _) => DoneReason::Length,
+        (false, true) => DoneReason::ToolUse,
+        (false, false) => DoneReason::Stop,
+    };
     let mut out = Output::default();
     for piece in turn.pieces {
         match piece {

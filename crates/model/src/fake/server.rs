@@ -1,4 +1,4 @@
-//! A small HTTP server on a free port of this machine that answers what it is told to, in pieces of any size.
+//! Fake HTTP server on a free port of this machine: answers what it is told to, in pieces of any size.
 
 use std::io;
 use std::net::SocketAddr;

@@ -25,20 +25,24 @@ pub(super) struct Ending {
     pub(super) reason: String,
     pub(super) text: Option<String>,
     pub(super) error: Option<String>,
+    /// What a person should know of the answer.
+    pub(super) notices: Vec<String>,
 }
 
 impl Ending {
-    pub(super) fn answered(text: String) -> Ending {
+    pub(super) fn answered(text: String, notices: Vec<String>) -> Ending {
         let reason = "turn.complete".to_string();
-        Ending { status: RunStatus::Ok, reason, text: Some(text), error: None }
+        Ending { status: RunStatus::Ok, reason, text: Some(text), error: None, notices }
     }
 
     pub(super) fn aborted(reason: &str) -> Ending {
-        Ending { status: RunStatus::Aborted, reason: reason.to_string(), text: None, error: None }
+        let reason = reason.to_string();
+        Ending { status: RunStatus::Aborted, reason, text: None, error: None, notices: Vec::new() }
     }
 
     fn failed(reason: &str, error: String) -> Ending {
-        Ending { status: RunStatus::Error, reason: reason.to_string(), text: None, error: Some(error) }
+        let (reason, notices) = (reason.to_string(), Vec::new());
+        Ending { status: RunStatus::Error, reason, text: None, error: Some(error), notices }
     }
 
     pub(super) fn at_limit(key: &str, most: impl std::fmt::Display, what: &str) -> Ending {
@@ -131,6 +135,7 @@ impl Actor {
             reason: ending.reason.clone(),
             text: ending.text.clone(),
             error: ending.error.clone(),
+            notices: ending.notices.clone(),
             usage,
             aborted: (ending.status == RunStatus::Aborted).then_some(True),
             queued_count: draft.facts.queued(),
@@ -254,6 +259,7 @@ async fn try_bury(world: &World, pid: &Pid, why: &str) -> Result<Vec<Finished>, 
         reason: reason.to_string(),
         text: None,
         error: Some(error.clone()),
+        notices: Vec::new(),
         usage: None,
         aborted: None,
         queued_count,

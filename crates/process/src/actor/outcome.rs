@@ -16,7 +16,7 @@ use crate::run::Phase;
 use crate::run::step::{Named, Outcome, Step, Turn};
 use crate::tools::{self, Finished};
 use crate::turn::{Answered, Halt, TurnEnd, compaction_failed, generation_failed};
-use crate::{compaction, cost};
+use crate::{compaction, cost, notice};
 
 impl Actor {
     /// A task is done, and perhaps others with it.
@@ -156,6 +156,13 @@ impl Actor {
         let Some(run) = &self.facts.run else { return Ok(()) };
         let (run_id, conversation, turn) = (run.run_id.clone(), run.conversation_id.clone(), run.turns + 1);
         let calls_so_far = run.tool_calls;
+        if let Some(setup) = &self.live.setup {
+            for notice in notice::of_answer(setup, self.process.uid, &context, &message) {
+                if !self.live.notices.contains(&notice) {
+                    self.live.notices.push(notice);
+                }
+            }
+        }
         if let Some(known) = self.context.as_mut().filter(|known| known.conversation_id == conversation) {
             known.context = Some(context);
         }
@@ -188,6 +195,10 @@ impl Actor {
         match self.ending(calls_so_far, text) {
             Some(ending) => {
                 self.fail(&mut draft, &ending);
+                for notice in &ending.notices {
+                    let words = Words { content: notice.clone(), ..Words::default() };
+                    draft.say_system(&conversation, words);
+                }
                 self.end(&mut draft, ending);
                 self.promote(&mut draft).await?;
             }
@@ -199,7 +210,7 @@ impl Actor {
     /// How the run ends with this answer; `None` when there are calls to be made.
     fn ending(&self, calls_so_far: u64, text: String) -> Option<Ending> {
         if self.live.calls.is_empty() {
-            return Some(Ending::answered(text));
+            return Some(Ending::answered(text, self.live.notices.clone()));
         }
         let most = self.live.setup.as_ref()?.limits.tool_calls;
         let all = calls_so_far + self.live.calls.len() as u64;

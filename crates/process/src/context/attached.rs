@@ -19,10 +19,24 @@ pub(super) async fn blocks(world: &World, process: &ProcessRow, pictures: bool, 
         let picture = if shown { media::load(world, process, &medium).await } else { None };
         blocks.push(match picture {
             Some(data) => Block::image(&medium.mime_type, data),
+            None if is_hidden(pictures, &medium) => Block::text(
+                described(&medium)
+                    + "\nIt could not be shown to you: this model is not known to take pictures.",
+            ),
             None => Block::text(described(&medium)),
         });
     }
     blocks
+}
+
+/// How many of a message's media are pictures that the model is not shown.
+pub(super) fn hidden_pictures(pictures: bool, kept: &str) -> u64 {
+    let list = serde_json::from_str::<Vec<StoredMedia>>(kept).unwrap_or_default();
+    list.iter().filter(|medium| is_hidden(pictures, medium)).count() as u64
+}
+
+fn is_hidden(pictures: bool, medium: &StoredMedia) -> bool {
+    !pictures && medium.media_type == MediaType::Image
 }
 
 /// `Attached <type> "<filename>" [<mime>] <size> <duration>s`, and what is said in it or where it is.

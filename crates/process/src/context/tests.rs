@@ -194,7 +194,8 @@ async fn media_that_can_not_be_shown_are_told() {
     let message = MessageRow { media: Some(media.to_string()), ..user(1, "listen") };
     let mut context = Context::default();
     context.append(&ground.host.world, &ground.process, &setup, [message]).await;
-    let told = "u:listen|Attached audio [audio/ogg]\nTranscript: hello|Attached image [image/png]";
+    let told = "u:listen|Attached audio [audio/ogg]\nTranscript: hello|Attached image [image/png]\nIt could not be shown \
+        to you: this model is not known to take pictures.";
     assert_eq!(short(&context.messages()), [told]);
 }
 
@@ -218,11 +219,14 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
         said(2, &["a"]),
         MessageRow { media, ..result(3, "a", "seen") },
     ];
-    for (sees, expected) in [(true, "picture"), (false, "Attached image \"a.png\" [image/png] 8 B")] {
+    let told = "Attached image \"a.png\" [image/png] 8 B\nIt could not be shown to you: this model is not known to take pictures.";
+    for (sees, expected) in [(true, "picture"), (false, told)] {
         Arc::make_mut(&mut setup).model.images = sees;
         let mut context = Context::default();
         context.append(&ground.host.world, &ground.process, &setup, rows.clone()).await;
         let messages = short(&context.messages());
+        // Of the two pictures one came after the newest answer.
+        assert_eq!(context.hidden_pictures(), u64::from(!sees));
         assert_eq!(
             (&messages[0], &messages[2]),
             (&format!("u:look|{expected}"), &format!("r:a=seen|{expected}"))

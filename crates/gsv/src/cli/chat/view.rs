@@ -221,6 +221,9 @@ impl View {
             self.show_text();
         }
         self.close();
+        for notice in &finished.notices {
+            self.aside(format!("[note] {}\n", escape::line(notice)));
+        }
     }
 
     /// Ends an open line, so that something else can be printed.

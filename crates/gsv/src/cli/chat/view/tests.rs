@@ -183,3 +183,19 @@ proptest! {
         prop_assert!(!out.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{:?}", out);
     }
 }
+
+#[test]
+fn what_a_person_should_know_of_an_answer_follows_it() {
+    let mut view = view();
+    delta(&mut view, "Half of");
+    let payload = json!({
+        "status": "ok", "reason": "turn.complete", "text": "Half of", "queuedCount": 0, "timestamp": 1,
+        "notices": ["The answer was cut.\u{1b}[2J"],
+    });
+    view.finished(&serde_json::from_value(with_ids(payload)).unwrap());
+    let printed = printed(&mut view);
+    assert!(
+        printed.starts_with("Half of\n[note] The answer was cut.") && !printed.contains('\u{1b}'),
+        "{printed:?}"
+    );
+}

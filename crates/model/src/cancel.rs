@@ -1,15 +1,15 @@
-//! The wish to stop a generation: one side asks, the other notices.
+//! Cancellation token of a generation: one side asks, every clone notices.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A wish that can be made once and is seen by every clone.
+/// Can be cancelled once; every clone sees it.
 #[derive(Clone, Debug)]
 pub struct Cancel(Arc<watch::Sender<bool>>);
 
 impl Cancel {
-    /// A wish not yet made.
+    /// One that is not cancelled yet.
     pub fn new() -> Cancel {
         Cancel(Arc::new(watch::channel(false).0))
     }
@@ -27,7 +27,7 @@ impl Cancel {
     /// Returns once somebody asked.
     pub async fn cancelled(&self) {
         let mut seen = self.0.subscribe();
-        // The sender lives in `self`, so waiting ends only with the wish.
+        // The sender lives in `self`, so waiting ends only when somebody cancels.
         while !*seen.borrow_and_update() {
             if seen.changed().await.is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! A model's answer while it grows: the steps that decoders produce, and the message they build up.
+//! Builder of a model's answer from a log of steps: the steps that decoders produce, and the message they add up to.
 
 use base::limits::MODEL_BLOCKS_MAX;
 use protocol::signal::stream::{
@@ -7,11 +7,11 @@ use protocol::signal::stream::{
 };
 use serde_json::{Map, Value};
 
+use crate::answer_json::{AnswerJson, BlockView, Mark};
 use crate::event::EventKind;
 use crate::failure::{Cause, Failure};
 use crate::models::{Model, Tokens};
 use crate::partial_json;
-use crate::written::{Mark, Shown, Written};
 
 /// One step of an answer, free of any provider's spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +31,10 @@ pub(crate) enum Step {
         block: usize,
         text: String,
     },
-    /// Puts the provider's seal on a block.
-    Seal {
+    /// Puts the provider's signature on a block.
+    Sign {
         block: usize,
-        seal: String,
+        signature: String,
     },
     /// Says that a block of thoughts is hidden.
     Redact {
@@ -105,8 +105,8 @@ impl Output {
         }
     }
 
-    pub fn seal(&mut self, block: usize, seal: impl Into<String>) {
-        self.steps.push(Step::Seal { block, seal: seal.into() });
+    pub fn sign(&mut self, block: usize, signature: impl Into<String>) {
+        self.steps.push(Step::Sign { block, signature: signature.into() });
     }
 
     pub fn redact(&mut self, block: usize) {
@@ -148,7 +148,7 @@ pub(crate) struct Draft {
     frame: AssistantMessage,
     blocks: Vec<Block>,
     /// The blocks as JSON, as far as somebody asked for it.
-    written: Written,
+    written: AnswerJson,
 }
 
 #[derive(Debug)]
@@ -178,7 +178,7 @@ impl Draft {
             error_message: None,
             timestamp,
         };
-        Draft { model, frame, blocks: Vec::new(), written: Written::default() }
+        Draft { model, frame, blocks: Vec::new(), written: AnswerJson::default() }
     }
 
     /// How far the answer has come.
@@ -189,7 +189,7 @@ impl Draft {
     /// Appends the answer's JSON, as it was at the mark if one is given. Costs a copy; only what is new since the
     /// last time is written anew.
     pub fn write(&mut self, mark: Option<&Mark>, out: &mut String) {
-        let shown: Vec<Shown<'_>> = self.blocks.iter().map(Block::shown).collect();
+        let shown: Vec<BlockView<'_>> = self.blocks.iter().map(Block::shown).collect();
         self.written.write(&self.frame, &shown, mark, out);
     }
 
@@ -215,7 +215,7 @@ impl Draft {
             Step::OpenThinking => return Some(self.open(Block::thinking())),
             Step::OpenTool { id, name } => return Some(self.open(Block::tool(id, name))),
             Step::Append { block, text } => return self.append(block, text),
-            Step::Seal { block, seal } => self.seal(block, seal),
+            Step::Sign { block, signature } => self.sign(block, signature),
             Step::Redact { block } => {
                 if let Some(Block::Thinking(thinking)) = self.blocks.get_mut(block) {
                     thinking.redacted = Some(true);
@@ -258,11 +258,11 @@ impl Draft {
         })
     }
 
-    fn seal(&mut self, block: usize, seal: String) {
+    fn sign(&mut self, block: usize, signature: String) {
         match self.blocks.get_mut(block) {
-            Some(Block::Text(text)) => text.text_signature = Some(seal),
-            Some(Block::Thinking(thinking)) => thinking.thinking_signature = Some(seal),
-            Some(Block::Tool { call, .. }) => call.thought_signature = Some(seal),
+            Some(Block::Text(text)) => text.text_signature = Some(signature),
+            Some(Block::Thinking(thinking)) => thinking.thinking_signature = Some(signature),
+            Some(Block::Tool { call, .. }) => call.thought_signature = Some(signature),
             None => {}
         }
     }
@@ -332,11 +332,11 @@ impl Block {
         }
     }
 
-    fn shown(&self) -> Shown<'_> {
+    fn shown(&self) -> BlockView<'_> {
         match self {
-            Block::Text(text) => Shown::Text(text),
-            Block::Thinking(thinking) => Shown::Thinking(thinking),
-            Block::Tool { call, json, complete } => Shown::Tool { call, json, complete: *complete },
+            Block::Text(text) => BlockView::Text(text),
+            Block::Thinking(thinking) => BlockView::Thinking(thinking),
+            Block::Tool { call, json, complete } => BlockView::Tool { call, json, complete: *complete },
         }
     }
 
@@ -355,7 +355,7 @@ impl Block {
     }
 }
 
-/// A tool call without a seal.
+/// A tool call without a signature.
 pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments: Map<String, Value>) -> ToolCall {
     ToolCall {
         content_type: ToolCallType::ToolCall,

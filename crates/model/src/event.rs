@@ -1,4 +1,4 @@
-//! One event of a model's answer: one of twelve shapes, and a handle on the answer so far.
+//! Stream event of a model's answer: one of twelve shapes, and a shared handle on the answer so far.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,9 +6,9 @@ use protocol::signal::stream::{AssistantMessage, DoneReason, ErrorReason, Stream
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::answer_json::Mark;
 use crate::draft::{Draft, Step};
 use crate::failure::Cause;
-use crate::written::Mark;
 
 /// One event: what is new, and a handle on the answer so far.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Why there is no answer, in words for a person and as a cause for the program.
+//! Error type of generations: why there is no answer, in words for a person and as a cause for the program.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Models that say what a test tells them to: in process ([`Script`]), or as a server that speaks a real wire format
-//! ([`Server`]). For tests and measurements; a gateway never makes one by itself.
+//! Test doubles of models, which say what a test tells them to: in process ([`Script`]), or as a server that speaks a
+//! real wire format ([`Server`]). For tests and measurements; a gateway never makes one by itself.
 
 mod replies;
 mod script;

@@ -5,6 +5,7 @@
 //! what is known about a model. `wire` is the only place that knows a provider's JSON; `repair` makes any history one
 //! that a provider accepts; `fake` is for tests and measurements.
 
+mod answer_json;
 mod cancel;
 mod demo;
 mod discover;
@@ -26,8 +27,8 @@ mod stream;
 mod tools;
 pub mod transcription;
 mod wire;
-mod written;
 
+pub use answer_json::Mark;
 pub use cancel::Cancel;
 pub use demo::Demo;
 pub use discover::{Choice, LocalServer, discover};
@@ -49,4 +50,3 @@ pub use repair::{NO_IMAGE, NO_RESULT, repair, tool_calls};
 pub use secret::Secret;
 pub use stream::EventStream;
 pub use tools::Tools;
-pub use written::Mark;

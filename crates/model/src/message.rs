@@ -1,4 +1,4 @@
-//! What a model is asked: the request and the messages in it.
+//! Request types: what a model is asked, and the messages in it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is known about models: their sizes, what they take in, how they think, what they cost.
+//! Model registry, what is known about models: their sizes, what they take in, how they think, what they cost.
 //! A name that is not in the table is allowed: it gets what its provider's models usually have.
 
 mod table;

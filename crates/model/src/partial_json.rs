@@ -1,4 +1,4 @@
-//! JSON that has not arrived completely: what can be said about a tool's arguments while they stream in.
+//! Lenient parser of incomplete JSON: what can be said about a tool's arguments while they stream in.
 
 use base::limits::MODEL_JSON_DEPTH_MAX;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! How much a model is to think.
+//! Reasoning levels: how much a model is to think.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Makes a conversation one that a provider accepts, whatever was interrupted, changed or lost in it.
+//! Normaliser of conversations: makes one that a provider accepts, whatever was interrupted, changed or lost in it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -110,7 +110,7 @@ pub fn tool_calls(answer: &AssistantMessage) -> impl Iterator<Item = &protocol::
     })
 }
 
-/// The block as it can be said again: seals hold only for the model that made them.
+/// The block as it can be said again: signatures hold only for the model that made them.
 fn fitting(content: AssistantContent, own: bool) -> Option<AssistantContent> {
     match content {
         AssistantContent::Text(mut text) => {
@@ -132,7 +132,7 @@ fn fitting(content: AssistantContent, own: bool) -> Option<AssistantContent> {
     }
 }
 
-/// A block of words without a seal.
+/// A block of words without a signature.
 pub(crate) fn plain_text(text: String) -> TextContent {
     TextContent { content_type: TextType::Text, text, text_signature: None }
 }

@@ -1,4 +1,4 @@
-//! A provider's key: used where a request is built, shown nowhere.
+//! Secret newtype with redaction: a provider's key is used where a request is built and shown nowhere.
 
 use std::fmt;
 

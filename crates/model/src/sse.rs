@@ -1,4 +1,4 @@
-//! Cuts a response body into its events: server-sent events, or one JSON text per line.
+//! Incremental framing of response bodies: server-sent events, or one JSON text per line.
 //! Bytes may come in pieces of any size, broken anywhere.
 
 use base::limits::MODEL_EVENT_BYTES_MAX;

@@ -1,4 +1,4 @@
-//! The stream of events, whoever the provider is: one beginning, one end, cancelled by a wish or by dropping it.
+//! Cancellable stream of events, whoever the provider is: one beginning, one end, cancelled by a token or by dropping.
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! What a model may call, and how that was last written for a provider: it is the same in every request of a run.
+//! Serialisation cache of tools: what a model may call, written once, since it is the same in all requests of a run.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The wire formats: how a request is written, and how an answer is read. Nothing else knows a provider's JSON.
+//! Codecs of the wire formats: how a request is written, and how an answer is read. Only this knows a provider's JSON.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;

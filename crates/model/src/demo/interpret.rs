@@ -1,4 +1,4 @@
-//! What the demo understands: one plain request, one tool call.
+//! Pattern matcher of the demo: one plain request becomes one tool call.
 
 use serde_json::{Value, json};
 

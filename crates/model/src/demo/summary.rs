@@ -1,4 +1,4 @@
-//! What the demo says about the results of its calls.
+//! Templates of the demo: what it says about the results of its calls.
 
 use serde_json::Value;
 

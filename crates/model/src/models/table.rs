@@ -1,4 +1,4 @@
-//! The table of models: one row per family, found by the longest beginning of the name; `$` stands for its end.
+//! Longest-prefix table of models: one row per family; `$` stands for the end of the name.
 //! Prices are US dollars for a million tokens: read, written, read from the cache, written to the cache.
 
 use super::{Model, Prices, Thinking};

@@ -1,4 +1,4 @@
-//! Markdown as somebody would read it aloud: what can not be said is left out or named.
+//! Renderer of Markdown as speech, as somebody would read it aloud: what can not be said is left out or named.
 
 /// What is said in place of code.
 const CODE: &str = "Code block omitted.";

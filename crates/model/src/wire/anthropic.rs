@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: reading answers. Writing requests is in `encode.rs`.
+//! Decoder of Anthropic's Messages API. Writing requests is in `encode.rs`.
 
 mod encode;
 
@@ -47,7 +47,7 @@ struct Open {
     index: u64,
     block: usize,
     kind: Kind,
-    seal: String,
+    signature: String,
     /// Arguments that came with the start of a tool call, in case nothing follows.
     input: Option<Value>,
 }
@@ -100,7 +100,7 @@ impl Decoder for Reader {
 impl Reader {
     fn open(&mut self, event: &Value, out: &mut Output) -> Result<(), Failure> {
         let given = &event["content_block"];
-        let (kind, block, seal) = match text(given, "/type") {
+        let (kind, block, signature) = match text(given, "/type") {
             "text" => (Kind::Text, out.open_text()?, ""),
             "thinking" => (Kind::Thinking, out.open_thinking()?, text(given, "/signature")),
             "redacted_thinking" => {
@@ -120,7 +120,7 @@ impl Reader {
             index,
             block,
             kind,
-            seal: seal.to_owned(),
+            signature: signature.to_owned(),
             input: given.get("input").cloned(),
         });
         Ok(())
@@ -133,7 +133,7 @@ impl Reader {
         match (text(delta, "/type"), open.kind) {
             ("text_delta", Kind::Text) => out.append(open.block, text(delta, "/text")),
             ("thinking_delta", Kind::Thinking) => out.append(open.block, text(delta, "/thinking")),
-            ("signature_delta", Kind::Thinking) => open.seal.push_str(text(delta, "/signature")),
+            ("signature_delta", Kind::Thinking) => open.signature.push_str(text(delta, "/signature")),
             ("input_json_delta", Kind::Tool) => {
                 out.append(open.block, text(delta, "/partial_json"));
                 if !text(delta, "/partial_json").is_empty() {
@@ -147,8 +147,8 @@ impl Reader {
     fn close(&mut self, index: u64, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.index == index) else { return };
         let open = self.open.remove(at);
-        if !open.seal.is_empty() {
-            out.seal(open.block, open.seal);
+        if !open.signature.is_empty() {
+            out.sign(open.block, open.signature);
         }
         if let Some(input) = open.input.filter(|input| input.as_object().is_some_and(|map| !map.is_empty())) {
             out.append(open.block, &input.to_string());

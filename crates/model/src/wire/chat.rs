@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions, as many servers speak it: reading answers. Writing requests is in `encode.rs`.
+//! Codec of OpenAI's Chat Completions, as many servers speak it; see `encode.rs` and `reader.rs`.
 
 pub(super) mod encode;
 mod reader;

@@ -1,4 +1,4 @@
-//! Google's Gemini, `streamGenerateContent`: reading answers. Writing requests is in `encode.rs`.
+//! Decoder of Google's Gemini, `streamGenerateContent`. Writing requests is in `encode.rs`.
 
 mod encode;
 
@@ -79,12 +79,12 @@ impl Decoder for Reader {
 
 impl Reader {
     fn part(&mut self, part: &Value, out: &mut Output) -> Result<(), Failure> {
-        let seal = part["thoughtSignature"].as_str().filter(|seal| !seal.is_empty());
+        let signature = part["thoughtSignature"].as_str().filter(|signature| !signature.is_empty());
         if part["functionCall"].is_object() {
-            return self.tool(&part["functionCall"], seal, out);
+            return self.tool(&part["functionCall"], signature, out);
         }
         let words = text(part, "/text");
-        if words.is_empty() && (seal.is_none() || self.open.is_none()) {
+        if words.is_empty() && (signature.is_none() || self.open.is_none()) {
             return Ok(());
         }
         let thought = part["thought"].as_bool().unwrap_or(false);
@@ -98,18 +98,18 @@ impl Reader {
             }
         };
         out.append(block, words);
-        if let Some(seal) = seal {
-            out.seal(block, seal);
+        if let Some(signature) = signature {
+            out.sign(block, signature);
         }
         Ok(())
     }
 
-    fn tool(&mut self, call: &Value, seal: Option<&str>, out: &mut Output) -> Result<(), Failure> {
+    fn tool(&mut self, call: &Value, signature: Option<&str>, out: &mut Output) -> Result<(), Failure> {
         self.close(out);
         self.has_tool = true;
         let block = out.open_tool(text(call, "/id"), text(call, "/name"))?;
-        if let Some(seal) = seal {
-            out.seal(block, seal);
+        if let Some(signature) = signature {
+            out.sign(block, signature);
         }
         if !call["args"].is_null() {
             out.append(block, &call["args"].to_string());

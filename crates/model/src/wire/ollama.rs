@@ -1,5 +1,5 @@
-//! Ollama's own API, `/api/chat`: unlike its imitation of OpenAI's it takes the size of the context, without which a
-//! long conversation is cut silently, and it says when a model thinks.
+//! Decoder of Ollama's own API, `/api/chat`: unlike its imitation of OpenAI's it takes the size of the context, without
+//! which a long conversation is cut silently, and it says when a model thinks.
 
 mod encode;
 

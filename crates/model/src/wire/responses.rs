@@ -1,4 +1,4 @@
-//! OpenAI's Responses API: reading answers. Writing requests is in `encode.rs`.
+//! Decoder of OpenAI's Responses API. Writing requests is in `encode.rs`.
 
 mod encode;
 
@@ -130,9 +130,9 @@ impl Reader {
         }
         match text(item, "/type") {
             // The whole item goes back with the next request: its encrypted part is what the model thought.
-            "reasoning" => out.seal(open.block, item.to_string()),
+            "reasoning" => out.sign(open.block, item.to_string()),
             _ if text(item, "/id").is_empty() => {}
-            _ => out.seal(open.block, text(item, "/id")),
+            _ => out.sign(open.block, text(item, "/id")),
         }
         out.close(open.block);
         Ok(())

@@ -175,7 +175,7 @@ async fn ends_mean_something() {
 }
 
 #[tokio::test]
-async fn calls_of_other_models_get_the_fixed_seal() {
+async fn calls_of_other_models_get_the_fixed_signature() {
     let mut asked = request(Kind::Gemini, "gemini-3-pro-preview");
     let other = model::fake::Script::new([model::fake::Turn::tool("t1", "Read", json!({"path": "a"}))]);
     let foreign = crate::hearing::hear(&other, request(Kind::Anthropic, "claude-sonnet-4-5")).await;

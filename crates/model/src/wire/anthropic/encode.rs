@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: writing requests.
+//! Encoder of Anthropic's Messages API.
 
 use http::header::HeaderName;
 use protocol::ai::Tool;
@@ -151,11 +151,11 @@ fn assistant(answer: &AssistantMessage) -> Vec<Value> {
             Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments }))
         }
         AssistantContent::Thinking(thinking) => match (&thinking.thinking_signature, thinking.redacted) {
-            (Some(seal), Some(true)) => Some(json!({ "type": "redacted_thinking", "data": seal })),
-            (Some(seal), _) => {
-                Some(json!({ "type": "thinking", "thinking": thinking.thinking, "signature": seal }))
+            (Some(signature), Some(true)) => Some(json!({ "type": "redacted_thinking", "data": signature })),
+            (Some(signature), _) => {
+                Some(json!({ "type": "thinking", "thinking": thinking.thinking, "signature": signature }))
             }
-            // Thoughts without a seal, from an answer that was cut, are only words.
+            // Thoughts without a signature, from an answer that was cut, are only words.
             (None, _) if thinking.thinking.trim().is_empty() => None,
             (None, _) => Some(json!({ "type": "text", "text": thinking.thinking })),
         },

@@ -1,4 +1,4 @@
-//! Writes Chat Completions requests.
+//! Encoder of Chat Completions requests.
 
 use http::header::{AUTHORIZATION, HeaderName};
 use protocol::ai::Tool;
@@ -183,14 +183,14 @@ fn assistant(answer: &AssistantMessage, openrouter: bool) -> Value {
     out
 }
 
-/// Thoughts go back the way they came: under the name, or as the details, that their seal says.
+/// Thoughts go back the way they came: under the name, or as the details, that their signature says.
 fn replay(thinking: &ThinkingContent, out: &mut Value, openrouter: bool) {
-    let Some(seal) = thinking.thinking_signature.as_deref() else { return };
-    match serde_json::from_str::<Value>(seal) {
+    let Some(signature) = thinking.thinking_signature.as_deref() else { return };
+    match serde_json::from_str::<Value>(signature) {
         Ok(details @ Value::Array(_)) if openrouter => out["reasoning_details"] = details,
         Ok(_) => {}
-        Err(_) if ["reasoning_content", "reasoning", "reasoning_text"].contains(&seal) => {
-            out[seal] = Value::from(thinking.thinking.clone());
+        Err(_) if ["reasoning_content", "reasoning", "reasoning_text"].contains(&signature) => {
+            out[signature] = Value::from(thinking.thinking.clone());
         }
         Err(_) => {}
     }

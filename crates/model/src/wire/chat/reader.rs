@@ -1,4 +1,4 @@
-//! Reads Chat Completions: one block of text, one of thoughts, and tool calls that may grow side by side.
+//! Decoder of Chat Completions: one block of text, one of thoughts, and tool calls that may grow side by side.
 
 use protocol::signal::stream::DoneReason;
 use serde_json::Value;
@@ -85,13 +85,13 @@ impl Reader {
         Ok(())
     }
 
-    /// The block of thoughts; its seal is the name of the field, so that the thoughts go back the same way.
+    /// The block of thoughts; its signature is the name of the field, so that the thoughts go back the same way.
     fn thinking_block(&mut self, name: &str, out: &mut Output) -> Result<usize, Failure> {
         if let Some(block) = self.thinking {
             return Ok(block);
         }
         let block = out.open_thinking()?;
-        out.seal(block, name);
+        out.sign(block, name);
         Ok(*self.thinking.insert(block))
     }
 
@@ -134,7 +134,7 @@ impl Reader {
                 Some(block) => block,
                 None => *self.thinking.insert(out.open_thinking()?),
             };
-            out.seal(block, Value::from(std::mem::take(&mut self.details)).to_string());
+            out.sign(block, Value::from(std::mem::take(&mut self.details)).to_string());
         }
         let tools = self.tools.iter().map(|tool| tool.block);
         let mut blocks: Vec<usize> = self.text.into_iter().chain(self.thinking).chain(tools).collect();
@@ -168,7 +168,7 @@ fn join(details: &mut Vec<Value>, piece: &Value) {
                 held["signature"] = piece["signature"].clone();
             }
         }
-        // A seal that comes after the thoughts, alone.
+        // A signature that comes after the thoughts, alone.
         (Some(held), None) if piece["signature"].is_string() => {
             held["signature"] = piece["signature"].clone()
         }

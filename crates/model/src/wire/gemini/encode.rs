@@ -1,4 +1,4 @@
-//! Google's Gemini: writing requests.
+//! Encoder of Google's Gemini.
 
 use http::header::HeaderName;
 use protocol::ai::Tool;
@@ -12,8 +12,8 @@ use crate::models::Thinking;
 use crate::provider::Endpoint;
 use crate::reasoning::Reasoning;
 
-/// What Google takes in place of the seal of a call that another model made.
-const NO_SEAL: &str = "skip_thought_signature_validator";
+/// What Google takes in place of the signature of a call that another model made.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failure> {
     let key = endpoint.required_key()?;
@@ -84,7 +84,7 @@ fn budget(style: Thinking, level: Reasoning) -> u64 {
 }
 
 /// The messages: the results of one turn go into one message, and their pictures into the next.
-fn contents(messages: &[Message], sealed: bool) -> Value {
+fn contents(messages: &[Message], signed: bool) -> Value {
     let mut out: Vec<Value> = Vec::new();
     let mut results: Vec<Value> = Vec::new();
     let mut seen: Vec<Value> = Vec::new();
@@ -98,7 +98,7 @@ fn contents(messages: &[Message], sealed: bool) -> Value {
                 flush(&mut results, &mut seen, &mut out);
                 let (role, parts) = match other {
                     Message::User { content } => ("user", content.iter().map(part).collect()),
-                    Message::Assistant(answer) => ("model", assistant(answer, sealed)),
+                    Message::Assistant(answer) => ("model", assistant(answer, signed)),
                     Message::ToolResult(_) => continue,
                 };
                 if !parts.is_empty() {
@@ -139,10 +139,10 @@ fn tool_result(result: &ToolResult) -> Value {
     }})
 }
 
-/// An answer's parts. Models that want calls `sealed` take a fixed word for calls of other models.
-fn assistant(answer: &AssistantMessage, sealed: bool) -> Vec<Value> {
+/// An answer's parts. Models that want calls `signed` take a fixed word for calls of other models.
+fn assistant(answer: &AssistantMessage, signed: bool) -> Vec<Value> {
     let parts = answer.content.iter().map(|content| {
-        let (mut part, seal) = match content {
+        let (mut part, signature) = match content {
             AssistantContent::Text(text) => (json!({ "text": text.text }), &text.text_signature),
             AssistantContent::Thinking(thinking) => {
                 (json!({ "thought": true, "text": thinking.thinking }), &thinking.thinking_signature)
@@ -152,18 +152,18 @@ fn assistant(answer: &AssistantMessage, sealed: bool) -> Vec<Value> {
                 (json!({ "functionCall": given }), &call.thought_signature)
             }
         };
-        if let Some(seal) = seal {
-            part["thoughtSignature"] = json!(seal);
+        if let Some(signature) = signature {
+            part["thoughtSignature"] = json!(signature);
         }
         part
     });
     let mut parts: Vec<Value> = parts.collect();
     let bare = !parts.iter().any(|part| part["thoughtSignature"].is_string());
     if let Some(first) = parts.iter_mut().find(|part| part["functionCall"].is_object())
-        && sealed
+        && signed
         && bare
     {
-        first["thoughtSignature"] = json!(NO_SEAL);
+        first["thoughtSignature"] = json!(NO_SIGNATURE);
     }
     parts
 }

@@ -1,4 +1,4 @@
-//! Ollama's own API: writing requests.
+//! Encoder of Ollama's own API.
 
 use http::header::AUTHORIZATION;
 use protocol::signal::stream::{AssistantContent, AssistantMessage};

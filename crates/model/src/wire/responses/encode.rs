@@ -1,4 +1,4 @@
-//! OpenAI's Responses API: writing requests. Nothing is stored at the provider.
+//! Encoder of OpenAI's Responses API. Nothing is stored at the provider.
 
 use http::header::AUTHORIZATION;
 use protocol::ai::Tool;

@@ -1,5 +1,5 @@
-//! An answer as JSON while it grows. What was written once is kept, so that repeating the whole answer in every event
-//! costs a copy of its text and not another pass over it.
+//! Incremental JSON serialiser of an answer while it grows. What was written once is kept, so that repeating the whole
+//! answer in every event costs a copy of its text and not another pass over it.
 
 use protocol::frame::to_json;
 use protocol::signal::stream::{AssistantMessage, TextContent, ThinkingContent, ToolCall};
@@ -12,7 +12,7 @@ use crate::partial_json;
 pub struct Mark(pub(crate) Box<[usize]>);
 
 /// A block as it is to be written.
-pub(crate) enum Shown<'a> {
+pub(crate) enum BlockView<'a> {
     Text(&'a TextContent),
     Thinking(&'a ThinkingContent),
     /// The call, the JSON of its arguments as it came, and whether the call has them already.
@@ -25,7 +25,7 @@ pub(crate) enum Shown<'a> {
 
 /// What was written of each block.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct AnswerJson {
     blocks: Vec<Kept>,
 }
 
@@ -37,12 +37,12 @@ struct Kept {
     json: String,
 }
 
-impl Written {
+impl AnswerJson {
     /// Appends the whole message.
     pub fn write(
         &mut self,
         frame: &AssistantMessage,
-        blocks: &[Shown<'_>],
+        blocks: &[BlockView<'_>],
         mark: Option<&Mark>,
         out: &mut String,
     ) {
@@ -64,31 +64,31 @@ impl Written {
 }
 
 impl Kept {
-    fn write(&mut self, block: &Shown<'_>, length: Option<usize>, out: &mut String) {
+    fn write(&mut self, block: &BlockView<'_>, length: Option<usize>, out: &mut String) {
         match block {
-            Shown::Text(block) => {
+            BlockView::Text(block) => {
                 out.push_str(r#"{"type":"text","text":""#);
                 self.write_text(&block.text, length, out);
                 out.push('"');
-                seal(out, "textSignature", block.text_signature.as_deref());
+                push_signature(out, "textSignature", block.text_signature.as_deref());
             }
-            Shown::Thinking(block) => {
+            BlockView::Thinking(block) => {
                 out.push_str(r#"{"type":"thinking","thinking":""#);
                 self.write_text(&block.thinking, length, out);
                 out.push('"');
-                seal(out, "thinkingSignature", block.thinking_signature.as_deref());
+                push_signature(out, "thinkingSignature", block.thinking_signature.as_deref());
                 if let Some(redacted) = block.redacted {
                     out.push_str(if redacted { r#","redacted":true"# } else { r#","redacted":false"# });
                 }
             }
-            Shown::Tool { call, json, complete } => {
+            BlockView::Tool { call, json, complete } => {
                 out.push_str(r#"{"type":"toolCall","id":"#);
                 out.push_str(&to_json(&call.id));
                 out.push_str(r#","name":"#);
                 out.push_str(&to_json(&call.name));
                 out.push_str(r#","arguments":"#);
                 self.write_arguments(call, json, *complete, length, out);
-                seal(out, "thoughtSignature", call.thought_signature.as_deref());
+                push_signature(out, "thoughtSignature", call.thought_signature.as_deref());
             }
         }
         out.push('}');
@@ -132,12 +132,12 @@ impl Kept {
     }
 }
 
-fn seal(out: &mut String, name: &str, seal: Option<&str>) {
-    if let Some(seal) = seal {
+fn push_signature(out: &mut String, name: &str, signature: Option<&str>) {
+    if let Some(signature) = signature {
         out.push_str(",\"");
         out.push_str(name);
         out.push_str("\":");
-        out.push_str(&to_json(seal));
+        out.push_str(&to_json(signature));
     }
 }
 

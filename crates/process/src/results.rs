@@ -4,6 +4,9 @@ use base::limits;
 use protocol::error::Error;
 use protocol::fs;
 use protocol::media::{MediaInput, MediaType};
+use protocol::shell;
+use protocol::spec::Syscall;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// What a call came to.
@@ -32,14 +35,14 @@ impl Shown {
     }
 }
 
-/// What a call answered.
-pub(crate) fn show(answer: Result<String, Error>) -> Shown {
+/// What a call of `syscall` answered.
+pub(crate) fn show(syscall: &str, answer: Result<String, Error>) -> Shown {
     let data = match answer {
         Ok(data) => data,
         Err(error) => return Shown::error(&error.message),
     };
     match serde_json::from_str::<Value>(&data) {
-        Ok(Value::Object(object)) => show_object(object, data),
+        Ok(Value::Object(object)) => show_object(syscall, object, data),
         Ok(Value::String(text)) => words(without_nul(&text)),
         Ok(_) => words(data),
         Err(_) => words(without_nul(&data)),
@@ -51,12 +54,17 @@ fn words(text: String) -> Shown {
     Shown { output: Some(Value::from(text.clone())), text, is_error: false, pictures: Vec::new() }
 }
 
-fn show_object(object: Map<String, Value>, data: String) -> Shown {
+fn show_object(syscall: &str, object: Map<String, Value>, data: String) -> Shown {
     let failed = object.get("ok") == Some(&Value::Bool(false));
     let bare = object.keys().all(|key| key == "ok" || key == "error");
     if failed && bare {
         let why = object.get("error").and_then(Value::as_str);
         return Shown::error(why.unwrap_or("the operation failed without saying why"));
+    }
+    if syscall == shell::Exec::SPEC.name
+        && let Some(command) = Command::of(&object)
+    {
+        return command.shown(failed, object, &data);
     }
     if let Some(shown) = show_picture(&object) {
         return shown;
@@ -64,6 +72,58 @@ fn show_object(object: Map<String, Value>, data: String) -> Shown {
     let text = cut(&data);
     let output = if text.len() == data.len() { Value::Object(object) } else { Value::from(text.clone()) };
     Shown { text, is_error: failed, pictures: Vec::new(), output: Some(output) }
+}
+
+/// What a model sees of a command: the documented fields, each once. How it ended comes before what it printed, so that
+/// no cut can take it away. `stdout`, `stderr` and `tail` say again what `output` says; they are for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Command {
+    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    output: String,
+}
+
+/// Room for everything in a [`Command`] but its output, in bytes of JSON.
+const COMMAND_FIELDS_BYTES: usize = 4 * 1024;
+
+impl Command {
+    /// `None` for an answer that is not of the documented shape; it is then shown as it is.
+    fn of(object: &Map<String, Value>) -> Option<Command> {
+        let text = |name: &str| object.get(name).and_then(Value::as_str);
+        let status = text("status")?.to_string();
+        let printed = match text("output") {
+            Some(output) => output.to_string(),
+            // Older drivers tell the two streams apart and nothing else.
+            None => [text("stdout"), text("stderr")].into_iter().flatten().collect(),
+        };
+        let short = |text: &str| cut_json(text, COMMAND_FIELDS_BYTES / 4).0;
+        let (output, left_out) = cut_json(&printed, limits::PROCESS_RESULT_BYTES_MAX - COMMAND_FIELDS_BYTES);
+        Some(Command {
+            status: short(&status),
+            exit_code: object.get("exitCode").and_then(Value::as_i64),
+            error: text("error").map(short),
+            session_id: text("sessionId").map(short),
+            truncated: (left_out || object.get("truncated") == Some(&Value::Bool(true))).then_some(true),
+            output,
+        })
+    }
+
+    /// `object` is the whole answer and `data` its text: clients get it as it is, unless it is too long for a signal.
+    fn shown(&self, is_error: bool, object: Map<String, Value>, data: &str) -> Shown {
+        let output = match data.len() <= limits::PROCESS_RESULT_BYTES_MAX {
+            true => Value::Object(object),
+            false => serde_json::to_value(self).unwrap_or_default(),
+        };
+        Shown { text: protocol::frame::to_json(self), is_error, pictures: Vec::new(), output: Some(output) }
+    }
 }
 
 /// The answer of `fs.read` for a picture: its words as text, the picture apart. `None` for anything else.
@@ -106,6 +166,30 @@ fn cut(text: &str) -> String {
         return text.to_string();
     }
     let (head, tail) = (text.floor_char_boundary(most / 2), text.ceil_char_boundary(text.len() - most / 2));
+    without_middle(text, head, tail)
+}
+
+/// The same for a text that becomes a JSON string of at most so many bytes, and whether something was left out.
+fn cut_json(text: &str, most: usize) -> (String, bool) {
+    let escaped = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        c if c < ' ' => 6,
+        c => c.len_utf8(),
+    };
+    if text.chars().map(escaped).sum::<usize>() <= most {
+        return (text.to_string(), false);
+    }
+    let fits = |used: &mut usize, c: char| {
+        *used += escaped(c);
+        Some(()).filter(|()| *used <= most / 2)
+    };
+    let head = text.chars().scan(0, |used, c| fits(used, c).map(|()| c.len_utf8())).sum::<usize>();
+    let tail = text.chars().rev().scan(0, |used, c| fits(used, c).map(|()| c.len_utf8())).sum::<usize>();
+    (without_middle(text, head, text.len() - tail), true)
+}
+
+/// A text without what is between two places of it.
+fn without_middle(text: &str, head: usize, tail: usize) -> String {
     let left_out = tail - head;
     format!(
         "{}\n\n[{left_out} bytes in the middle were left out. Ask for a part of it to see them.]\n\n{}",
@@ -124,7 +208,11 @@ mod tests {
     use super::*;
 
     fn shown(data: &str) -> Shown {
-        show(Ok(data.to_string()))
+        show("fs.read", Ok(data.to_string()))
+    }
+
+    fn command(data: Value) -> Shown {
+        show("shell.exec", Ok(data.to_string()))
     }
 
     #[test]
@@ -134,10 +222,48 @@ mod tests {
         assert_eq!(bare.why(), Some("Not found: /x"));
         let shell =
             r#"{"ok":false,"status":"failed","error":"Command exited with code 1","output":"no such"}"#;
-        let shell = shown(shell);
+        let shell = show("shell.exec", Ok(shell.to_string()));
         assert!(shell.is_error && shell.text.contains("no such"), "{}", shell.text);
-        let frame = show(Err(Error::new(503, "Device offline: macbook")));
+        let frame = show("fs.read", Err(Error::new(503, "Device offline: macbook")));
         assert_eq!((frame.text.as_str(), frame.is_error), ("Error: Device offline: macbook", true));
+    }
+
+    #[test]
+    fn what_a_command_printed_is_said_once() {
+        let answer = json!({
+            "ok": true, "status": "failed", "output": "said\n", "stdout": "said\n", "stderr": "", "tail": "said\n",
+            "error": "Command exited with code 1", "exitCode": 1, "cwd": "/", "pid": 7, "startedAt": 1, "endedAt": 2,
+            "durationMs": 1, "truncated": false,
+        });
+        let shown = command(answer.clone());
+        let text =
+            r#"{"status":"failed","exitCode":1,"error":"Command exited with code 1","output":"said\n"}"#;
+        assert_eq!((shown.text.as_str(), shown.is_error), (text, false));
+        assert_eq!(shown.output.unwrap(), answer, "clients get all of it");
+        let running = command(json!({ "status": "running", "output": "", "sessionId": "sh_1", "tail": "" }));
+        assert_eq!(running.text, r#"{"status":"running","sessionId":"sh_1","output":""}"#);
+        let older = command(json!({ "status": "completed", "exitCode": 0, "stdout": "a", "stderr": "b" }));
+        assert_eq!(older.text, r#"{"status":"completed","exitCode":0,"output":"ab"}"#);
+    }
+
+    #[test]
+    fn a_long_output_never_takes_the_exit_code_away() {
+        let most = limits::PROCESS_RESULT_BYTES_MAX;
+        for piece in ["plain ", "\u{1}", "\"q\"\n", "€"] {
+            let output = format!("first{}last", piece.repeat(most / piece.len() + 10));
+            let data = json!({ "status": "completed", "output": output, "stdout": output, "exitCode": 3 });
+            let shown = command(data);
+            assert!(shown.text.len() <= most, "{} bytes", shown.text.len());
+            let seen: Value = serde_json::from_str(&shown.text).unwrap();
+            assert_eq!((&seen["exitCode"], &seen["truncated"]), (&json!(3), &json!(true)));
+            assert_eq!(shown.output.as_ref(), Some(&seen));
+            let output = seen["output"].as_str().unwrap();
+            assert!(output.starts_with("first") && output.ends_with("last") && output.contains("left out"));
+        }
+        let whole = "x".repeat(most / 2);
+        let shown =
+            command(json!({ "status": "completed", "output": whole, "stdout": whole, "exitCode": 0 }));
+        assert!(!shown.text.contains("truncated") && shown.text.contains(&whole), "said once, it fits");
     }
 
     #[test]

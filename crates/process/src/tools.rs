@@ -160,7 +160,7 @@ impl Errand {
             }
             answer => answer,
         };
-        self.finish(show(answer)).await
+        self.finish(show(&self.syscall, answer)).await
     }
 
     /// Finds out what became of a call that was under way when the gateway stopped. What only reads is made again.
@@ -172,7 +172,7 @@ impl Errand {
             return self.finish(Shown::error(UNKNOWN)).await;
         }
         match self.ask_device(limits::PROCESS_RECALL_WAIT).await {
-            Recalled::Answered(answer) => self.finish(show(answer)).await,
+            Recalled::Answered(answer) => self.finish(show(&self.syscall, answer)).await,
             Recalled::NeverSent => self.run().await,
             Recalled::Unknown => self.finish(Shown::error(UNKNOWN)).await,
         }

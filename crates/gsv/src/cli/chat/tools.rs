@@ -159,16 +159,34 @@ pub fn result(ok: bool, output: Option<&Value>, error: Option<&str>, look: Look)
         return lines(&format!("✗ {error}"), Style::colour(RED), look);
     }
     let output = output.cloned().unwrap_or(Value::Null);
-    // Results reach the model as text, which is JSON when the call's result is an object.
-    let parsed = match &output {
-        Value::String(text) if text.starts_with(['{', '[']) => {
-            serde_json::from_str(text).unwrap_or(Value::Null)
-        }
-        other => other.clone(),
-    };
-    match parsed.as_object() {
-        Some(object) => lines(&told(object), Style::DIM, look),
+    match object(&output) {
+        Some(object) => lines(&told(&object), Style::DIM, look),
         None => lines(&first_lines(&as_text(&output)), Style::DIM, look),
+    }
+}
+
+/// How a call ended, in a word or two: `ok`, `exit 1`, or why it failed.
+pub fn ending(ok: bool, output: Option<&Value>, error: Option<&str>) -> String {
+    let failed = || error.unwrap_or("failed").to_string();
+    // A command that failed is told with its output, as JSON, where a reason would stand.
+    let result = if ok { output.and_then(object) } else { error.and_then(|error| object(&error.into())) };
+    let Some(result) = result else { return if ok { "ok".to_string() } else { failed() } };
+    let text = |name: &str| result.get(name).and_then(Value::as_str);
+    match (text("status"), result.get("exitCode").and_then(Value::as_i64)) {
+        (Some("running"), _) => "still running".to_string(),
+        (Some(_), Some(code)) if code != 0 => format!("exit {code}"),
+        (Some("failed"), _) => text("error").unwrap_or("failed").to_string(),
+        _ if ok => "ok".to_string(),
+        _ => failed(),
+    }
+}
+
+/// A result that is an object. Results reach the model as text, and history as the same text; it is JSON then.
+fn object(output: &Value) -> Option<Map<String, Value>> {
+    match output {
+        Value::Object(object) => Some(object.clone()),
+        Value::String(text) if text.starts_with('{') => serde_json::from_str(text).ok(),
+        _ => None,
     }
 }
 
@@ -356,6 +374,27 @@ mod tests {
         let failed = json!({ "ok": false, "status": "failed", "output": "bad\n", "exitCode": 2 }).to_string();
         assert_eq!(result(false, None, Some(&failed), PLAIN), "  bad\n  (exit code 2)\n");
         assert_eq!(result(true, Some(&json!("10%\r50%\r100%\r\n")), None, PLAIN), "  100%\n");
+    }
+
+    #[test]
+    fn an_ending_is_ok_only_when_the_command_was() {
+        let shell = |status: &str, code: Option<i64>| {
+            let result =
+                json!({ "status": status, "output": "x", "exitCode": code, "error": "ended by SIGKILL" });
+            let text = json!(result.to_string());
+            (ending(true, Some(&result), None), ending(true, Some(&text), None))
+        };
+        let both = |text: &str| (text.to_string(), text.to_string());
+        assert_eq!(shell("completed", Some(0)), both("ok"));
+        assert_eq!(shell("failed", Some(1)), both("exit 1"));
+        assert_eq!(shell("failed", None), both("ended by SIGKILL"));
+        assert_eq!(shell("running", None), both("still running"));
+        assert_eq!(ending(true, Some(&json!({ "ok": true, "path": "a" })), None), "ok");
+        assert_eq!(ending(true, Some(&json!("{not json")), None), "ok");
+        assert_eq!(ending(false, None, Some("Not found: /x")), "Not found: /x");
+        let failed = json!({ "ok": false, "status": "failed", "output": "", "exitCode": 2 }).to_string();
+        assert_eq!(ending(false, None, Some(&failed)), "exit 2");
+        assert_eq!(ending(false, None, None), "failed");
     }
 
     #[test]

@@ -301,8 +301,8 @@ impl View {
     fn show_result(&mut self, name: &str, ok: bool, output: Option<&Value>, error: Option<&str>) {
         let text = match self.detail {
             Detail::Pipe => {
-                let how = if ok { "ok" } else { error.unwrap_or("failed") };
-                format!("[tool result] {}: {}\n", escape::line(name), escape::line(how))
+                let how = tools::ending(ok, output, error);
+                format!("[tool result] {}: {}\n", escape::line(name), escape::line(&how))
             }
             Detail::Person => tools::result(ok, output, error, self.look),
         };

@@ -102,6 +102,18 @@ fn a_pipe_gets_the_words_and_a_note_of_the_tools() {
 }
 
 #[test]
+fn a_pipe_is_told_that_a_command_failed() {
+    let mut view = View::new(Look { colour: false, columns: None }, Detail::Pipe, false);
+    started(&mut view, "1", "false");
+    let failed =
+        json!({ "status": "failed", "exitCode": 1, "error": "Command exited with code 1", "output": "" });
+    let payload =
+        json!({ "name": "Shell", "syscall": "shell.exec", "callId": "1", "ok": true, "output": failed });
+    view.tool_finished(&serde_json::from_value(with_ids(payload)).unwrap());
+    assert_eq!(printed(&mut view), "[tool] Shell on desk: false\n[tool result] Shell: exit 1\n");
+}
+
+#[test]
 fn without_streaming_only_the_last_answer_is_shown() {
     let mut view = View::new(PLAIN, Detail::Pipe, true);
     delta(&mut view, "I look.");

@@ -41,6 +41,8 @@ pub(crate) enum Verdict {
     Ask(Checked),
     /// The model is told why not.
     Refuse(String),
+    /// There is no such tool; the model is told so.
+    Unknown(String),
 }
 
 /// A call that passed its checks.
@@ -71,7 +73,7 @@ pub(crate) fn judge(
     }
     let offered = setup.tools.iter().find(|tool| tool.name == call.name);
     let (Some(tool), Some(spec)) = (offered, syscall(&call.name)) else {
-        return Verdict::Refuse(format!("Unknown tool \"{}\"", call.name));
+        return Verdict::Unknown(format!("Unknown tool \"{}\"", call.name));
     };
     if let Some(why) = broken(&call.arguments, &tool.input_schema) {
         return Verdict::Refuse(why);

@@ -48,6 +48,10 @@ impl Actor {
         };
         match verdict {
             Verdict::Refuse(why) => self.conclude(draft, place, Shown::error(&why), None),
+            Verdict::Unknown(why) => {
+                self.tell_started(draft, place, &call.name);
+                self.conclude(draft, place, Shown::error(&why), None);
+            }
             Verdict::Ask(checked) => self.ask_person(draft, place, checked),
             Verdict::Go(_) if full => {}
             Verdict::Go(checked) => self.intend(draft, place, checked),
@@ -65,16 +69,6 @@ impl Actor {
 
     fn intend(&self, draft: &mut Draft, place: usize, checked: Checked) {
         let Some(run) = &draft.facts.run else { return };
-        let (run_id, call) = (run.run_id.clone(), &self.live.calls[place]);
-        let started = ToolStarted {
-            name: call.name.clone(),
-            syscall: checked.syscall.to_string(),
-            args: call.arguments.clone(),
-            call_id: call.id.clone(),
-            pid: self.pid().clone(),
-            run_id: run_id.clone(),
-            conversation_id: run.conversation_id.clone(),
-        };
         draft.step(Step::Intent(Intent {
             turn: run.turns,
             place,
@@ -82,8 +76,24 @@ impl Actor {
             call: checked.syscall.to_string(),
             target: checked.judgement.target,
         }));
-        draft.tell(Some(&run_id), &started);
+        self.tell_started(draft, place, checked.syscall);
         draft.launches.push(place);
+    }
+
+    /// Tells clients of a call, so that they know whose result follows.
+    fn tell_started(&self, draft: &mut Draft, place: usize, syscall: &str) {
+        let Some(run) = &draft.facts.run else { return };
+        let (run_id, call) = (run.run_id.clone(), &self.live.calls[place]);
+        let started = ToolStarted {
+            name: call.name.clone(),
+            syscall: syscall.to_string(),
+            args: call.arguments.clone(),
+            call_id: call.id.clone(),
+            pid: self.pid().clone(),
+            run_id: run_id.clone(),
+            conversation_id: run.conversation_id.clone(),
+        };
+        draft.tell(Some(&run_id), &started);
     }
 
     fn ask_person(&mut self, draft: &mut Draft, place: usize, checked: Checked) {

@@ -86,6 +86,10 @@ async fn what_does_not_run_is_told_to_the_model() {
     }
     let finished = scene.recorder.all("proc.run.tool.finished");
     assert!(finished.iter().all(|body| body["ok"] == false && body["error"].is_string()), "{finished:?}");
+    let started = scene.recorder.all("proc.run.tool.started");
+    let unknown: Vec<_> = started.iter().filter(|body| body["callId"] == "a").collect();
+    let [unknown] = unknown.as_slice() else { panic!("an unknown tool is announced once: {started:?}") };
+    assert_eq!((&unknown["name"], &unknown["syscall"]), (&json!("Frobnicate"), &json!("Frobnicate")));
     assert_eq!(scene.ground.effects.lock().unwrap().values().map(|(times, _)| times).sum::<usize>() - 1, 2);
 }
 

@@ -641,6 +641,12 @@ pub const PROCESS_MESSAGES_PER_READ: u64 = 1_000;
 pub const PROCESS_SKILLS_NAMED_MAX: usize = 200;
 /// Processes: bytes of those pictures, in base 64.
 pub const PROCESS_PICTURES_KEPT_BYTES: usize = 64 * 1024 * 1024;
+/// Processes: characters of a conversation that a model summarizes in one pass, when its context window is not known.
+pub const PROCESS_SUMMARY_CHARS: usize = 24_000;
+/// Processes: fewest and most characters of such a pass, when the window is known.
+pub const PROCESS_SUMMARY_CHARS_RANGE: (usize, usize) = (2_000, 240_000);
+/// Processes: passes that one summary may take.
+pub const PROCESS_SUMMARY_PASSES_MAX: usize = 64;
 /// Processes: messages that are archived, or copied, at once.
 pub const PROCESS_ARCHIVE_PAGE: u64 = 64;
 /// Processes: longest line of an archive that is read, in bytes. Its owner can change the file.

@@ -22,7 +22,6 @@ use crate::world::World;
 use gzip::Pen;
 
 pub(crate) use gzip::{ArchivePage, Cut};
-pub(crate) use line::text as line_text;
 pub(crate) use loose::{Loose, sweep};
 
 /// What was archived of a whole process.

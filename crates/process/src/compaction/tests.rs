@@ -246,6 +246,95 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     assert_eq!(runs[0].model.as_deref(), Some("claude-sonnet-4-5"));
 }
 
+/// What a summarizer was asked, request by request.
+fn asked(script: &Script) -> Vec<String> {
+    let text = |request: &model::Request| match request.messages.as_slice() {
+        [Message::User { content }] => match content.as_slice() {
+            [Block::Text { text }] => text.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    script.requests().iter().map(text).collect()
+}
+
+async fn summarized(
+    ground: &Ground,
+    script: &Script,
+    window_tokens: Option<u64>,
+) -> Result<Compacted, String> {
+    let mut setup = setup(ground, script).await;
+    setup.model.context_window_tokens = window_tokens;
+    let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(0) };
+    let prepared =
+        prepare(&ground.host.world, &ground.process, &"default".into(), &args, Some(&setup)).await?;
+    assert!(ground.store.apply(prepared.change).await.unwrap());
+    prepared.archive.claim();
+    Ok(prepared.compacted)
+}
+
+#[tokio::test]
+async fn the_summarizer_reads_every_message_once_and_nothing_else() {
+    let ground = Ground::new().await;
+    let exchanges =
+        (0..40).flat_map(|n| [user(&format!("question {n}?")), answer(&format!("reply {n}."), &["c"])]);
+    ground.say("default", exchanges.collect()).await;
+    let script = Script::new([Turn::text("Forty questions.")]);
+    summarized(&ground, &script, None).await.unwrap();
+    let [text] = &asked(&script)[..] else { panic!("one pass is enough") };
+    for n in 0..40 {
+        for said in [format!("question {n}?"), format!("reply {n}.")] {
+            assert_eq!(text.matches(&said).count(), 1, "{said}");
+        }
+    }
+    for noise in
+        ["usage", "totalTokens", "conversation_id", "textSignature", "thinkingSignature", "timestamp"]
+    {
+        assert!(!text.contains(noise), "{noise}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_summarized_in_passes() {
+    let ground = Ground::new().await;
+    let long = (0..20).map(|n| user(&format!("<{n}> {}", "word ".repeat(200))));
+    ground.say("default", long.chain([user(&"x".repeat(7_000))]).collect()).await;
+    let script = Script::new((1..=20).map(|n| Turn::text(&format!("summary {n}")).tokens(10, 1)));
+    summarized(&ground, &script, Some(4_096)).await.unwrap();
+    let passes = asked(&script);
+    assert!((8..20).contains(&passes.len()), "{} passes", passes.len());
+    for (n, pass) in (1..).zip(&passes) {
+        assert!(
+            pass.len() < 4_096 && pass.contains(&format!("Part {n} of {}", passes.len())),
+            "{}",
+            pass.len()
+        );
+        assert_eq!(pass.contains(&format!("summary {}", n - 1)), n > 1, "each goes on from the one before");
+    }
+    let all = passes.concat();
+    for n in 0..20 {
+        assert_eq!(all.matches(&format!("<{n}> ")).count(), 1);
+    }
+    assert!(all.matches('x').count() >= 7_000, "a message longer than a pass is read whole");
+    let marker = &ground.messages("default").await[0].content;
+    assert!(marker.ends_with(&format!("Summary:\nsummary {}", passes.len())), "{marker}");
+    let costs = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap();
+    assert_eq!((costs.runs, costs.total.input), (passes.len() as u64, 10 * passes.len() as u64));
+}
+
+#[tokio::test]
+async fn what_takes_too_many_passes_is_refused_before_any() {
+    let ground = Ground::new().await;
+    let piece = base::limits::PROCESS_SUMMARY_CHARS_RANGE.0;
+    let much = "x".repeat(piece * (base::limits::PROCESS_SUMMARY_PASSES_MAX + 1));
+    let said = ground.say("default", vec![user(&much)]).await;
+    let script = Script::new([Turn::text("no")]);
+    let why = summarized(&ground, &script, Some(1)).await.unwrap_err();
+    assert!(why.contains("64 passes") && why.contains("throughMessageId"), "{why}");
+    assert!(script.requests().is_empty());
+    assert_eq!(ground.messages("default").await, said);
+}
+
 #[tokio::test]
 async fn a_summary_is_charged_whatever_becomes_of_its_compaction() {
     let ground = Ground::new().await;

@@ -118,6 +118,9 @@ pub struct Spawn {
     /// Package sources to mount; every visible one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<MountSpec>>,
+    /// The user it is to act as, by name or uid. A process acts as its parent's user: anybody else is refused.
+    #[serde(default, alias = "as", skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
 }
 
 /// What a process is told when it starts.

@@ -45,6 +45,29 @@ async fn a_new_process_is_a_task_under_init_in_the_home() {
 }
 
 #[tokio::test]
+async fn a_process_acts_as_no_other_user() {
+    let gateway = Gateway::set_up().await;
+    let (mut user, mut root) = (gateway.user().await, gateway.root().await);
+    gateway.add_user("bob").await;
+    for field in ["as", "runAs"] {
+        for args in
+            [json!({ field: "bob" }), json!({ field: "root", "profile": "init" }), json!({ field: "" })]
+        {
+            let (code, why) = refused(&mut user, args).await;
+            assert!(code == 400 && why.contains("runAs") && why.contains("alice"), "{code} {why}");
+        }
+        assert_eq!(refused(&mut root, json!({ field: "alice" })).await.0, 400);
+        for own in ["alice", "1000"] {
+            assert_eq!(spawn(&mut user, json!({ field: own })).await["ok"], true);
+        }
+        let below = json!({ field: "alice", "parentPid": "init:1000" });
+        assert_eq!(spawn(&mut root, below).await["ok"], true, "under her process it does act as her");
+    }
+    let listed = user.call("proc.list", json!({})).await.unwrap();
+    assert_eq!(listed["processes"].as_array().unwrap().len(), 7, "init, and what was not refused: {listed}");
+}
+
+#[tokio::test]
 async fn there_is_one_init() {
     let agents = agents::saying(vec![Turn::text("yes")]).await;
     let mut user = agents.gateway.user().await;

@@ -134,6 +134,7 @@ async fn spawn(cx: &Cx<'_>, options: &Options, words: &[&str]) -> Result<Done, D
         parent_pid: options.value("parent").map(Pid::from),
         workspace: None,
         mounts: None,
+        run_as: None,
     };
     let spawned = done(cx, cx.call(&args).await?)?;
     let label = spawned.label.unwrap_or_default();

@@ -24,6 +24,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
         check_length("proc.spawn", "prompt", prompt)?;
     }
     let row = if profile == "init" {
+        check_run_as(&args, &cx.caller.identity)?;
         cx.area.ensure_init_with(&cx.caller.identity, &context_files).await?;
         super::reach(&cx, None).await?
     } else {
@@ -102,6 +103,7 @@ async fn plan(
     }
     // A process under another one acts as the same user.
     let who = identity(cx, parent.as_ref().map(|parent| parent.uid)).await?;
+    check_run_as(args, &who)?;
     check_count(cx, who.uid).await?;
     let label = args.label.as_deref().map(label).filter(|label| !label.is_empty());
     let fresh = cx.area.new_row(Pid(cx.area.gateway.random().uuid()), &who, profile, label);
@@ -119,6 +121,19 @@ async fn identity(cx: &Cx, uid: Option<Uid>) -> Result<ProcessIdentity, Error> {
         Some(uid) if uid != cx.caller.uid() => Ok(cx.area.gateway.account(uid).await?.identity()),
         _ => Ok(ProcessIdentity::clone(&cx.caller.identity)),
     }
+}
+
+/// Who asks for another user than the process would act as is refused: it would act with the wrong rights.
+fn check_run_as(args: &Spawn, who: &ProcessIdentity) -> Result<(), Error> {
+    let Some(named) = args.run_as.as_deref().map(str::trim) else { return Ok(()) };
+    if named == who.username || named == who.uid.to_string() {
+        return Ok(());
+    }
+    let why = format!(
+        "a process acts as the user of its parent, here {}, and never as another; leave it out",
+        who.username
+    );
+    Err(Error::bad_argument("proc.spawn", "runAs", &why))
 }
 
 /// Whether the user may have one more.

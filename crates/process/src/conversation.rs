@@ -23,7 +23,7 @@ use crate::world::World;
 
 /// What happens when nobody said what should: nothing.
 const POLICY: PolicyRow =
-    PolicyRow { overflow: Overflow::Manual, compact_at_thousandths: 900, keep_last: 80, updated_at: 0 };
+    PolicyRow { overflow: Overflow::Manual, compact_at: 0.9, keep_last: 80, updated_at: 0 };
 
 impl Host {
     /// Opens a conversation: a new one, or one that exists.
@@ -102,10 +102,9 @@ impl Host {
         const CALL: &str = "proc.conversation.policy.set";
         let process = self.known(pid).await?;
         let id = named(CALL, args.conversation_id.as_ref())?;
-        let thousandths = match args.compact_at_pressure.map(thousandths).transpose() {
-            Ok(thousandths) => thousandths,
-            Err(why) => return Ok(Outcome::Failed(format!("{CALL} {why}"))),
-        };
+        if args.compact_at_pressure.is_some_and(|pressure| !(pressure > 0.0 && pressure <= 1.0)) {
+            return Ok(Outcome::Failed(format!("{CALL} compactAtPressure must be > 0 and <= 1")));
+        }
         let row = self.conversation(pid, &id).await?;
         if row.is_none()
             && let Some(why) = full(&self.world, pid).await?
@@ -116,7 +115,7 @@ impl Host {
         let before = row.as_ref().and_then(|row| row.policy).unwrap_or(POLICY);
         let policy = PolicyRow {
             overflow: args.overflow.unwrap_or(before.overflow),
-            compact_at_thousandths: thousandths.unwrap_or(before.compact_at_thousandths),
+            compact_at: args.compact_at_pressure.unwrap_or(before.compact_at),
             keep_last: args.keep_last.map_or(before.keep_last, |keep| keep.min(KEEP_LAST_MAX)),
             updated_at: now_ms,
         };
@@ -179,22 +178,14 @@ pub(crate) fn record(row: ConversationRow) -> Conversation {
 
 /// The policy that holds for a conversation.
 pub(crate) fn shown_policy(id: &ConversationId, row: Option<PolicyRow>) -> ContextPolicy {
-    let PolicyRow { overflow, compact_at_thousandths, keep_last, updated_at } = row.unwrap_or(POLICY);
+    let PolicyRow { overflow, compact_at, keep_last, updated_at } = row.unwrap_or(POLICY);
     ContextPolicy {
         conversation_id: id.clone(),
         overflow,
-        compact_at_pressure: compact_at_thousandths as f64 / 1_000.0,
+        compact_at_pressure: compact_at,
         keep_last,
         updated_at,
     }
-}
-
-/// A pressure in thousandths, at least one of them.
-fn thousandths(pressure: f64) -> Result<i64, &'static str> {
-    if !(pressure > 0.0 && pressure <= 1.0) {
-        return Err("compactAtPressure must be > 0 and <= 1");
-    }
-    Ok(((pressure * 1_000.0).round() as i64).max(1))
 }
 
 /// Tells that something happened to a conversation.

@@ -193,7 +193,7 @@ impl Turn {
         let Some(pressure) = state.pressure else { return Fit::Go };
         let row = self.world.store.conversation(&self.process.pid, &self.conversation_id).await;
         let Some(policy) = row.ok().flatten().and_then(|row| row.policy) else { return Fit::Go };
-        if pressure * 1_000.0 < policy.compact_at_thousandths as f64 {
+        if pressure < policy.compact_at {
             return Fit::Go;
         }
         match policy.overflow {
@@ -294,7 +294,7 @@ fn too_full(policy: &PolicyRow, pressure: f64) -> String {
         "The context is {} full, and this conversation's policy stops at {}. Compact it, reset it, or change its \
          policy, then send the message again.",
         percent(pressure),
-        percent(policy.compact_at_thousandths as f64 / 1_000.0)
+        percent(policy.compact_at)
     )
 }
 

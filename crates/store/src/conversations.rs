@@ -36,8 +36,8 @@ pub struct ConversationRow {
 pub struct PolicyRow {
     /// What happens.
     pub overflow: Overflow,
-    /// From which pressure on, in thousandths.
-    pub compact_at_thousandths: i64,
+    /// From which pressure on: more than 0, at most 1, which is a full context.
+    pub compact_at: f64,
     /// How many messages stay.
     pub keep_last: u64,
     /// In milliseconds.
@@ -47,7 +47,7 @@ pub struct PolicyRow {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, generation, status, title, message_count, overflow, compact_at_thousandths, keep_last, \
+            "SELECT id, generation, status, title, message_count, overflow, compact_at, keep_last, \
              policy_updated_at, context, created_at, updated_at FROM conversations ",
             $rest
         )
@@ -128,13 +128,13 @@ impl Change {
     /// What happens when the conversation outgrows the context.
     pub fn policy(self, id: &ConversationId, policy: PolicyRow) -> Change {
         let statement = self.on(
-            "UPDATE conversations SET overflow = $3, compact_at_thousandths = $4, keep_last = $5, \
+            "UPDATE conversations SET overflow = $3, compact_at = $4, keep_last = $5, \
              policy_updated_at = $6 WHERE pid = $1 AND id = $2",
             id,
         );
         let statement = statement
             .bind(overflow_name(policy.overflow))
-            .bind(policy.compact_at_thousandths)
+            .bind(policy.compact_at.to_string())
             .bind(policy.keep_last as i64)
             .bind(policy.updated_at);
         self.step(statement)
@@ -157,9 +157,9 @@ fn overflow_name(overflow: Overflow) -> &'static str {
 
 fn policy_from(row: &mut Row) -> Result<Option<PolicyRow>> {
     let overflow = row.text_or_null()?;
-    let (pressure, keep_last, updated_at) = (row.int_or_null()?, row.int_or_null()?, row.int_or_null()?);
-    let (Some(overflow), Some(pressure), Some(keep_last), Some(updated_at)) =
-        (overflow, pressure, keep_last, updated_at)
+    let (compact_at, keep_last, updated_at) = (row.text_or_null()?, row.int_or_null()?, row.int_or_null()?);
+    let (Some(overflow), Some(compact_at), Some(keep_last), Some(updated_at)) =
+        (overflow, compact_at, keep_last, updated_at)
     else {
         return Ok(None);
     };
@@ -167,8 +167,9 @@ fn policy_from(row: &mut Row) -> Result<Option<PolicyRow>> {
         .into_iter()
         .find(|known| overflow_name(*known) == overflow)
         .ok_or_else(|| unexpected("an overflow policy", &overflow))?;
+    let compact_at = compact_at.parse().map_err(|_| unexpected("a pressure", &compact_at))?;
     let keep_last = keep_last.max(0) as u64;
-    Ok(Some(PolicyRow { overflow, compact_at_thousandths: pressure, keep_last, updated_at }))
+    Ok(Some(PolicyRow { overflow, compact_at, keep_last, updated_at }))
 }
 
 fn conversation_from(mut row: Row) -> Result<ConversationRow> {

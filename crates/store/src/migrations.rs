@@ -8,6 +8,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0002_processes.sql"),
     include_str!("../migrations/0003_oauth.sql"),
     include_str!("../migrations/0004_loose_archives.sql"),
+    include_str!("../migrations/0005_compact_at.sql"),
 ];
 
 /// The version this program knows.

@@ -121,10 +121,13 @@ async fn policies_are_merged_and_checked() {
         let why = "proc.conversation.policy.set compactAtPressure must be > 0 and <= 1";
         assert_eq!(set(args).await.unwrap_err(), why);
     }
-    let args = PolicySet { compact_at_pressure: Some(0.000_1), ..PolicySet::default() };
-    assert_eq!(set(args).await.unwrap().compact_at_pressure, 0.001);
+    for pressure in [0.000_1, 0.876_54, 1.0 / 3.0, f64::MIN_POSITIVE, 1.0] {
+        let args = PolicySet { compact_at_pressure: Some(pressure), ..PolicySet::default() };
+        assert_eq!(set(args).await.unwrap().compact_at_pressure, pressure);
+        assert_eq!(get("new").await.compact_at_pressure, pressure);
+    }
     let notes = ground.notes();
-    assert_eq!(notes.len(), 3, "what was refused is not told");
+    assert_eq!(notes.len(), 7, "what was refused is not told");
     assert_eq!(notes[1].1["event"], "conversation.policy");
     assert_eq!(notes[1].1["policy"], to_value(&expected));
 }

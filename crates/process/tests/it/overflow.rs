@@ -11,7 +11,7 @@ use store::conversations::PolicyRow;
 use crate::scene::Scene;
 
 async fn policy(scene: &Scene, overflow: Overflow, keep_last: u64) {
-    let row = PolicyRow { overflow, compact_at_thousandths: 900, keep_last, updated_at: 1 };
+    let row = PolicyRow { overflow, compact_at: 0.9, keep_last, updated_at: 1 };
     let change = Change::new(scene.pid()).policy(&"default".into(), row);
     scene.ground.store.keep(change).await.unwrap();
 }

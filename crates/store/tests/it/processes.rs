@@ -213,7 +213,7 @@ async fn a_policy_is_kept_through_a_reset(store: &Store) {
     let pid = made(store, "p").await;
     let policy = PolicyRow {
         overflow: Overflow::AutoCompact,
-        compact_at_thousandths: 850,
+        compact_at: 1.0 / 3.0,
         keep_last: 12,
         updated_at: NOW_MS + 1,
     };

@@ -207,6 +207,15 @@ const RULES: &[Rule] = &[
         ..SHOWN
     },
     Rule {
+        directory: "/proc/{pid}/context.d",
+        file: "/proc/{pid}/context.d/brief.md",
+        other: "/proc/{pid}/context.d/other",
+        list: (To::OwnerAndRoot, MISSING),
+        read: (To::OwnerAndRoot, MISSING),
+        is_hidden: true,
+        ..SHOWN
+    },
+    Rule {
         directory: "/dev",
         file: "/dev/null",
         other: "/dev/other",
@@ -296,7 +305,9 @@ impl World {
     async fn process(&self) -> String {
         let ann = self.kernel.store.account("ann").await.unwrap().unwrap();
         let who = ann.identity();
+        let context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
         let row = ProcessRow::idle(Pid::from("p1"), who.uid, "task", &who.home, 1);
+        let row = ProcessRow { context_files, ..row };
         assert!(self.kernel.store.process_create(&row).await.unwrap());
         row.pid.0
     }

@@ -146,6 +146,30 @@ async fn calls_under_way_and_sessions_are_shown_to_their_users() {
 }
 
 #[tokio::test]
+async fn what_a_process_was_told_is_in_its_directory() {
+    let gateway = Gateway::set_up().await;
+    let (mut user, mut root) = (gateway.user().await, gateway.root().await);
+    let mut bob = gateway.add_user("bob").await;
+    let file = |name: &str, text: &str| json!({ "name": name, "text": text });
+    let files = [file("role.md", "You count\nsheep."), file("a/b", "slash"), file("role.md", "again")];
+    let args = json!({ "assignment": { "contextFiles": files } });
+    let spawned = user.call("proc.spawn", args).await.unwrap();
+    let process = format!("/proc/{}", spawned["pid"].as_str().unwrap());
+    assert_eq!(names(&mut user, &process).await, ["context.d", "identity", "status"]);
+    let context = format!("{process}/context.d");
+    for peer in [&mut user, &mut root] {
+        assert_eq!(names(peer, &context).await, ["a%2Fb", "role.md"]);
+        assert_eq!(cat(peer, &format!("{context}/role.md")).await, "You count\nsheep.\n");
+        assert_eq!(cat(peer, &format!("{context}/a%2Fb")).await, "slash\n");
+    }
+    assert_eq!(refused_read(&mut bob, &format!("{context}/role.md")).await.0, 200);
+    assert!(refused_read(&mut user, &format!("{context}/none")).await.1.contains("Not found"));
+    let (code, why) = refused_write(&mut user, &format!("{context}/role.md"), "x").await;
+    assert_eq!((code, why.as_str()), (403, "EPERM: /proc is read-only"));
+    assert!(names(&mut user, "/proc/self/context.d").await.is_empty(), "init was told nothing");
+}
+
+#[tokio::test]
 async fn processes_and_the_small_devices() {
     let gateway = Gateway::set_up().await;
     let (mut user, mut root) = (gateway.user().await, gateway.root().await);

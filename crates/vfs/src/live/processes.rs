@@ -2,6 +2,7 @@
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Pid, RunId, Uid};
+use protocol::proc::ContextFile;
 use serde_json::json;
 use store::processes::ProcessRow;
 
@@ -13,6 +14,8 @@ use super::fault::of_store;
 use super::node::{self, Access, Node};
 
 const FILES: [&str; 2] = ["identity", "status"];
+/// The directory of the texts it was given when it was started.
+const CONTEXT: &str = "context.d";
 
 /// A process as these files show it: no word of what is said in it.
 struct Process {
@@ -102,8 +105,10 @@ fn within(view: &View, process: &Process, rest: &[&str]) -> Result<Node, Fault> 
                 let stat = file(view, process, name)?.stat();
                 Some(Named { name: name.to_string(), stat })
             });
-            Ok(Node::Directory(files.collect(), folder(view, &process.row)))
+            let context = Named { name: CONTEXT.to_string(), stat: folder(view, &process.row) };
+            Ok(Node::Directory(files.chain([context]).collect(), folder(view, &process.row)))
         }
+        [CONTEXT, rest @ ..] => context(view, process, rest),
         [name] => Node::pick(file(view, process, name)),
         [name, ..] if FILES.contains(name) => Err(node::fault(Code::NotDirectory)),
         _ => Err(node::fault(Code::NotFound)),
@@ -117,6 +122,29 @@ fn file(view: &View, process: &Process, name: &str) -> Option<Node> {
         _ => return None,
     };
     Some(Node::file(view, text, Access::of(process.identity.uid, 0o444)))
+}
+
+/// The texts of its assignment, each a file of its name; of two with one name the first.
+fn context(view: &View, process: &Process, rest: &[&str]) -> Result<Node, Fault> {
+    // What is no JSON, because somebody changed the database, is no file.
+    let texts: Vec<ContextFile> = serde_json::from_str(&process.row.context_files).unwrap_or_default();
+    let file = |text: &ContextFile| Node::file(view, text.text.as_str(), Access::of(process.row.uid, 0o444));
+    let named = |name: &str| texts.iter().find(|text| node::name_of(&text.name) == name);
+    match rest {
+        [] => {
+            let mut names: Vec<Named> = Vec::new();
+            for text in &texts {
+                let name = node::name_of(&text.name);
+                if !names.iter().any(|known| known.name == name) {
+                    names.push(Named { name, stat: file(text).stat() });
+                }
+            }
+            Ok(Node::Directory(names, folder(view, &process.row)))
+        }
+        [name] => Node::pick(named(name).map(file)),
+        [name, ..] if named(name).is_some() => Err(node::fault(Code::NotDirectory)),
+        _ => Err(node::fault(Code::NotFound)),
+    }
 }
 
 fn status(process: &Process) -> String {

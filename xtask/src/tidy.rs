@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the house rules that a machine can check. The longest files and functions are advice only.
 
 mod crates;
+mod cycles;
 mod longest;
 mod source;
 
@@ -25,6 +26,7 @@ pub fn run() -> Result<()> {
     }
     let mut problems: Vec<String> = sources.iter().flat_map(problems).collect();
     problems.extend(crates::problems(&root)?);
+    problems.extend(cycles::problems(&sources));
     longest::print(&sources);
     if problems.is_empty() {
         println!("tidy: {} files, nothing to complain about", sources.len());

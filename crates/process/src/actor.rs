@@ -285,7 +285,7 @@ impl Actor {
             self.host.world.outside.emit(note);
         }
         for finished in &draft.finished {
-            crate::ipc::run_ended(&self.host, finished);
+            crate::host::ipc::run_ended(&self.host, finished);
         }
         for place in draft.launches {
             self.launch(place);

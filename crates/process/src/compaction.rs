@@ -6,9 +6,7 @@ mod summary;
 mod tests;
 
 use model::Model;
-use protocol::error::Error;
-use protocol::ids::{ConversationId, Pid, RunId};
-use protocol::outcome::Outcome;
+use protocol::ids::{ConversationId, RunId};
 use protocol::proc::conversation::ContextPolicy;
 use protocol::proc::history::MessageRole;
 use protocol::proc::segment::{Compact, Compacted, Segment, SegmentKind};
@@ -19,10 +17,12 @@ use store::messages::MessageRow;
 use store::processes::ProcessRow;
 
 use crate::archive::Loose;
-use crate::conversation::{changed, condition, named, to_value};
-use crate::host::Host;
-use crate::setup::{self, Setup};
+use crate::conversation::{changed, to_value};
+use crate::setup::Setup;
 use crate::world::World;
+
+pub(crate) use select::NOTHING;
+pub(crate) use summary::failed;
 
 /// A compaction that is ready to be kept: the archive is written, the rows are not changed yet.
 pub(crate) struct Prepared {
@@ -44,43 +44,6 @@ impl Prepared {
         let more = [provider, model, ("pressure", pressure.into()), ("policy", to_value(policy))];
         self.why.extend(more.map(|(name, value)| (name.to_string(), value)));
         self
-    }
-}
-
-impl Host {
-    /// Compacts a conversation that has no active run.
-    pub async fn compact(&self, pid: &Pid, args: &Compact) -> Result<Outcome<Compacted>, Error> {
-        let process = self.known(pid).await?;
-        let id = named("proc.conversation.compact", args.conversation_id.as_ref())?;
-        if let Err(why) = check(args) {
-            return Ok(Outcome::Failed(why));
-        }
-        if process.active_conversation_id.as_ref() == Some(&id) {
-            return Ok(Outcome::Failed(format!("Conversation is active: {id}")));
-        }
-        let row = self.conversation(pid, &id).await?;
-        if row.as_ref().is_none_or(|row| row.message_count == 0) {
-            return Ok(Outcome::Failed(select::NOTHING.to_string()));
-        }
-        let setup = match args.generate_summary {
-            Some(true) => match setup::prepare(&self.world, &process).await {
-                Ok(setup) => Some(setup),
-                Err(why) => return Ok(Outcome::Failed(summary::failed(&why))),
-            },
-            _ => None,
-        };
-        let Prepared { change, compacted, archive, .. } =
-            match prepare(&self.world, &process, &id, args, setup.as_deref()).await {
-                Ok(prepared) => prepared,
-                Err(why) => return Ok(Outcome::Failed(why)),
-            };
-        let condition = condition(&id, row.as_ref(), true);
-        if let Err(why) = self.apply_with(pid, condition, change, Some(archive)).await? {
-            return Ok(Outcome::Failed(why));
-        }
-        let queued = self.world.store.queue_length(pid).await.unwrap_or_default();
-        announce(&self.world, &process, None, "conversation.compacted", &compacted, queued, Map::new());
-        Ok(Outcome::Done(compacted))
     }
 }
 
@@ -155,7 +118,7 @@ pub(crate) async fn prepare(
 }
 
 /// What is wrong with the arguments, if something is.
-fn check(args: &Compact) -> Result<(), String> {
+pub(crate) fn check(args: &Compact) -> Result<(), String> {
     const CALL: &str = "proc.conversation.compact";
     let given = args.summary.as_deref().is_some_and(|summary| !summary.trim().is_empty());
     let generated = args.generate_summary == Some(true);

@@ -23,8 +23,8 @@ use store::{Options, Store};
 use tempfile::TempDir;
 use vfs::{Tree, VPath, View};
 
+use crate::discovery::Finder;
 use crate::host::Host;
-use crate::setup::finder::Finder;
 use crate::subsystem::Processes;
 
 /// When tests begin, in milliseconds.

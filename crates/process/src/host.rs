@@ -1,6 +1,7 @@
 //! Every process of the gateway: starts actors when there is mail for them, and takes the mail in.
 
 pub(crate) mod intake;
+pub(crate) mod ipc;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,16 +10,16 @@ use base::limits;
 use base::shutdown::{self, Shutdown, Trigger};
 use gateway::Gateway;
 use protocol::error::Error;
-use protocol::ids::{Pid, RunId};
+use protocol::ids::Pid;
 use store::processes::{ProcessRow, State};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub use crate::mail::{Condition, Event};
+use crate::errors::{not_found, store_error};
+use crate::ids::is_init;
 use crate::mail::{Mail, Reply};
 use crate::world::World;
 use crate::{actor, archive};
-pub(crate) use gateway::store_error;
 
 /// Every process of the gateway. Cheap to clone.
 #[derive(Clone)]
@@ -198,18 +199,4 @@ impl Rooms {
     fn lock(&self) -> std::sync::MutexGuard<'_, Mailboxes> {
         self.awake.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The one `init` of a user is never gone for good.
-pub(crate) fn is_init(process: &ProcessRow) -> bool {
-    process.pid.as_str() == format!("init:{}", process.uid)
-}
-
-/// A run id nobody has.
-pub(crate) fn new_run_id() -> RunId {
-    RunId(base::random::uuid())
-}
-
-pub(crate) fn not_found(pid: &Pid) -> Error {
-    Error::not_found(format!("Process not found: {pid}"))
 }

@@ -12,7 +12,6 @@ use store::ipc::IpcCall;
 use tokio::sync::oneshot;
 
 use crate::archive::Loose;
-use crate::ipc;
 
 /// A runtime event: a message that no person wrote.
 #[derive(Clone, Debug)]
@@ -90,16 +89,24 @@ pub(crate) enum Mail {
 pub(crate) fn envelope(args: &Deliver) -> String {
     let Deliver { source_pid, source, message, .. } = args;
     let mut text = format!("Message from process `{source_pid}` ({} uid={}).\n", source.username, source.uid);
-    text += &format!("Sent at: {}.\n\n{message}", ipc::iso(args.sent_at));
+    text += &format!("Sent at: {}.\n\n{message}", iso(args.sent_at));
     if let Some(metadata) = &args.metadata {
         let metadata = serde_json::Value::Object(metadata.clone());
         text += &format!("\n\nMetadata:\n```json\n{metadata:#}\n```");
     }
     if let Some(call) = &args.call {
-        let (id, deadline) = (&call.call_id, ipc::iso(call.deadline_at));
+        let (id, deadline) = (&call.call_id, iso(call.deadline_at));
         text += &format!("\n\nIPC call:\nCall id: `{id}`\nDeadline: {deadline}\n");
         text += &format!("Reply target: process `{}`\n\n", call.reply_to_pid);
         text += "Complete this run before the deadline: its final answer is delivered as the reply.";
     }
     text
+}
+
+/// A moment such as `2026-11-15T23:02:28.000Z`.
+pub(crate) fn iso(ms: i64) -> String {
+    match jiff::Timestamp::from_millisecond(ms) {
+        Ok(moment) => moment.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        Err(_) => ms.to_string(),
+    }
 }

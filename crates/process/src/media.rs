@@ -2,29 +2,22 @@
 
 mod input;
 mod kinds;
-mod pictures;
 #[cfg(test)]
 mod tests;
 
 use base::limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use protocol::error::Error;
-use protocol::ids::Pid;
 use protocol::media::{MediaInput, MediaType, StoredMedia};
-use protocol::outcome::Outcome;
 use protocol::proc::history::{Media, MediaRead};
 use store::processes::ProcessRow;
 use vfs::view::Writing;
 use vfs::{Code, Follow, Kind, VPath};
 
-use crate::host::Host;
 use crate::places::{Place, Shelf};
 use crate::world::World;
 use crate::{archive, speech};
 use input::Checked;
-
-pub(crate) use pictures::Pictures;
 
 /// Keeps the bytes of what came with a message, and transcribes sound where a transcriber is configured.
 /// The error names what is wrong with the input. Either all of them are kept or none.
@@ -152,15 +145,8 @@ fn path_of(place: &Place, key: &str) -> Option<VPath> {
     (!odd).then(|| place.directory.join(name))
 }
 
-impl Host {
-    /// Reads the bytes of a medium.
-    pub async fn media_read(&self, pid: &Pid, args: &MediaRead) -> Result<Outcome<Media>, Error> {
-        let process = self.known(pid).await?;
-        Ok(read(&self.world, &process, args).await.into())
-    }
-}
-
-async fn read(world: &World, process: &ProcessRow, args: &MediaRead) -> Result<Media, String> {
+/// The bytes of a medium as `proc.media.read` answers them.
+pub(crate) async fn read(world: &World, process: &ProcessRow, args: &MediaRead) -> Result<Media, String> {
     let key = args.key.trim();
     if key.is_empty() {
         return Err("proc.media.read requires key".to_string());

@@ -10,7 +10,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::proc::ContextFile;
 use vfs::View;
 
-use crate::setup::Config;
+use crate::config::Config;
 use crate::skills;
 
 /// What a prompt is made of, besides files.

@@ -1,8 +1,5 @@
 //! Speech in both directions, with the servers that config names.
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use base::limits;
@@ -10,28 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::speech::Speaker;
 use model::transcription::Transcriber;
-use model::{Cancel, Cause, Client, Endpoint, Failure, Kind, Secret};
-use protocol::ai::{AudioInput, Speak, Speech, Transcribe, Transcription};
-use protocol::error::Error;
+use model::{Cancel, Client, Endpoint, Kind, Secret};
+use protocol::ai::{AudioInput, Transcribe};
 use protocol::ids::Uid;
 
-use crate::host::Host;
-use crate::setup::{Config, chat_endpoint, check_address, client, is_usual, key_hint, place, trimmed};
+use crate::config::Config;
+use crate::prepare::{chat_endpoint, check_address, client, is_usual, key_hint, place, trimmed};
 use crate::world::World;
-
-impl Host {
-    /// Turns speech into text for a user.
-    pub async fn transcribe(&self, uid: Uid, args: Transcribe) -> Result<Transcription, Error> {
-        let (client, by) = transcriber(&self.world, uid).await.map_err(unavailable)?;
-        client.transcribe(&by, args, &Cancel::new()).await.map_err(failed)
-    }
-
-    /// Turns text into speech for a user.
-    pub async fn speak(&self, uid: Uid, args: Speak) -> Result<Speech, Error> {
-        let (client, by) = speaker(&self.world, uid).await.map_err(unavailable)?;
-        client.speak(&by, args, &Cancel::new()).await.map_err(failed)
-    }
-}
 
 /// What is said in a sound that came with a message, where a transcriber is configured. The message is good without:
 /// what goes wrong is for the log, and it does not wait longer than its sender would.
@@ -135,18 +117,4 @@ async fn chat_key(world: &World, config: &Config, base_url: Option<&str>, usual:
     let address = |url: Option<&str>| url.map_or(Kind::Openai.default_base_url(), trimmed).to_string();
     let same = address(chat.base_url.as_deref()) == address(base_url);
     chat.key.filter(|_| of_kind && same).or_else(environment)
-}
-
-fn unavailable(text: String) -> Error {
-    Error::new(503, text)
-}
-
-/// A failure as callers see it: their own mistakes are 400, what took too long 504, everything else 503.
-fn failed(failure: Failure) -> Error {
-    let code = match failure.cause {
-        Cause::Request => 400,
-        Cause::Timeout => 504,
-        _ => 503,
-    };
-    Error::new(code, failure.message)
 }

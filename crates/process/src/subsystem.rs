@@ -14,7 +14,7 @@ use protocol::ids::{Pid, Uid};
 use protocol::router::Router;
 use store::processes::ProcessRow;
 
-use crate::calls;
+use crate::handlers;
 use crate::host::Host;
 
 /// Processes and their calls.
@@ -117,11 +117,11 @@ impl Subsystem for Processes {
     }
 
     fn calls() -> Vec<&'static str> {
-        calls::router().names().to_vec()
+        handlers::router().names().to_vec()
     }
 
     fn handlers(self: Arc<Self>) -> Router<Call> {
-        calls::router().over(move |call| Ok(Cx::new(self.clone(), call)))
+        handlers::router().over(move |call| Ok(Cx::new(self.clone(), call)))
     }
 
     /// Takes up what an earlier gateway left, beside the start: clients need not wait for it.

@@ -9,10 +9,10 @@ use protocol::signal::Signal;
 use store::Store;
 use store::processes::ProcessRow;
 
-use crate::media::Pictures;
+use crate::discovery::Finder;
 use crate::outside::Outside;
-use crate::setup::Setups;
-use crate::setup::finder::Finder;
+use crate::pictures::Pictures;
+use crate::setup::cache::Setups;
 use crate::signals;
 
 /// What all processes share. Cheap to clone.

@@ -20,7 +20,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("gsv", 6),
     ("kernel", 14),
     ("model", 9),
-    ("process", 19),
+    ("process", 2),
     ("protocol", 2),
     ("server", 2),
     ("shell", 8),

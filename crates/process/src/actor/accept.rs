@@ -14,8 +14,9 @@ use store::queue::QueueRow;
 
 use super::Actor;
 use super::draft::{Draft, Words};
+use crate::errors::{not_found, store_error};
 use crate::host::intake::why_shut;
-use crate::host::{is_init, new_run_id, not_found, store_error};
+use crate::ids::{is_init, new_run_id};
 use crate::mail::{Event, Incoming};
 use crate::results::without_nul;
 

@@ -12,7 +12,7 @@ use super::Actor;
 use super::draft::Draft;
 use super::finish::Ending;
 use crate::archive::{self, Kept, Loose};
-use crate::host::{not_found, store_error};
+use crate::errors::{not_found, store_error};
 use crate::mail::Condition;
 use crate::media;
 

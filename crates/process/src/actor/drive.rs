@@ -10,9 +10,9 @@ use store::runs::RunRow;
 
 use super::draft::Words;
 use super::{Actor, Done, Known, Life, Work};
+use crate::prepare;
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
-use crate::setup;
 use crate::tools::Errand;
 use crate::turn::Turn;
 
@@ -120,7 +120,7 @@ impl Actor {
         }
         let (world, process) = (self.host.world.clone(), self.process.clone());
         let mut preparing = Box::pin(async move {
-            let prepared = setup::prepare(&world, &process);
+            let prepared = prepare::prepare(&world, &process);
             let prepared = tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepared).await;
             prepared.unwrap_or_else(|_| Err("the run could not be prepared in time".to_string()))
         });

@@ -225,7 +225,7 @@ fn status(status: RunStatus) -> FinishStatus {
 pub(super) async fn bury(host: &Host, pid: &Pid, why: &str) -> bool {
     match try_bury(&host.world, pid, why).await {
         Ok(finished) => {
-            finished.iter().for_each(|finished| crate::ipc::run_ended(host, finished));
+            finished.iter().for_each(|finished| crate::host::ipc::run_ended(host, finished));
             !finished.is_empty()
         }
         Err(error) => {

@@ -8,7 +8,7 @@ use store::approvals::{ApprovalRow, RuleRow};
 use super::Actor;
 use super::draft::Draft;
 use crate::approval;
-use crate::host::store_error;
+use crate::errors::store_error;
 use crate::run::step::{Answer, Step};
 use crate::run::{Phase, RunState};
 

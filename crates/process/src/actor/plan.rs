@@ -8,10 +8,11 @@ use store::approvals::ApprovalRow;
 use super::draft::Draft;
 use super::{Actor, Life};
 use crate::approval;
+use crate::prepare;
 use crate::results::Shown;
 use crate::run::step::{Ask, Intent, Step};
 use crate::run::{self, Act, Next, Phase, RunState};
-use crate::setup::{self, Setup};
+use crate::setup::Setup;
 use crate::tools::{self, Checked, Law, Verdict};
 
 impl Actor {
@@ -21,7 +22,7 @@ impl Actor {
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
         // Read each time, so that what was revoked or changed meanwhile counts.
         let rules = self.host.world.store.approval_rules(self.pid()).await?;
-        let policy = setup::policy_now(&self.host.world, &self.process).await;
+        let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
         let law = Law { policy, rules };
         for (place, act) in acts {

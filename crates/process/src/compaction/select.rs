@@ -11,7 +11,7 @@ use crate::archive::Span;
 use crate::world::World;
 
 /// There is nothing to compact.
-pub(super) const NOTHING: &str = "No conversation messages selected for compaction";
+pub(crate) const NOTHING: &str = "No conversation messages selected for compaction";
 
 /// Messages to compact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use store::runs::{RunEnd, RunRow, RunStatus, Used};
 
 use super::select::Selected;
 use crate::cost;
-use crate::host::new_run_id;
+use crate::ids::new_run_id;
 use crate::setup::Setup;
 use crate::world::World;
 
@@ -25,7 +25,7 @@ const SYSTEM: &str = "You write the summary that takes the place of an archived 
     summarizing.";
 
 /// The text of `{ok: false}` when no summary could be made.
-pub(super) fn failed(why: &str) -> String {
+pub(crate) fn failed(why: &str) -> String {
     format!("Failed to generate compaction summary: {why}")
 }
 

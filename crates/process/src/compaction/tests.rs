@@ -14,6 +14,7 @@ use store::runs::RunStatus;
 
 use super::*;
 use crate::archive;
+use crate::conversation::condition;
 use crate::ground::{Ground, answer, result, user};
 use crate::policy::Policy;
 use crate::setup::RunLimits;

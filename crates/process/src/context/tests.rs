@@ -9,7 +9,7 @@ use store::change::Change;
 
 use super::*;
 use crate::ground::{Ground, message};
-use crate::setup;
+use crate::prepare;
 
 fn row(id: i64, role: MessageRole, content: &str) -> MessageRow {
     MessageRow { id, created_at: id, ..message(role, content) }
@@ -159,7 +159,7 @@ fn a_message_from_elsewhere_says_so() {
 async fn ground() -> (Ground, Arc<Setup>) {
     let ground = Ground::with("task", json!({ "tools": [], "devices": [] })).await;
     ground.set("config/ai/provider", "demo").await;
-    let setup = setup::prepare(&ground.host.world, &ground.process).await.unwrap();
+    let setup = prepare::prepare(&ground.host.world, &ground.process).await.unwrap();
     (ground, setup)
 }
 

@@ -13,8 +13,9 @@ use store::conversations::ConversationRow;
 use store::ipc::IpcCall;
 use store::processes::ProcessRow;
 
-use super::{Host, store_error};
+use super::Host;
 use crate::archive::Loose;
+use crate::errors::store_error;
 use crate::mail::{Condition, Event, Incoming, Mail, envelope};
 use crate::media;
 use crate::world::World;

@@ -1,7 +1,8 @@
 //! Media are kept privately, read back, and archived with their messages.
 
 use model::fake::{Reply, Server};
-use protocol::ids::Uid;
+use protocol::ids::{Pid, Uid};
+use protocol::outcome::Outcome;
 use store::messages::MessageRow;
 
 use super::*;

@@ -1,10 +1,13 @@
 //! Speech against a server that speaks OpenAI's wire format.
 
+use model::Kind;
 use model::fake::{Reply, Server};
+use protocol::ai::AudioInput;
 use serde_json::json;
 
 use super::*;
 use crate::ground::Ground;
+use crate::speech::transcribe_quietly;
 
 const KEY: &str = "sk-speech-secret-123";
 

@@ -8,8 +8,9 @@ use protocol::literal::Nullable;
 use protocol::proc::profile::Profile;
 use store::processes::ProcessRow;
 
-use super::{Config, endpoint, known_model, known_profile, max_tokens, policy_text, reasoning};
+use crate::config::Config;
 use crate::host::Host;
+use crate::prepare::{choose, known_model, known_profile, max_tokens, policy_text, reasoning};
 use crate::world::World;
 use crate::{prompt, skills};
 
@@ -32,7 +33,7 @@ pub(super) async fn shown(world: &World, process: &ProcessRow, profile: &str) ->
     // What is wrong with the config is nobody's bad argument: there is no model as long as it stays so.
     let unavailable = |text: String| Error::new(503, text);
     let config = Config::read(&world.store, process.uid).await.map_err(unavailable)?;
-    let chosen = endpoint::choose(&config, &world.finder).await.map_err(unavailable)?;
+    let chosen = choose(&config, &world.finder).await.map_err(unavailable)?;
     let known = known_model(&config, &chosen);
     let view = world.outside.view(process, identity);
     Ok(ConfigResult {

@@ -15,7 +15,8 @@ use store::processes::ProcessRow;
 
 use crate::archive;
 use crate::conversation::{condition, full, named, record, spelled, tell, to_value};
-use crate::host::{Host, store_error};
+use crate::errors::store_error;
+use crate::host::Host;
 use crate::world::World;
 
 const CALL: &str = "proc.conversation.fork";

@@ -10,7 +10,7 @@ use protocol::proc::segment::{
 };
 
 use super::reach;
-use crate::calls::Cx;
+use crate::handlers::Cx;
 
 pub(crate) async fn open(cx: Cx, args: Open) -> Result<Outcome<Opened>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;

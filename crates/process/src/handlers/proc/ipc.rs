@@ -11,7 +11,7 @@ use store::ipc::IpcCall;
 use store::processes::ProcessRow;
 
 use super::check_length;
-use crate::calls::Cx;
+use crate::handlers::Cx;
 use gateway::store_error;
 
 pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {

@@ -8,7 +8,7 @@ use protocol::proc::approval::{
 };
 
 use super::reach;
-use crate::calls::Cx;
+use crate::handlers::Cx;
 
 pub(crate) async fn hil(cx: Cx, args: Hil) -> Result<Outcome<Resolved>, Error> {
     // An agent that could approve its own calls would not be asked for anything.

@@ -6,8 +6,8 @@
 
 use model::{Endpoint, Kind, Secret};
 
-use super::config::Config;
-use super::finder::Finder;
+use crate::config::Config;
+use crate::discovery::Finder;
 
 /// A provider and the name of a model.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use protocol::proc::{Assignment, Send, Spawn, Spawned, WorkspaceSpec};
 use store::processes::ProcessRow;
 
 use super::{check_length, unknown};
-use crate::calls::Cx;
+use crate::handlers::Cx;
 use crate::subsystem::init_pid;
 use gateway::store_error;
 

@@ -4,7 +4,7 @@ use protocol::ai::{Config, ConfigResult, Speak, Speech, Transcribe, Transcriptio
 use protocol::error::Error;
 
 use super::Cx;
-use crate::host::not_found;
+use crate::errors::not_found;
 use gateway::store_error;
 
 pub(crate) async fn config(cx: Cx, args: Config) -> Result<ConfigResult, Error> {

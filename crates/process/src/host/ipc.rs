@@ -13,8 +13,10 @@ use store::ipc::IpcCall;
 use store::messages::Page;
 use store::runs::{RunRow, RunStatus};
 
+use super::Host;
 use crate::cost;
-use crate::host::{Event, Host, store_error};
+use crate::errors::store_error;
+use crate::mail::{Event, iso};
 
 /// Why `proc.run.started` says that the process that waited goes on.
 const REASON: &str = "ipc.reply";
@@ -159,14 +161,6 @@ fn finish(status: RunStatus) -> FinishStatus {
         RunStatus::Ok => FinishStatus::Ok,
         RunStatus::Error => FinishStatus::Error,
         RunStatus::Aborted | RunStatus::Active => FinishStatus::Aborted,
-    }
-}
-
-/// A moment such as `2026-11-15T23:02:28.000Z`.
-pub(crate) fn iso(ms: i64) -> String {
-    match jiff::Timestamp::from_millisecond(ms) {
-        Ok(moment) => moment.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
-        Err(_) => ms.to_string(),
     }
 }
 

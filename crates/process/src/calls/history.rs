@@ -15,7 +15,8 @@ use store::conversations::ConversationRow;
 use store::messages::{MessageRow, Page};
 use store::processes::ProcessRow;
 
-use crate::host::{Host, store_error};
+use crate::errors::store_error;
+use crate::host::Host;
 use crate::world::World;
 use crate::{approval, conversation, cost};
 

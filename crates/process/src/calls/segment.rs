@@ -6,10 +6,11 @@ use protocol::ids::Pid;
 use protocol::outcome::Outcome;
 use protocol::proc::segment::{SegmentList, SegmentMessages, SegmentRead, Segments};
 
+use super::history::{Form, message};
 use crate::archive::{self, Cut};
 use crate::conversation;
-use crate::history::{Form, message};
-use crate::host::{Host, store_error};
+use crate::errors::store_error;
+use crate::host::Host;
 
 /// Messages of a page when nobody says how many.
 const PAGE: u64 = 200;

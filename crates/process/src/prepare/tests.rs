@@ -7,8 +7,8 @@ use protocol::ids::Uid;
 use serde_json::json;
 
 use super::*;
+use crate::discovery::Finder;
 use crate::ground::Ground;
-use finder::Finder;
 
 const KEY: &str = "sk-very-secret-0123456789";
 const EVERYBODYS_KEY: &str = "sk-everybodys-9876543210";

@@ -1,6 +1,6 @@
 //! Conversations are opened, closed and listed, and their policies kept.
 
-use protocol::proc::conversation::Conversation;
+use protocol::proc::conversation::{ContextPolicy, Conversation, Overflow};
 use serde_json::json;
 
 use super::*;

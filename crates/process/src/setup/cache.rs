@@ -8,11 +8,9 @@ use std::time::Instant;
 use base::limits;
 use protocol::ids::Uid;
 use store::processes::ProcessRow;
-use vfs::{Fingerprint, VPath, View};
+use vfs::Fingerprint;
 
 use super::Setup;
-use crate::prompt;
-use crate::world::World;
 
 /// What is kept.
 #[derive(Default)]
@@ -37,15 +35,15 @@ struct Stamp {
 }
 
 /// What a setup is made of, as it was before the making began.
-pub(super) struct Made {
+pub(crate) struct Made {
     key: Key,
     stamp: Stamp,
     began: Instant,
 }
 
 impl Made {
-    /// As it is now; nothing when changes of it could not be told.
-    pub(super) fn now(world: &World, process: &ProcessRow, view: &View) -> Option<Made> {
+    /// As it is now: the generations of config and of what is outside, and the user's texts.
+    pub(crate) fn now(process: &ProcessRow, (config, outside): (u64, [u64; 2]), files: Fingerprint) -> Made {
         let key = Key {
             uid: process.uid,
             profile: process.profile.clone(),
@@ -53,11 +51,7 @@ impl Made {
             workspace_id: process.workspace_id.clone(),
             context_files: process.context_files.clone(),
         };
-        let (config, outside) = (world.store.config_generation(), world.outside.generation());
-        let roots: Option<Vec<VPath>> =
-            prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
-        let files = view.fingerprint(&roots?)?;
-        Some(Made { key, stamp: Stamp { config, outside, files }, began: Instant::now() })
+        Made { key, stamp: Stamp { config, outside, files }, began: Instant::now() }
     }
 }
 
@@ -71,7 +65,7 @@ struct Kept {
 
 impl Setups {
     /// The setup that was made of the same.
-    pub(super) fn find(&self, made: &Made) -> Option<Arc<Setup>> {
+    pub(crate) fn find(&self, made: &Made) -> Option<Arc<Setup>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get(&made.key).filter(|kept| kept.stamp == made.stamp)?;
         let (at, setup) = kept.setup.as_ref()?;
@@ -79,7 +73,7 @@ impl Setups {
     }
 
     /// Keeps what was made, if nothing can have changed unseen while it was.
-    pub(super) fn keep(&self, made: Made, setup: &Arc<Setup>) {
+    pub(crate) fn keep(&self, made: Made, setup: &Arc<Setup>) {
         let Made { key, stamp, began } = made;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.get(&key).filter(|kept| kept.stamp == stamp);

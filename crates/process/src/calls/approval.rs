@@ -1,0 +1,50 @@
+//! Approvals that a process remembers, and those that wait for a person.
+
+use protocol::error::Error;
+use protocol::ids::{Pid, Uid};
+use protocol::outcome::Outcome;
+use protocol::proc::approval::{Approval, ApprovalRevoked, Approvals, PendingApproval, PendingApprovals};
+use store::approvals::RuleRow;
+
+use crate::approval::request;
+use crate::errors::store_error;
+use crate::host::Host;
+
+impl Host {
+    /// What a process remembers, oldest first.
+    pub async fn approvals_list(&self, pid: &Pid) -> Result<Outcome<Approvals>, Error> {
+        self.known(pid).await?;
+        let rules = self.world.store.approval_rules(pid).await.map_err(store_error)?;
+        let approvals = rules.into_iter().map(shown).collect();
+        Ok(Outcome::Done(Approvals { pid: pid.clone(), approvals }))
+    }
+
+    /// Makes a process forget an approval. It counts from the next judgement on.
+    pub async fn approvals_revoke(
+        &self,
+        pid: &Pid,
+        approval_id: &str,
+    ) -> Result<Outcome<ApprovalRevoked>, Error> {
+        self.known(pid).await?;
+        let removed = self.world.store.approval_rule_remove(pid, approval_id).await;
+        let revoked = removed.map_err(store_error)?;
+        Ok(Outcome::Done(ApprovalRevoked { pid: pid.clone(), revoked }))
+    }
+
+    /// Tool calls that wait for a person, oldest first: of a user or of everybody, and of one process if it is named.
+    pub async fn approvals_pending(
+        &self,
+        uid: Option<Uid>,
+        pid: Option<&Pid>,
+    ) -> Result<PendingApprovals, Error> {
+        let rows = self.world.store.approvals_open(uid).await.map_err(store_error)?;
+        let rows = rows.into_iter().filter(|row| pid.is_none_or(|pid| row.pid == *pid));
+        let pending = rows.map(|row| PendingApproval { pid: row.pid.clone(), request: request(&row) });
+        Ok(PendingApprovals { pending: pending.collect() })
+    }
+}
+
+fn shown(rule: RuleRow) -> Approval {
+    let RuleRow { approval_id, syscall, scope, target, shape, created_at } = rule;
+    Approval { approval_id, syscall, scope, target, shape, created_at }
+}

@@ -1,0 +1,14 @@
+//! Ids of runs and processes: new ones, and the one that is special.
+
+use protocol::ids::RunId;
+use store::processes::ProcessRow;
+
+/// The one `init` of a user is never gone for good.
+pub(crate) fn is_init(process: &ProcessRow) -> bool {
+    process.pid.as_str() == format!("init:{}", process.uid)
+}
+
+/// A run id nobody has.
+pub(crate) fn new_run_id() -> RunId {
+    RunId(base::random::uuid())
+}

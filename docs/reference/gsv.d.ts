@@ -3332,7 +3332,11 @@ export interface ProcRunStream {
   runId: string;
   /** The conversation. */
   conversationId: string;
-  /** Counts the events of one model call, from 1. */
+  /**
+   * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
+   * events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
+   * on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
+   */
   seq: number;
   /** What the model did. */
   event: ProcStreamEvent;
@@ -3439,6 +3443,8 @@ export interface ProcSpawnArgs {
   profile?: AiContextProfile;
   /** Its first message. */
   prompt?: string;
+  /** The user it is to act as, by name or uid. A process acts as its parent's user: anybody else is refused. */
+  runAs?: string;
   /** Its workspace; the parent's when absent. */
   workspace?: ProcWorkspaceSpec;
 }

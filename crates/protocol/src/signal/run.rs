@@ -102,7 +102,9 @@ pub struct Stream {
     pub run_id: RunId,
     /// The conversation.
     pub conversation_id: ConversationId,
-    /// Counts the events of one model call, from 1.
+    /// Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
+    /// events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
+    /// on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
     pub seq: u64,
     /// What the model did.
     pub event: StreamEvent,

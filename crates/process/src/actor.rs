@@ -44,11 +44,11 @@ pub(crate) struct Actor {
     facts: Facts,
     live: Live,
     /// What was converted for the model, and of which conversation.
-    context: Option<Known>,
+    context: Option<CachedContext>,
     /// What a conversation has used so far.
     used: Option<(ConversationId, Used)>,
-    tasks: JoinSet<Done>,
-    work: HashMap<Id, Work>,
+    tasks: JoinSet<TaskOutcome>,
+    work: HashMap<Id, TaskKind>,
 }
 
 /// What is only in memory of the active run.
@@ -70,7 +70,7 @@ struct Live {
 }
 
 /// A conversation as the model sees it, and what came since it was converted.
-struct Known {
+struct CachedContext {
     conversation_id: ConversationId,
     /// Whether pictures were converted as such.
     images: bool,
@@ -83,21 +83,21 @@ struct Known {
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Work {
+enum TaskKind {
     Prepare,
     Turn,
     Call(usize),
 }
 
 /// What a task came to.
-enum Done {
+enum TaskOutcome {
     Prepared(Result<Arc<Setup>, String>),
     Turned(TurnEnd),
     Called(CallEnd),
 }
 
 /// Why an actor goes.
-enum Gone {
+enum Exit {
     /// There is nothing to do, and its mailbox is closed.
     Asleep,
     /// The gateway stops.
@@ -107,7 +107,7 @@ enum Gone {
 }
 
 /// What an actor can not get over by itself: the store failed.
-type Life<T> = Result<T, store::Error>;
+type StoreResult<T> = Result<T, store::Error>;
 
 impl Live {
     fn new(seq: u64) -> Live {
@@ -130,9 +130,9 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
     loop {
         let life = Actor::live(&host, &pid, first.take(), &mut mailbox, stopping.clone());
         let rest = match AssertUnwindSafe(life).catch_unwind().await {
-            Ok(Ok(Gone::Asleep)) => break,
-            Ok(Ok(Gone::Stopped)) => return host.close(&pid, &mut mailbox),
-            Ok(Ok(Gone::Unknown)) => limits::PROCESS_IDLE,
+            Ok(Ok(Exit::Asleep)) => break,
+            Ok(Ok(Exit::Stopped)) => return host.close(&pid, &mut mailbox),
+            Ok(Ok(Exit::Unknown)) => limits::PROCESS_IDLE,
             Ok(Err(error)) => {
                 tracing::error!(%pid, %error, "the store failed; the process goes on where it was in a while");
                 limits::PROCESS_STORE_PAUSE
@@ -178,8 +178,8 @@ impl Actor {
         first: Option<Mail>,
         mailbox: &mut mpsc::Receiver<Mail>,
         mut stopping: Shutdown,
-    ) -> Life<Gone> {
-        let Some(mut actor) = Actor::load(host, pid).await? else { return Ok(Gone::Unknown) };
+    ) -> StoreResult<Exit> {
+        let Some(mut actor) = Actor::load(host, pid).await? else { return Ok(Exit::Unknown) };
         actor.advance().await?;
         if let Some(mail) = first {
             actor.take(mail).await?;
@@ -189,13 +189,13 @@ impl Actor {
             let left = actor.time_left();
             tokio::select! {
                 biased;
-                () = stopping.requested() => return actor.settle_down().await.map(|()| Gone::Stopped),
+                () = stopping.requested() => return actor.stop_gracefully().await.map(|()| Exit::Stopped),
                 Some(done) = actor.tasks.join_next_with_id(), if !actor.tasks.is_empty() => actor.done(done).await?,
                 Some(mail) = mailbox.recv() => actor.take(mail).await?,
                 () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
                 () = tokio::time::sleep(limits::PROCESS_IDLE), if idle => {
                     if host.retire(pid, mailbox) {
-                        return Ok(Gone::Asleep);
+                        return Ok(Exit::Asleep);
                     }
                 }
             }
@@ -203,7 +203,7 @@ impl Actor {
     }
 
     /// Takes one piece of mail. Nobody may wait for the answer any more; that is no fault.
-    async fn take(&mut self, mail: Mail) -> Life<()> {
+    async fn take(&mut self, mail: Mail) -> StoreResult<()> {
         match mail {
             Mail::Wake => {}
             Mail::Message(incoming, reply) => drop(reply.send(self.message(*incoming).await)),
@@ -235,7 +235,7 @@ impl Actor {
     }
 
     /// Keeps a step, then believes and tells it. False, and nothing changed, when something in it no longer holds.
-    async fn keep(&mut self, mut draft: Draft) -> Life<bool> {
+    async fn keep(&mut self, mut draft: Draft) -> StoreResult<bool> {
         let change = draft.close();
         if !self.host.world.store.apply(change).await? {
             return Ok(false);
@@ -245,7 +245,7 @@ impl Actor {
     }
 
     /// The same for a step that must not get lost: a store that fails for a moment is asked again.
-    async fn keep_surely(&mut self, draft: Draft) -> Life<()> {
+    async fn keep_surely(&mut self, draft: Draft) -> StoreResult<()> {
         match self.keep_patiently(draft).await? {
             true => Ok(()),
             false => Err(store::Error::Failed("a step without a condition was not kept".to_string())),
@@ -253,7 +253,7 @@ impl Actor {
     }
 
     /// The same for a step with a condition: false when that no longer holds.
-    async fn keep_patiently(&mut self, mut draft: Draft) -> Life<bool> {
+    async fn keep_patiently(&mut self, mut draft: Draft) -> StoreResult<bool> {
         let change = draft.close();
         let mut pause = limits::PROCESS_STORE_RETRY_PAUSE;
         let mut attempts = 1;
@@ -299,7 +299,7 @@ impl Actor {
         // A long conversation is read again for its next run, rather than kept for a while.
         let long = |context: &Context| context.message_count() > limits::PROCESS_MESSAGES_PER_READ;
         let too_long = self.context.as_ref().and_then(|known| known.context.as_ref()).is_some_and(long);
-        if self.is_busy(Work::Turn) || too_long {
+        if self.is_busy(TaskKind::Turn) || too_long {
             self.context = None;
         }
         self.work.clear();
@@ -319,7 +319,7 @@ impl Actor {
         }
     }
 
-    fn is_busy(&self, what: Work) -> bool {
+    fn is_busy(&self, what: TaskKind) -> bool {
         self.work.values().any(|work| *work == what)
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn thinking(message: &AssistantMessage) -> Vec<ThinkingContent> {
 }
 
 /// Gives every call an id that no other call of the answer has, so that results can be told apart.
-pub(crate) fn name_calls(message: &mut AssistantMessage, turn: u64) {
+pub(crate) fn assign_call_ids(message: &mut AssistantMessage, turn: u64) {
     let mut seen = HashSet::new();
     let calls = message.content.iter_mut().filter_map(|content| match content {
         AssistantContent::ToolCall(call) => Some(call),
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn calls_of_one_answer_have_different_ids() {
         let mut message = answer(&["a", "a", "", "b"]);
-        name_calls(&mut message, 3);
+        assign_call_ids(&mut message, 3);
         let ids: Vec<String> = model::tool_calls(&message).map(|call| call.id.clone()).collect();
         assert_eq!((ids[0].as_str(), ids[3].as_str()), ("a", "b"));
         assert!(ids[1].starts_with("call_3_1_") && ids[2].starts_with("call_3_2_"), "{ids:?}");

@@ -4,7 +4,7 @@
 
 mod gzip;
 mod line;
-mod loose;
+mod pending;
 #[cfg(test)]
 mod tests;
 
@@ -17,16 +17,16 @@ use store::messages::{MessageRow, Page};
 use store::processes::ProcessRow;
 use vfs::{Code, Follow, Kind, VPath};
 
-use crate::places::{Place, Shelf};
+use crate::directories::{DirectoryKind, ProcessDirectory};
 use crate::world::World;
-use gzip::Pen;
+use gzip::ArchiveWriter;
 
-pub(crate) use gzip::{ArchivePage, Cut};
-pub(crate) use loose::{Loose, sweep};
+pub(crate) use gzip::{ArchivePage, ArchiveSlice};
+pub(crate) use pending::{PendingArchive, sweep};
 
 /// What was archived of a whole process.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct ArchivedProcess {
     /// How many messages.
     pub(crate) messages: u64,
     /// The directory, with a slash at its end; `None` when there was nothing.
@@ -48,19 +48,19 @@ pub(crate) struct Span {
 const EVERYTHING: Span = Span { from_id: i64::MIN, to_id: i64::MAX };
 
 /// Archives every conversation of a process that is not empty.
-pub(crate) async fn keep_all(world: &World, process: &ProcessRow) -> Result<Kept, String> {
+pub(crate) async fn archive_all(world: &World, process: &ProcessRow) -> Result<ArchivedProcess, String> {
     let conversations = world.store.conversations(&process.pid).await.map_err(unreadable)?;
     let mut conversations: Vec<ConversationRow> =
         conversations.into_iter().filter(|conversation| conversation.message_count > 0).collect();
     if conversations.is_empty() {
-        return Ok(Kept::default());
+        return Ok(ArchivedProcess::default());
     }
     conversations.sort_by(|a, b| a.id.cmp(&b.id));
     let place = ready(world, process).await?;
     let directory = place.make(&[&base::random::uuid()]).await?;
-    match keep_each(world, process, &place, &directory, &conversations).await {
+    match archive_each(world, process, &place, &directory, &conversations).await {
         // What goes with the messages goes with them into the archive.
-        Ok(kept) => keep_media(world, process, &directory).await.map(|()| kept),
+        Ok(kept) => move_media(world, process, &directory).await.map(|()| kept),
         Err(why) => {
             if let Err(fault) = place.view.remove(&directory, true).await {
                 tracing::warn!(%fault, "an unfinished archive could not be removed");
@@ -70,14 +70,15 @@ pub(crate) async fn keep_all(world: &World, process: &ProcessRow) -> Result<Kept
     }
 }
 
-async fn keep_each(
+async fn archive_each(
     world: &World,
     process: &ProcessRow,
-    place: &Place,
+    place: &ProcessDirectory,
     directory: &VPath,
     conversations: &[ConversationRow],
-) -> Result<Kept, String> {
-    let mut kept = Kept { directory: Some(format!("{}/", directory.as_str())), ..Kept::default() };
+) -> Result<ArchivedProcess, String> {
+    let mut kept =
+        ArchivedProcess { directory: Some(format!("{}/", directory.as_str())), ..ArchivedProcess::default() };
     for ConversationRow { id, generation, .. } in conversations {
         let path = directory.join(&format!("{}.gen-{generation}.jsonl.gz", file_name(id)));
         let messages = write(world, process, place, &path, id, EVERYTHING).await?;
@@ -96,8 +97,8 @@ async fn keep_each(
 const MEDIA: &str = "media";
 
 /// Moves all media of a process into an archive.
-async fn keep_media(world: &World, process: &ProcessRow, directory: &VPath) -> Result<(), String> {
-    let media = Place::of(world, process, Shelf::Media).await?;
+async fn move_media(world: &World, process: &ProcessRow, directory: &VPath) -> Result<(), String> {
+    let media = ProcessDirectory::of(world, process, DirectoryKind::Media).await?;
     match media.view.rename(&media.directory, &directory.join(MEDIA)).await {
         Err(fault) if fault.code != Code::NotFound => {
             Err(format!("the media could not be archived: {fault}"))
@@ -108,7 +109,7 @@ async fn keep_media(world: &World, process: &ProcessRow, directory: &VPath) -> R
 
 /// Where a medium is that went into an archive, by the name of its file.
 pub(crate) async fn medium(world: &World, process: &ProcessRow, name: &str) -> Option<VPath> {
-    let place = Place::of(world, process, Shelf::Sessions).await.ok()?;
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await.ok()?;
     for archive in place.view.list(&place.directory).await.ok()? {
         let path = place.directory.join(&archive.name).join(MEDIA).join(name);
         if place.view.stat(&path, Follow::No).await.is_ok_and(|stat| stat.kind == Kind::File) {
@@ -119,20 +120,21 @@ pub(crate) async fn medium(world: &World, process: &ProcessRow, name: &str) -> O
 }
 
 /// Archives one conversation; `None` when it has no messages.
-pub(crate) async fn keep_conversation(
+pub(crate) async fn archive_conversation(
     world: &World,
     process: &ProcessRow,
     conversation: &ConversationRow,
-) -> Result<Option<Loose>, String> {
+) -> Result<Option<PendingArchive>, String> {
     if conversation.message_count == 0 {
         return Ok(None);
     }
-    Loose::keep(world, process, &conversation.id, base::random::uuid(), EVERYTHING).await.map(Some)
+    PendingArchive::keep(world, process, &conversation.id, base::random::uuid(), EVERYTHING).await.map(Some)
 }
 
 /// Reads an archive that is to be restored.
 pub(crate) async fn read(world: &World, process: &ProcessRow, path: &str) -> Result<Vec<MessageRow>, String> {
-    let everything = Cut { offset: 0, limit: u64::MAX, bytes_max: limits::PROCESS_RESTORE_BYTES_MAX };
+    let everything =
+        ArchiveSlice { offset: 0, limit: u64::MAX, bytes_max: limits::PROCESS_RESTORE_BYTES_MAX };
     let page = read_page(world, process, path, everything).await?;
     if (page.messages.len() as u64) < page.count {
         return Err("the archive is too large to be restored".to_string());
@@ -145,14 +147,14 @@ pub(crate) async fn read_page(
     world: &World,
     process: &ProcessRow,
     path: &str,
-    cut: Cut,
+    cut: ArchiveSlice,
 ) -> Result<ArchivePage, String> {
-    let place = Place::of(world, process, Shelf::Sessions).await?;
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await?;
     gzip::read(&place.view, path, cut).await
 }
 
-async fn ready(world: &World, process: &ProcessRow) -> Result<Place, String> {
-    let place = Place::of(world, process, Shelf::Sessions).await?;
+async fn ready(world: &World, process: &ProcessRow) -> Result<ProcessDirectory, String> {
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await?;
     place.ready(world, process).await?;
     Ok(place)
 }
@@ -161,19 +163,19 @@ async fn ready(world: &World, process: &ProcessRow) -> Result<Place, String> {
 async fn write(
     world: &World,
     process: &ProcessRow,
-    place: &Place,
+    place: &ProcessDirectory,
     path: &VPath,
     conversation: &ConversationId,
     span: Span,
 ) -> Result<u64, String> {
-    let mut pen = Pen::open(place, path).await?;
+    let mut writer = ArchiveWriter::open(place, path).await?;
     let mut page = if span.from_id == i64::MIN { Page::Offset(0) } else { Page::After(span.from_id - 1) };
     loop {
         let rows = world.store.messages(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
         let mut rows = match rows {
             Ok(rows) => rows,
             Err(error) => {
-                pen.give_up();
+                writer.give_up();
                 return Err(unreadable(error));
             }
         };
@@ -182,12 +184,12 @@ async fn write(
         let Some(last) = rows.last() else { break };
         page = Page::After(last.id);
         let more = full && last.id < span.to_id;
-        pen = pen.write(rows).await?;
+        writer = writer.write(rows).await?;
         if !more {
             break;
         }
     }
-    pen.finish().await
+    writer.finish().await
 }
 
 fn unreadable(error: store::Error) -> String {

@@ -16,7 +16,7 @@ use store::change::Change;
 use store::messages::MessageRow;
 use store::processes::ProcessRow;
 
-use crate::archive::Loose;
+use crate::archive::PendingArchive;
 use crate::conversation::{changed, to_value};
 use crate::setup::Setup;
 use crate::world::World;
@@ -31,7 +31,7 @@ pub(crate) struct Prepared {
     /// What to answer and to tell.
     pub(crate) compacted: Compacted,
     /// Removed again unless the change is kept and this claimed.
-    pub(crate) archive: Loose,
+    pub(crate) archive: PendingArchive,
     /// What led to it, told with it; empty when a person asked for it.
     pub(crate) why: Map<String, Value>,
 }
@@ -64,7 +64,7 @@ pub(crate) async fn prepare(
         None => summary::generate(world, process, conversation, &selected, setup).await?,
     };
     let id = base::random::uuid();
-    let archive = Loose::keep(world, process, conversation, id.clone(), selected.span).await;
+    let archive = PendingArchive::keep(world, process, conversation, id.clone(), selected.span).await;
     let archive = archive.map_err(|why| format!("Failed to archive the messages: {why}"))?;
     let (path, messages) = (archive.path.clone(), archive.messages);
     if messages != selected.count {

@@ -25,7 +25,7 @@ use crate::world::World;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
     /// What is settled, oldest first.
-    settled: Vec<Message>,
+    ordered: Vec<Message>,
     /// The tool calls of the newest answer, until all of them have a result.
     open: Vec<Slot>,
     /// What came while results were missing; it follows them.
@@ -96,8 +96,8 @@ impl Context {
 
     /// The same, when the context is not needed any more.
     pub(crate) fn into_messages(mut self) -> Vec<Message> {
-        self.settle();
-        self.settled
+        self.flush();
+        self.ordered
     }
 
     /// The newest message that was taken in.
@@ -123,12 +123,12 @@ impl Context {
         match row.role {
             MessageRole::Assistant => {
                 // Whatever still misses results will not get them: the model has gone on.
-                self.settle();
+                self.flush();
                 self.hidden_pictures = 0;
                 let answer = answer_of(&row);
                 let calls = model::tool_calls(&answer);
                 self.open = calls.map(|call| Slot { id: call.id.clone(), result: None }).collect();
-                self.settled.push(Message::Assistant(answer));
+                self.ordered.push(Message::Assistant(answer));
             }
             MessageRole::ToolResult => self.fill(result_of(row, media)),
             MessageRole::User => {
@@ -148,18 +148,18 @@ impl Context {
         };
         slot.result = Some(result);
         if self.open.iter().all(|slot| slot.result.is_some()) {
-            self.settle();
+            self.flush();
         }
     }
 
     fn add(&mut self, message: Message) {
-        if self.open.is_empty() { self.settled.push(message) } else { self.held.push(message) }
+        if self.open.is_empty() { self.ordered.push(message) } else { self.held.push(message) }
     }
 
-    fn settle(&mut self) {
+    fn flush(&mut self) {
         let results = self.open.drain(..).filter_map(|slot| slot.result).map(Message::ToolResult);
-        self.settled.extend(results);
-        self.settled.append(&mut self.held);
+        self.ordered.extend(results);
+        self.ordered.append(&mut self.held);
     }
 
     /// A person's message: where it came from when that is new, its words, its media.

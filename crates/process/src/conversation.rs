@@ -35,7 +35,7 @@ pub(crate) fn condition(id: &ConversationId, row: Option<&ConversationRow>, idle
 
 /// A conversation as a caller names it: `default` when it names none.
 pub(crate) fn named(call: &str, id: Option<&ConversationId>) -> Result<ConversationId, Error> {
-    let id = spelled(id).unwrap_or("default");
+    let id = non_blank(id).unwrap_or("default");
     if id.len() > limits::NAME_BYTES_MAX || id.chars().any(char::is_control) {
         return Err(Error::bad_argument(call, "conversationId", "too long, or with control characters"));
     }
@@ -43,7 +43,7 @@ pub(crate) fn named(call: &str, id: Option<&ConversationId>) -> Result<Conversat
 }
 
 /// What a caller wrote, unless that is blank.
-pub(crate) fn spelled(id: Option<&ConversationId>) -> Option<&str> {
+pub(crate) fn non_blank(id: Option<&ConversationId>) -> Option<&str> {
     id.map(|id| id.as_str().trim()).filter(|id| !id.is_empty())
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn record(row: ConversationRow) -> Conversation {
 }
 
 /// The policy that holds for a conversation.
-pub(crate) fn shown_policy(id: &ConversationId, row: Option<PolicyRow>) -> ContextPolicy {
+pub(crate) fn policy_to_wire(id: &ConversationId, row: Option<PolicyRow>) -> ContextPolicy {
     let PolicyRow { overflow, compact_at, keep_last, updated_at } = row.unwrap_or(POLICY);
     ContextPolicy {
         conversation_id: id.clone(),

@@ -14,7 +14,7 @@ const SERVERS_MAX: usize = 64;
 type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// Finds models on this machine.
-pub(crate) struct Finder {
+pub(crate) struct ModelDiscovery {
     clock: Clock,
     client: Client,
     /// For gateways that keep away from private addresses.
@@ -30,10 +30,10 @@ struct Probed {
     server: Arc<OnceCell<Option<LocalServer>>>,
 }
 
-impl Finder {
+impl ModelDiscovery {
     /// With the environment of this program.
-    pub(crate) fn new(clock: Clock, client: Client) -> Finder {
-        Finder::with_environment(clock, client, |name| std::env::var(name).ok())
+    pub(crate) fn new(clock: Clock, client: Client) -> ModelDiscovery {
+        ModelDiscovery::with_environment(clock, client, |name| std::env::var(name).ok())
     }
 
     /// With an environment of its own.
@@ -41,9 +41,9 @@ impl Finder {
         clock: Clock,
         client: Client,
         environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
-    ) -> Finder {
+    ) -> ModelDiscovery {
         let environment = Box::new(environment);
-        Finder { clock, client, outward: OnceLock::new(), environment, servers: Mutex::default() }
+        ModelDiscovery { clock, client, outward: OnceLock::new(), environment, servers: Mutex::default() }
     }
 
     /// The client that keeps away from private addresses.

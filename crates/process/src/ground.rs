@@ -23,7 +23,7 @@ use store::{Options, Store};
 use tempfile::TempDir;
 use vfs::{Tree, VPath, View};
 
-use crate::discovery::Finder;
+use crate::discovery::ModelDiscovery;
 use crate::host::Host;
 use crate::subsystem::Processes;
 
@@ -174,7 +174,7 @@ fn host(gateway: &Gateway) -> Host {
     let clock = gateway.clock().clone();
     let client = Client::new(clock.clone(), PrivateHosts::Allow);
     let mut host = Host::start(gateway, client.clone());
-    host.world.finder = Arc::new(Finder::with_environment(clock, client, |_| None));
+    host.world.discovery = Arc::new(ModelDiscovery::with_environment(clock, client, |_| None));
     host
 }
 

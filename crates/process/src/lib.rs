@@ -16,6 +16,7 @@ mod config;
 mod context;
 mod conversation;
 mod cost;
+mod directories;
 mod discovery;
 mod errors;
 #[cfg(test)]
@@ -28,7 +29,6 @@ mod media;
 mod notice;
 mod outside;
 mod pictures;
-mod places;
 mod policy;
 mod prepare;
 mod pressure;

@@ -11,7 +11,7 @@ use store::change::Change;
 use store::ipc::IpcCall;
 use tokio::sync::oneshot;
 
-use crate::archive::Loose;
+use crate::archive::PendingArchive;
 
 /// A runtime event: a message that no person wrote.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ pub(crate) enum Mail {
     /// Sets message ids aside: the first of so many.
     ReserveIds(u64, Reply<i64>),
     /// Applies a change that was prepared elsewhere, and the archive it refers to.
-    Apply(Condition, Change, Option<Loose>, Reply<Result<(), String>>),
+    Apply(Condition, Change, Option<PendingArchive>, Reply<Result<(), String>>),
 }
 
 /// A message between processes as the one that gets it reads it.

@@ -14,7 +14,7 @@ use store::processes::ProcessRow;
 use vfs::view::Writing;
 use vfs::{Code, Follow, Kind, VPath};
 
-use crate::places::{Place, Shelf};
+use crate::directories::{DirectoryKind, ProcessDirectory};
 use crate::world::World;
 use crate::{archive, speech};
 use input::Checked;
@@ -46,13 +46,13 @@ pub(crate) async fn keep(
 async fn keep_one(
     world: &World,
     process: &ProcessRow,
-    place: &mut Option<Place>,
+    place: &mut Option<ProcessDirectory>,
     medium: Checked,
 ) -> Result<StoredMedia, String> {
     let Checked { mut stored, bytes, extension } = medium;
     let Some(bytes) = bytes else { return Ok(stored) };
     if place.is_none() {
-        let new = Place::of(world, process, Shelf::Media).await?;
+        let new = ProcessDirectory::of(world, process, DirectoryKind::Media).await?;
         new.ready(world, process).await?;
         *place = Some(new);
     }
@@ -70,7 +70,7 @@ async fn keep_one(
     Ok(stored)
 }
 
-async fn remove_all(place: &Place, media: &[StoredMedia]) {
+async fn remove_all(place: &ProcessDirectory, media: &[StoredMedia]) {
     for key in media.iter().filter_map(|medium| medium.key.as_deref()) {
         let Ok(path) = VPath::absolute(&format!("/{key}")) else { continue };
         if let Err(fault) = place.view.remove(&path, false).await {
@@ -82,7 +82,7 @@ async fn remove_all(place: &Place, media: &[StoredMedia]) {
 /// The bytes of a kept medium, in base 64; `None` when they are gone.
 pub(crate) async fn load(world: &World, process: &ProcessRow, medium: &StoredMedia) -> Option<String> {
     let key = medium.key.as_deref()?;
-    let place = Place::of(world, process, Shelf::Media).await.ok()?;
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Media).await.ok()?;
     let path = path_of(&place, key)?;
     if let Some(picture) = world.pictures.find(key) {
         return Some(picture.to_string());
@@ -100,7 +100,12 @@ pub(crate) async fn load(world: &World, process: &ProcessRow, medium: &StoredMed
 }
 
 /// The bytes of a medium, also of one that went into an archive.
-async fn bytes(world: &World, process: &ProcessRow, place: &Place, path: VPath) -> Result<Vec<u8>, String> {
+async fn bytes(
+    world: &World,
+    process: &ProcessRow,
+    place: &ProcessDirectory,
+    path: VPath,
+) -> Result<Vec<u8>, String> {
     const GONE: &str = "media not found";
     let (path, stat) = match place.view.stat(&path, Follow::Yes).await {
         Ok(stat) => (path, stat),
@@ -126,7 +131,7 @@ async fn bytes(world: &World, process: &ProcessRow, place: &Place, path: VPath) 
 /// Removes all media of a process that are not in an archive.
 pub(crate) async fn clear(world: &World, process: &ProcessRow) {
     let cleared = async {
-        let place = Place::of(world, process, Shelf::Media).await?;
+        let place = ProcessDirectory::of(world, process, DirectoryKind::Media).await?;
         world.pictures.forget(place.directory.as_str().trim_start_matches('/'));
         match place.view.remove(&place.directory, true).await {
             Err(fault) if fault.code != Code::NotFound => Err(fault.to_string()),
@@ -139,7 +144,7 @@ pub(crate) async fn clear(world: &World, process: &ProcessRow) {
 }
 
 /// Where the bytes of a key are, if it is one of this process's.
-fn path_of(place: &Place, key: &str) -> Option<VPath> {
+fn path_of(place: &ProcessDirectory, key: &str) -> Option<VPath> {
     let name = key.strip_prefix(place.directory.as_str().trim_start_matches('/'))?.strip_prefix('/')?;
     let odd = name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']);
     (!odd).then(|| place.directory.join(name))
@@ -151,7 +156,7 @@ pub(crate) async fn read(world: &World, process: &ProcessRow, args: &MediaRead) 
     if key.is_empty() {
         return Err("proc.media.read requires key".to_string());
     }
-    let place = Place::of(world, process, Shelf::Media).await?;
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Media).await?;
     let path = path_of(&place, key).ok_or("media key is outside this process")?;
     let stored = kinds::mime_of(path.name());
     let bytes = bytes(world, process, &place, path).await?;

@@ -7,10 +7,10 @@ use base::limits;
 
 /// Pictures in base 64, by key. The one that was used longest ago goes first.
 #[derive(Default)]
-pub(crate) struct Pictures(Mutex<Kept>);
+pub(crate) struct Pictures(Mutex<Entries>);
 
 #[derive(Default)]
-struct Kept {
+struct Entries {
     /// The newest last.
     pictures: VecDeque<(String, Arc<str>)>,
     bytes: usize,
@@ -49,12 +49,12 @@ impl Pictures {
         self.lock().drop_where(below);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Entries {
     fn drop_where(&mut self, gone: impl Fn(&str) -> bool) {
         self.pictures.retain(|(key, _)| !gone(key));
         self.bytes = self.pictures.iter().map(|(_, data)| data.len()).sum();

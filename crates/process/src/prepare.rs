@@ -16,12 +16,14 @@ use vfs::{VPath, View};
 
 use crate::config::Config;
 use crate::policy::Policy;
-use crate::setup::cache::Made;
+use crate::setup::cache::Fingerprint;
 use crate::setup::{RunLimits, Setup};
 use crate::world::World;
 use crate::{pressure, profile, prompt};
 
-pub(crate) use endpoint::{Chosen, chat_endpoint, check_address, choose, is_usual, key_hint, place, trimmed};
+pub(crate) use endpoint::{
+    Chosen, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint, trimmed,
+};
 
 /// Resolves all of it, or finds it as it was resolved before if nothing has changed since. The error is for the person
 /// who waits for the run: it becomes the run's end.
@@ -29,23 +31,23 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<S
     let identity = world.outside.identity(process).await.map_err(|error| error.message)?;
     let identity = Arc::new(identity);
     let view = world.outside.view(process, identity.clone());
-    let made = made_of(world, process, &view);
-    if let Some(setup) = made.as_ref().and_then(|made| world.setups.find(made)) {
+    let fingerprint = fingerprint_of(world, process, &view);
+    if let Some(setup) = fingerprint.as_ref().and_then(|fingerprint| world.setups.find(fingerprint)) {
         return Ok(setup);
     }
     let setup = Arc::new(resolve(world, process, identity, &view).await?);
-    if let Some(made) = made {
-        world.setups.keep(made, &setup);
+    if let Some(fingerprint) = fingerprint {
+        world.setups.keep(fingerprint, &setup);
     }
     Ok(setup)
 }
 
 /// What a setup would be made of now; nothing when changes of it could not be told.
-fn made_of(world: &World, process: &ProcessRow, view: &View) -> Option<Made> {
+fn fingerprint_of(world: &World, process: &ProcessRow, view: &View) -> Option<Fingerprint> {
     let generations = (world.store.config_generation(), world.outside.generation());
     let roots: Option<Vec<VPath>> =
         prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
-    Some(Made::now(process, generations, view.fingerprint(&roots?)?))
+    Some(Fingerprint::now(process, generations, view.fingerprint(&roots?)?))
 }
 
 async fn resolve(
@@ -56,7 +58,7 @@ async fn resolve(
 ) -> Result<Setup, String> {
     let profile = known_profile(&process.profile)?;
     let config = Config::read(&world.store, process.uid).await?;
-    let chosen = choose(&config, &world.finder).await?;
+    let chosen = choose(&config, &world.discovery).await?;
     let offered = offered(world, process).await?;
     let parts = prompt::Parts {
         profile,
@@ -102,7 +104,7 @@ async fn resolve(
 pub(crate) fn client<'a>(world: &'a World, config: &Config) -> &'a Client {
     match config.private_hosts() {
         PrivateHosts::Allow => &world.client,
-        PrivateHosts::Deny => world.finder.outward_client(),
+        PrivateHosts::Deny => world.discovery.outward_client(),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct RenderedResult {
     /// For the model.
     pub(crate) text: String,
     /// True when it failed.
@@ -22,11 +22,11 @@ pub(crate) struct Shown {
     pub(crate) output: Option<Value>,
 }
 
-impl Shown {
+impl RenderedResult {
     /// A call that was refused, interrupted or went wrong.
-    pub(crate) fn error(why: &str) -> Shown {
+    pub(crate) fn error(why: &str) -> RenderedResult {
         let text = cut(&format!("Error: {}", without_nul(why)));
-        Shown { text, is_error: true, pictures: Vec::new(), output: None }
+        RenderedResult { text, is_error: true, pictures: Vec::new(), output: None }
     }
 
     /// What went wrong, without the word in front.
@@ -36,42 +36,42 @@ impl Shown {
 }
 
 /// What a call of `syscall` answered.
-pub(crate) fn show(syscall: &str, answer: Result<String, Error>) -> Shown {
+pub(crate) fn render(syscall: &str, answer: Result<String, Error>) -> RenderedResult {
     let data = match answer {
         Ok(data) => data,
-        Err(error) => return Shown::error(&error.message),
+        Err(error) => return RenderedResult::error(&error.message),
     };
     match serde_json::from_str::<Value>(&data) {
-        Ok(Value::Object(object)) => show_object(syscall, object, data),
+        Ok(Value::Object(object)) => render_object(syscall, object, data),
         Ok(Value::String(text)) => words(without_nul(&text)),
         Ok(_) => words(data),
         Err(_) => words(without_nul(&data)),
     }
 }
 
-fn words(text: String) -> Shown {
+fn words(text: String) -> RenderedResult {
     let text = cut(&text);
-    Shown { output: Some(Value::from(text.clone())), text, is_error: false, pictures: Vec::new() }
+    RenderedResult { output: Some(Value::from(text.clone())), text, is_error: false, pictures: Vec::new() }
 }
 
-fn show_object(syscall: &str, object: Map<String, Value>, data: String) -> Shown {
+fn render_object(syscall: &str, object: Map<String, Value>, data: String) -> RenderedResult {
     let failed = object.get("ok") == Some(&Value::Bool(false));
     let bare = object.keys().all(|key| key == "ok" || key == "error");
     if failed && bare {
         let why = object.get("error").and_then(Value::as_str);
-        return Shown::error(why.unwrap_or("the operation failed without saying why"));
+        return RenderedResult::error(why.unwrap_or("the operation failed without saying why"));
     }
     if syscall == shell::Exec::SPEC.name
         && let Some(command) = Command::of(&object)
     {
-        return command.shown(failed, object, &data);
+        return command.rendered(failed, object, &data);
     }
-    if let Some(shown) = show_picture(&object) {
-        return shown;
+    if let Some(rendered) = render_picture(&object) {
+        return rendered;
     }
     let text = cut(&data);
     let output = if text.len() == data.len() { Value::Object(object) } else { Value::from(text.clone()) };
-    Shown { text, is_error: failed, pictures: Vec::new(), output: Some(output) }
+    RenderedResult { text, is_error: failed, pictures: Vec::new(), output: Some(output) }
 }
 
 /// What a model sees of a command: the documented fields, each once. How it ended comes before what it printed, so that
@@ -117,17 +117,22 @@ impl Command {
     }
 
     /// `object` is the whole answer and `data` its text: clients get it as it is, unless it is too long for a signal.
-    fn shown(&self, is_error: bool, object: Map<String, Value>, data: &str) -> Shown {
+    fn rendered(&self, is_error: bool, object: Map<String, Value>, data: &str) -> RenderedResult {
         let output = match data.len() <= limits::PROCESS_RESULT_BYTES_MAX {
             true => Value::Object(object),
             false => serde_json::to_value(self).unwrap_or_default(),
         };
-        Shown { text: protocol::frame::to_json(self), is_error, pictures: Vec::new(), output: Some(output) }
+        RenderedResult {
+            text: protocol::frame::to_json(self),
+            is_error,
+            pictures: Vec::new(),
+            output: Some(output),
+        }
     }
 }
 
 /// The answer of `fs.read` for a picture: its words as text, the picture apart. `None` for anything else.
-fn show_picture(object: &Map<String, Value>) -> Option<Shown> {
+fn render_picture(object: &Map<String, Value>) -> Option<RenderedResult> {
     let content = object.get("content").filter(|content| content.is_array())?;
     let blocks: Vec<fs::Block> = serde_json::from_value(content.clone()).ok()?;
     let filename = object.get("path").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
@@ -156,7 +161,7 @@ fn show_picture(object: &Map<String, Value>) -> Option<Shown> {
     let mut output = object.clone();
     output.insert("content".to_string(), Value::Array(seen));
     let text = cut(&text.join("\n"));
-    Some(Shown { text, is_error: false, pictures, output: Some(Value::Object(output)) })
+    Some(RenderedResult { text, is_error: false, pictures, output: Some(Value::Object(output)) })
 }
 
 /// A text that is short enough for a model: of a longer one the middle is left out, and that is said.
@@ -207,12 +212,12 @@ pub(crate) fn without_nul(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(data: &str) -> Shown {
-        show("fs.read", Ok(data.to_string()))
+    fn shown(data: &str) -> RenderedResult {
+        render("fs.read", Ok(data.to_string()))
     }
 
-    fn command(data: Value) -> Shown {
-        show("shell.exec", Ok(data.to_string()))
+    fn command(data: Value) -> RenderedResult {
+        render("shell.exec", Ok(data.to_string()))
     }
 
     #[test]
@@ -222,9 +227,9 @@ mod tests {
         assert_eq!(bare.why(), Some("Not found: /x"));
         let shell =
             r#"{"ok":false,"status":"failed","error":"Command exited with code 1","output":"no such"}"#;
-        let shell = show("shell.exec", Ok(shell.to_string()));
+        let shell = render("shell.exec", Ok(shell.to_string()));
         assert!(shell.is_error && shell.text.contains("no such"), "{}", shell.text);
-        let frame = show("fs.read", Err(Error::new(503, "Device offline: macbook")));
+        let frame = render("fs.read", Err(Error::new(503, "Device offline: macbook")));
         assert_eq!((frame.text.as_str(), frame.is_error), ("Error: Device offline: macbook", true));
     }
 

@@ -99,7 +99,7 @@ pub(crate) fn next(run: &RunState) -> Next {
     if run.ended {
         return Next::Over;
     }
-    if run.is_settled() {
+    if run.has_all_results() {
         return Next::Model;
     }
     let act = |call: &Call| match &call.phase {
@@ -165,7 +165,7 @@ impl RunState {
         match step {
             Step::Begin(_) => {}
             Step::Turn(turn) => {
-                if !self.is_settled() {
+                if !self.has_all_results() {
                     return Err("the model answered before its calls had results".to_string());
                 }
                 self.turns = turn.turn;
@@ -204,7 +204,7 @@ impl RunState {
     }
 
     /// Whether every call of the newest answer has a result.
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn has_all_results(&self) -> bool {
         self.calls.iter().all(|call| matches!(call.phase, Phase::Done { .. }))
     }
 

@@ -12,7 +12,7 @@ use protocol::ai::{AudioInput, Transcribe};
 use protocol::ids::Uid;
 
 use crate::config::Config;
-use crate::prepare::{chat_endpoint, check_address, client, is_usual, key_hint, place, trimmed};
+use crate::prepare::{chat_endpoint, check_address, client, configured_endpoint, is_usual, key_hint, trimmed};
 use crate::world::World;
 
 /// What is said in a sound that came with a message, where a transcriber is configured. The message is good without:
@@ -85,7 +85,7 @@ fn model(config: &Config, prefix: &str, what: &str, such_as: &str) -> Result<Str
 
 /// Where to ask: the place config names, or OpenAI's, with a key that may go there.
 async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoint, String> {
-    let place = place(config, prefix, false);
+    let place = configured_endpoint(config, prefix, false);
     if let Some(url) = place.base_url {
         check_address(config, &format!("{prefix}/base_url"), url)?;
     }
@@ -111,8 +111,8 @@ async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoi
 /// The key of the chat model, where that is of OpenAI's kind and at the same address; else the environment's, which goes
 /// only to OpenAI itself.
 async fn chat_key(world: &World, config: &Config, base_url: Option<&str>, usual: bool) -> Option<Secret> {
-    let environment = || world.finder.variable("OPENAI_API_KEY").filter(|_| usual).map(Secret::new);
-    let Ok(chat) = chat_endpoint(config, &world.finder).await else { return environment() };
+    let environment = || world.discovery.variable("OPENAI_API_KEY").filter(|_| usual).map(Secret::new);
+    let Ok(chat) = chat_endpoint(config, &world.discovery).await else { return environment() };
     let of_kind = matches!(chat.kind, Kind::Openai | Kind::OpenaiChat);
     let address = |url: Option<&str>| url.map_or(Kind::Openai.default_base_url(), trimmed).to_string();
     let same = address(chat.base_url.as_deref()) == address(base_url);

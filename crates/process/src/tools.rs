@@ -12,7 +12,7 @@ use store::processes::ProcessRow;
 
 use crate::media;
 use crate::policy::{Action, Call, Judgement, Policy};
-use crate::results::{Shown, show};
+use crate::results::{RenderedResult, render};
 use crate::setup::Setup;
 use crate::world::World;
 use gateway::Recalled;
@@ -26,7 +26,7 @@ const LOST: &str = "The device was lost while this call was under way, and what 
                     is not known whether it took effect: check before you repeat it.";
 
 /// What is allowed, as it stands at the moment.
-pub(crate) struct Law {
+pub(crate) struct PolicyInForce {
     pub(crate) policy: Policy,
     /// What the process remembers.
     pub(crate) rules: Vec<RuleRow>,
@@ -63,7 +63,7 @@ pub(crate) fn judge(
     process: &ProcessRow,
     call: &ToolCall,
     place: usize,
-    law: &Law,
+    in_force: &PolicyInForce,
 ) -> Verdict {
     let most = limits::PROCESS_TOOLS_PER_TURN_MAX;
     if place >= most {
@@ -78,9 +78,9 @@ pub(crate) fn judge(
     if let Some(why) = broken(&call.arguments, &tool.input_schema) {
         return Verdict::Refuse(why);
     }
-    let judgement = law.policy.judge(
+    let judgement = in_force.policy.judge(
         Call { profile: &process.profile, syscall: spec.name, args: &call.arguments, who: &setup.identity },
-        &law.rules,
+        &in_force.rules,
     );
     let checked = |judgement| Checked { syscall: spec.name, judgement };
     match judgement.action {
@@ -128,14 +128,14 @@ fn broken(arguments: &Map<String, Value>, schema: &Map<String, Value>) -> Option
 /// What became of a call, with its pictures kept.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) shown: Shown,
+    pub(crate) result: RenderedResult,
     /// JSON: `StoredMedia[]`.
     pub(crate) media: Option<String>,
 }
 
 /// A call that is to be made, or to be asked about.
 #[derive(Clone)]
-pub(crate) struct Errand {
+pub(crate) struct Invocation {
     pub(crate) world: World,
     pub(crate) process: Arc<ProcessRow>,
     pub(crate) request_id: String,
@@ -145,7 +145,7 @@ pub(crate) struct Errand {
     pub(crate) args: String,
 }
 
-impl Errand {
+impl Invocation {
     /// Makes the call. If its device is lost on the way, the device is asked for the result once it is back.
     pub(crate) async fn run(self) -> Finished {
         let answer =
@@ -157,12 +157,12 @@ impl Errand {
                     // Nothing has happened.
                     Recalled::NeverSent => Err(lost),
                     Recalled::Unknown if self.only_reads() => Err(lost),
-                    Recalled::Unknown => return self.finish(Shown::error(LOST)).await,
+                    Recalled::Unknown => return self.finish(RenderedResult::error(LOST)).await,
                 }
             }
             answer => answer,
         };
-        self.finish(show(&self.syscall, answer)).await
+        self.finish(render(&self.syscall, answer)).await
     }
 
     /// Finds out what became of a call that was under way when the gateway stopped. What only reads is made again.
@@ -171,12 +171,12 @@ impl Errand {
             return self.run().await;
         }
         if self.target == "gsv" {
-            return self.finish(Shown::error(UNKNOWN)).await;
+            return self.finish(RenderedResult::error(UNKNOWN)).await;
         }
         match self.ask_device(limits::PROCESS_RECALL_WAIT).await {
-            Recalled::Answered(answer) => self.finish(show(&self.syscall, answer)).await,
+            Recalled::Answered(answer) => self.finish(render(&self.syscall, answer)).await,
             Recalled::NeverSent => self.run().await,
-            Recalled::Unknown => self.finish(Shown::error(UNKNOWN)).await,
+            Recalled::Unknown => self.finish(RenderedResult::error(UNKNOWN)).await,
         }
     }
 
@@ -191,16 +191,16 @@ impl Errand {
         recalled.unwrap_or(Recalled::Unknown)
     }
 
-    async fn finish(&self, mut shown: Shown) -> Finished {
-        let pictures = std::mem::take(&mut shown.pictures);
+    async fn finish(&self, mut result: RenderedResult) -> Finished {
+        let pictures = std::mem::take(&mut result.pictures);
         if pictures.is_empty() {
-            return Finished { shown, media: None };
+            return Finished { result, media: None };
         }
         match media::keep(&self.world, &self.process, pictures).await {
-            Ok(kept) => Finished { shown, media: Some(protocol::frame::to_json(&kept)) },
+            Ok(kept) => Finished { result, media: Some(protocol::frame::to_json(&kept)) },
             Err(why) => {
-                shown.text += &format!("\nThe picture could not be kept: {why}");
-                Finished { shown, media: None }
+                result.text += &format!("\nThe picture could not be kept: {why}");
+                Finished { result, media: None }
             }
         }
     }

@@ -52,7 +52,7 @@ pub(crate) enum TurnEnd {
     /// The conversation is to be compacted first.
     Compact(Box<Prepared>),
     /// The run can not go on.
-    Halt(Halt),
+    Failed(RunFailure),
 }
 
 /// An answer, and the context it was given in.
@@ -65,7 +65,7 @@ pub(crate) struct Answered {
 
 /// Why a run can not go on.
 #[derive(Clone, Debug)]
-pub(crate) struct Halt {
+pub(crate) struct RunFailure {
     /// Such as `generation.error`.
     pub(crate) reason: &'static str,
     /// For people, in the conversation and in the end of the run.
@@ -77,7 +77,7 @@ impl Turn {
     pub(crate) async fn take(mut self) -> TurnEnd {
         let context = match self.load().await {
             Ok(context) => context,
-            Err(why) => return TurnEnd::Halt(generation_failed(&why)),
+            Err(why) => return TurnEnd::Failed(generation_failed(&why)),
         };
         let mut messages = context.messages();
         if messages.is_empty() {
@@ -93,12 +93,12 @@ impl Turn {
             match self.fit(&state, context.message_count()).await {
                 Fit::Go => {}
                 Fit::Compact(prepared) => return TurnEnd::Compact(prepared),
-                Fit::Halt(halt) => return TurnEnd::Halt(halt),
+                Fit::Fail(failure) => return TurnEnd::Failed(failure),
             }
         }
         let message = self.generate(messages).await;
-        if let Some(halt) = fault(&message, || notice::cut(&self.setup, self.process.uid)) {
-            return TurnEnd::Halt(halt);
+        if let Some(failure) = fault(&message, || notice::cut(&self.setup, self.process.uid)) {
+            return TurnEnd::Failed(failure);
         }
         let chars = chars + pressure::more_chars(&message);
         let state = self.measure(&context, chars, Some(&message));
@@ -199,7 +199,7 @@ impl Turn {
         match policy.overflow {
             Overflow::Manual => Fit::Go,
             Overflow::Fail => {
-                Fit::Halt(Halt { reason: "context.policy.fail", text: too_full(&policy, pressure) })
+                Fit::Fail(RunFailure { reason: "context.policy.fail", text: too_full(&policy, pressure) })
             }
             Overflow::AutoCompact => self.compact(&policy, pressure, message_count).await,
         }
@@ -222,13 +222,13 @@ impl Turn {
                 .await;
         match prepared {
             Ok(prepared) => {
-                let policy = conversation::shown_policy(&self.conversation_id, Some(*policy));
+                let policy = conversation::policy_to_wire(&self.conversation_id, Some(*policy));
                 Fit::Compact(Box::new(prepared.because(&self.setup.model, pressure, &policy)))
             }
             Err(why) if why == "No conversation messages selected for compaction" => {
                 nothing_to_compact(policy, pressure, message_count)
             }
-            Err(why) => Fit::Halt(compaction_failed(&why)),
+            Err(why) => Fit::Fail(compaction_failed(&why)),
         }
     }
 }
@@ -236,7 +236,7 @@ impl Turn {
 enum Fit {
     Go,
     Compact(Box<Prepared>),
-    Halt(Halt),
+    Fail(RunFailure),
 }
 
 /// Everything is to stay: that is a fault only once nothing more fits.
@@ -245,7 +245,7 @@ fn nothing_to_compact(policy: &PolicyRow, pressure: f64, message_count: u64) -> 
         return Fit::Go;
     }
     let (full, keep_last) = (percent(pressure), policy.keep_last);
-    Fit::Halt(Halt {
+    Fit::Fail(RunFailure {
         reason: "context.auto_compact.empty",
         text: format!(
             "The context is full ({full}), but all {message_count} messages are to stay (keepLast is {keep_last}). \
@@ -255,19 +255,19 @@ fn nothing_to_compact(policy: &PolicyRow, pressure: f64, message_count: u64) -> 
 }
 
 /// A run that ends because there is no answer.
-pub(crate) fn generation_failed(why: &str) -> Halt {
-    Halt { reason: "generation.error", text: format!("Generation failed: {why}") }
+pub(crate) fn generation_failed(why: &str) -> RunFailure {
+    RunFailure { reason: "generation.error", text: format!("Generation failed: {why}") }
 }
 
 /// A run that ends because its conversation could not be compacted.
-pub(crate) fn compaction_failed(why: &str) -> Halt {
+pub(crate) fn compaction_failed(why: &str) -> RunFailure {
     let text = format!("Auto-compaction failed before model call: {why}");
-    Halt { reason: "context.auto_compact.failed", text }
+    RunFailure { reason: "context.auto_compact.failed", text }
 }
 
 /// What is wrong with an answer, if anything.
-fn fault(message: &AssistantMessage, cut: impl FnOnce() -> String) -> Option<Halt> {
-    let empty = |text: &str| Some(Halt { reason: "generation.empty", text: text.to_string() });
+fn fault(message: &AssistantMessage, cut: impl FnOnce() -> String) -> Option<RunFailure> {
+    let empty = |text: &str| Some(RunFailure { reason: "generation.empty", text: text.to_string() });
     match (message.stop_reason, &message.error_message) {
         (StopReason::Error | StopReason::Aborted, Some(why)) => return Some(generation_failed(why)),
         (StopReason::Error, None) => return empty("LLM generation ended with error"),

@@ -9,10 +9,10 @@ use protocol::signal::Signal;
 use store::Store;
 use store::processes::ProcessRow;
 
-use crate::discovery::Finder;
+use crate::discovery::ModelDiscovery;
 use crate::outside::Outside;
 use crate::pictures::Pictures;
-use crate::setup::cache::Setups;
+use crate::setup::cache::SetupCache;
 use crate::signals;
 
 /// What all processes share. Cheap to clone.
@@ -24,9 +24,9 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) outside: Outside,
     pub(crate) client: model::Client,
-    pub(crate) finder: Arc<Finder>,
+    pub(crate) discovery: Arc<ModelDiscovery>,
     /// What runs worked with not long ago.
-    pub(crate) setups: Arc<Setups>,
+    pub(crate) setups: Arc<SetupCache>,
     /// Pictures that models saw not long ago.
     pub(crate) pictures: Arc<Pictures>,
 }
@@ -35,14 +35,14 @@ impl World {
     /// The world around processes; `client` may reach private addresses, unless config denies it.
     pub(crate) fn new(gateway: &Gateway, client: model::Client) -> World {
         let clock = gateway.clock().clone();
-        let finder = Arc::new(Finder::new(clock.clone(), client.clone()));
+        let discovery = Arc::new(ModelDiscovery::new(clock.clone(), client.clone()));
         World {
             store: gateway.store().clone(),
             life: gateway.random().uuid().into(),
             clock,
             outside: Outside::new(gateway.clone()),
             client,
-            finder,
+            discovery,
             setups: Arc::default(),
             pictures: Arc::default(),
         }

@@ -13,7 +13,7 @@ use store::ipc::IpcCall;
 use store::queue::QueueRow;
 
 use super::Actor;
-use super::draft::{Draft, Words};
+use super::draft::{Draft, MessageBody};
 use crate::errors::{not_found, store_error};
 use crate::host::intake::why_shut;
 use crate::ids::{is_init, new_run_id};
@@ -26,7 +26,7 @@ struct Accept<'a> {
     conversation: ConversationId,
     role: MessageRole,
     reason: &'a str,
-    words: Words,
+    words: MessageBody,
     /// Which life of the conversation, where that is known.
     generation: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Actor {
             conversation: incoming.conversation,
             role: MessageRole::User,
             reason: incoming.reason,
-            words: Words { content, media, origin, ..Words::default() },
+            words: MessageBody { content, media, origin, ..MessageBody::default() },
             generation: row.map(|row| row.generation),
         };
         let queued = self.accept(&mut draft, accept).await?;
@@ -72,7 +72,7 @@ impl Actor {
             conversation: event.conversation,
             role: MessageRole::System,
             reason: &event.reason,
-            words: Words { content: event.content, ..Words::default() },
+            words: MessageBody { content: event.content, ..MessageBody::default() },
             generation: None,
         };
         self.accept(&mut draft, accept).await?;

@@ -11,7 +11,7 @@ use store::change::Change;
 use super::Actor;
 use super::draft::Draft;
 use super::finish::Ending;
-use crate::archive::{self, Kept, Loose};
+use crate::archive::{self, ArchivedProcess, PendingArchive};
 use crate::errors::{not_found, store_error};
 use crate::mail::Condition;
 use crate::media;
@@ -74,8 +74,8 @@ impl Actor {
             self.keep(draft).await.map_err(store_error)?;
         }
         let kept = match archive {
-            true => archive::keep_all(&self.host.world, &self.process).await,
-            false => Ok(Kept::default()),
+            true => archive::archive_all(&self.host.world, &self.process).await,
+            false => Ok(ArchivedProcess::default()),
         };
         let kept = match kept {
             Ok(kept) => kept,
@@ -118,7 +118,7 @@ impl Actor {
         let row = self.host.world.store.conversation(self.pid(), &id).await.map_err(store_error)?;
         let Some(row) = row else { return Ok(Outcome::Failed(format!("Conversation not found: {id}"))) };
         let archived = match args.archive.unwrap_or(true) {
-            true => archive::keep_conversation(&self.host.world, &self.process, &row).await,
+            true => archive::archive_conversation(&self.host.world, &self.process, &row).await,
             false => Ok(None),
         };
         let archive = match archived {
@@ -175,7 +175,7 @@ impl Actor {
         &mut self,
         condition: Condition,
         change: Change,
-        archive: Option<Loose>,
+        archive: Option<PendingArchive>,
     ) -> Result<Result<(), String>, Error> {
         let applied = self.apply_if(condition, change).await;
         match (&applied, archive) {

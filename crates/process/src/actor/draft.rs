@@ -67,7 +67,7 @@ pub(crate) struct Draft {
 
 /// A message to be added.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct MessageBody {
     pub(crate) content: String,
     pub(crate) meta: Option<String>,
     pub(crate) tool_call_id: Option<String>,
@@ -75,11 +75,11 @@ pub(crate) struct Words {
     pub(crate) origin: Option<String>,
 }
 
-impl Words {
+impl MessageBody {
     /// What a queued message says.
-    pub(crate) fn queued(row: &QueueRow) -> Words {
+    pub(crate) fn queued(row: &QueueRow) -> MessageBody {
         let (content, media, origin) = (row.content.clone(), row.media.clone(), row.origin.clone());
-        Words { content, media, origin, ..Words::default() }
+        MessageBody { content, media, origin, ..MessageBody::default() }
     }
 }
 
@@ -123,7 +123,12 @@ impl Draft {
     }
 
     /// Adds a message with the next id; that id.
-    pub(crate) fn say(&mut self, conversation: &ConversationId, role: MessageRole, words: Words) -> i64 {
+    pub(crate) fn say(
+        &mut self,
+        conversation: &ConversationId,
+        role: MessageRole,
+        words: MessageBody,
+    ) -> i64 {
         let id = self.facts.next_message_id;
         self.facts.next_message_id += 1;
         self.say_as(id, conversation, role, words);
@@ -131,7 +136,13 @@ impl Draft {
     }
 
     /// Adds a message with an id that was set aside.
-    pub(crate) fn say_as(&mut self, id: i64, conversation: &ConversationId, role: MessageRole, words: Words) {
+    pub(crate) fn say_as(
+        &mut self,
+        id: i64,
+        conversation: &ConversationId,
+        role: MessageRole,
+        words: MessageBody,
+    ) {
         let row = MessageRow {
             id,
             conversation_id: conversation.clone(),
@@ -150,7 +161,7 @@ impl Draft {
     }
 
     /// Adds a system message and tells it.
-    pub(crate) fn say_system(&mut self, conversation: &ConversationId, words: Words) {
+    pub(crate) fn say_system(&mut self, conversation: &ConversationId, words: MessageBody) {
         let content = Value::from(words.content.as_str());
         let message_id = self.say(conversation, MessageRole::System, words);
         let run_id = self.facts.run.as_ref().map(|run| run.run_id.clone());

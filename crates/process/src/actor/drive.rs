@@ -8,20 +8,20 @@ use futures_util::FutureExt;
 use protocol::signal::run::Change as What;
 use store::runs::RunRow;
 
-use super::draft::Words;
-use super::{Actor, Done, Known, Life, Work};
+use super::draft::MessageBody;
+use super::{Actor, CachedContext, StoreResult, TaskKind, TaskOutcome};
 use crate::prepare;
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
-use crate::tools::Errand;
+use crate::tools::Invocation;
 use crate::turn::Turn;
 
 /// What a task that ended leaves.
-pub(super) type Joined = Result<(tokio::task::Id, Done), tokio::task::JoinError>;
+pub(super) type Joined = Result<(tokio::task::Id, TaskOutcome), tokio::task::JoinError>;
 
 impl Actor {
     /// Does what there is to do now. Afterwards everything that can go on is going on.
-    pub(super) async fn advance(&mut self) -> Life<()> {
+    pub(super) async fn advance(&mut self) -> StoreResult<()> {
         loop {
             let Some(run) = &self.facts.run else {
                 if self.facts.queue.is_empty() || self.facts.exited {
@@ -34,7 +34,9 @@ impl Actor {
             };
             match run::next(run) {
                 Next::Over | Next::Wait => return Ok(()),
-                Next::Model if self.is_busy(Work::Turn) || self.is_busy(Work::Prepare) => return Ok(()),
+                Next::Model if self.is_busy(TaskKind::Turn) || self.is_busy(TaskKind::Prepare) => {
+                    return Ok(());
+                }
                 Next::Model => {
                     if self.drain().await? {
                         continue;
@@ -58,9 +60,9 @@ impl Actor {
     }
 
     /// Decides on calls, and asks what became of those from before a restart. True when something was decided.
-    async fn act(&mut self, acts: Vec<(usize, Act)>) -> Life<bool> {
+    async fn act(&mut self, acts: Vec<(usize, Act)>) -> StoreResult<bool> {
         for (place, act) in &acts {
-            if *act == Act::Await && !self.is_busy(Work::Call(*place)) {
+            if *act == Act::Await && !self.is_busy(TaskKind::Call(*place)) {
                 self.recall(*place);
             }
         }
@@ -81,24 +83,24 @@ impl Actor {
 
     /// A call leaves: its intent is kept.
     pub(super) fn launch(&mut self, place: usize) {
-        if let Some(errand) = self.errand(place) {
-            self.start(Work::Call(place), async move { Done::Called(errand.run().await) });
+        if let Some(invocation) = self.invocation(place) {
+            self.start(TaskKind::Call(place), async move { TaskOutcome::Called(invocation.run().await) });
         }
     }
 
     /// Finds out about a call that was under way when the gateway stopped.
     fn recall(&mut self, place: usize) {
-        if let Some(errand) = self.errand(place) {
-            self.start(Work::Call(place), async move { Done::Called(errand.recall().await) });
+        if let Some(invocation) = self.invocation(place) {
+            self.start(TaskKind::Call(place), async move { TaskOutcome::Called(invocation.recall().await) });
         }
     }
 
-    fn errand(&self, place: usize) -> Option<Errand> {
+    fn invocation(&self, place: usize) -> Option<Invocation> {
         let run = self.facts.run.as_ref()?;
         let Phase::Sent { syscall, target } = &run.calls.get(place)?.phase else { return None };
         // Without its arguments a call can still be asked about.
         let args = self.live.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
-        Some(Errand {
+        Some(Invocation {
             world: self.host.world.clone(),
             process: self.process.clone(),
             request_id: run.request_id(place),
@@ -108,14 +110,14 @@ impl Actor {
         })
     }
 
-    fn start(&mut self, work: Work, task: impl Future<Output = Done> + Send + 'static) {
+    fn start(&mut self, work: TaskKind, task: impl Future<Output = TaskOutcome> + Send + 'static) {
         let handle = self.tasks.spawn(task);
         self.work.insert(handle.id(), work);
     }
 
     /// Sees to what the run works with. True when it is there, which is at once if it was needed a moment ago.
     fn prepare(&mut self) -> bool {
-        if self.live.setup.is_some() || self.is_busy(Work::Prepare) {
+        if self.live.setup.is_some() || self.is_busy(TaskKind::Prepare) {
             return self.live.setup.is_some();
         }
         let (world, process) = (self.host.world.clone(), self.process.clone());
@@ -129,14 +131,14 @@ impl Actor {
                 self.live.setup = Some(setup);
                 return true;
             }
-            Some(Err(why)) => self.start(Work::Prepare, async move { Done::Prepared(Err(why)) }),
-            None => self.start(Work::Prepare, async move { Done::Prepared(preparing.await) }),
+            Some(Err(why)) => self.start(TaskKind::Prepare, async move { TaskOutcome::Prepared(Err(why)) }),
+            None => self.start(TaskKind::Prepare, async move { TaskOutcome::Prepared(preparing.await) }),
         }
         false
     }
 
     /// Takes in what waits for this conversation, at the boundary between results and the next turn.
-    async fn drain(&mut self) -> Life<bool> {
+    async fn drain(&mut self) -> StoreResult<bool> {
         let Some(run) = self.facts.run.as_ref().filter(|run| run.turns > 0) else { return Ok(false) };
         let (by, conversation, generation) =
             (run.run_id.clone(), run.conversation_id.clone(), run.generation);
@@ -157,7 +159,7 @@ impl Actor {
                 ..self.run_row(&conversation, generation, draft.now_ms)
             };
             draft.write(|change| change.run_begin(&absorbed).dequeue(row.position));
-            message_ids.push(draft.say(&conversation, row.role, Words::queued(row)));
+            message_ids.push(draft.say(&conversation, row.role, MessageBody::queued(row)));
         }
         let run_ids = taken.iter().map(|row| row.run_id.clone()).collect();
         draft.step(Step::Drain(Drain { run_ids, message_ids }));
@@ -170,7 +172,7 @@ impl Actor {
         Ok(true)
     }
 
-    async fn ask_model(&mut self) -> Life<()> {
+    async fn ask_model(&mut self) -> StoreResult<()> {
         let (Some(run), Some(setup)) = (&self.facts.run, self.live.setup.clone()) else { return Ok(()) };
         let (conversation, run_id) = (run.conversation_id.clone(), run.run_id.clone());
         let used = match &self.used {
@@ -179,15 +181,16 @@ impl Actor {
         };
         self.used = Some((conversation.clone(), used));
         let images = setup.model.images;
-        let fits =
-            |known: &Known| known.conversation_id == conversation && known.images == images && !known.stale;
+        let fits = |known: &CachedContext| {
+            known.conversation_id == conversation && known.images == images && !known.stale
+        };
         let known = self.context.take().filter(fits);
         let (context, mut fresh) = known.map_or((None, Vec::new()), |known| (known.context, known.fresh));
         // Results come as they are ready, and belong in the order of their calls.
         fresh.sort_by_key(|row| row.id);
         let conversation_id = conversation.clone();
         self.context =
-            Some(Known { conversation_id, images, context: None, fresh: Vec::new(), stale: false });
+            Some(CachedContext { conversation_id, images, context: None, fresh: Vec::new(), stale: false });
         let turn = Turn {
             world: self.host.world.clone(),
             process: self.process.clone(),
@@ -202,7 +205,7 @@ impl Actor {
             used,
             compacted: std::mem::take(&mut self.live.compacted),
         };
-        self.start(Work::Turn, async move { Done::Turned(turn.take().await) });
+        self.start(TaskKind::Turn, async move { TaskOutcome::Turned(turn.take().await) });
         Ok(())
     }
 
@@ -214,7 +217,7 @@ impl Actor {
     }
 
     /// The time of the active run is up.
-    pub(super) async fn out_of_time(&mut self) -> Life<()> {
+    pub(super) async fn out_of_time(&mut self) -> StoreResult<()> {
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
         if self.time_left().is_some_and(|left| left.is_zero()) {
             self.end_at_limit("config/process/max_run_ms", setup.limits.run_ms, "milliseconds").await?;
@@ -223,7 +226,7 @@ impl Actor {
     }
 
     /// Ends a run that has had all its turns. True when it did.
-    async fn is_over_limit(&mut self) -> Life<bool> {
+    async fn is_over_limit(&mut self) -> StoreResult<bool> {
         let (Some(run), Some(setup)) = (&self.facts.run, &self.live.setup) else { return Ok(false) };
         let most = setup.limits.turns;
         if run.turns < most {
@@ -234,10 +237,10 @@ impl Actor {
     }
 
     /// What the gateway stops in the middle of goes on at the next start; calls that are nearly done may end now.
-    pub(super) async fn settle_down(&mut self) -> Life<()> {
+    pub(super) async fn stop_gracefully(&mut self) -> StoreResult<()> {
         self.live.cancel.cancel();
         let until = tokio::time::Instant::now() + limits::STOP_TIMEOUT / 10;
-        self.work.retain(|_, work| matches!(work, Work::Call(_)));
+        self.work.retain(|_, work| matches!(work, TaskKind::Call(_)));
         while !self.work.is_empty() {
             match tokio::time::timeout_at(until, self.tasks.join_next_with_id()).await {
                 Ok(Some(done)) => self.outcome_only(done).await?,

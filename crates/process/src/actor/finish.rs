@@ -8,14 +8,14 @@ use store::change::Change;
 use store::processes::{Activity, State};
 use store::runs::{RunEnd, RunRow, RunStatus};
 
-use super::draft::{Draft, Words};
-use super::{Actor, Life};
+use super::draft::{Draft, MessageBody};
+use super::{Actor, StoreResult};
 use crate::cost;
 use crate::host::Host;
-use crate::results::Shown;
+use crate::results::RenderedResult;
 use crate::run::step::{Begin, End, Step};
 use crate::run::{Call, Phase};
-use crate::turn::Halt;
+use crate::turn::RunFailure;
 use crate::world::World;
 
 /// How a run ends.
@@ -52,8 +52,8 @@ impl Ending {
 
 impl Actor {
     /// The run can not go on: that is said in the conversation, and it ends with an error.
-    pub(super) async fn halt(&mut self, halt: Halt) -> Life<()> {
-        self.end_now(Ending::failed(halt.reason, halt.text)).await
+    pub(super) async fn fail_run(&mut self, failure: RunFailure) -> StoreResult<()> {
+        self.end_now(Ending::failed(failure.reason, failure.text)).await
     }
 
     pub(super) async fn end_at_limit(
@@ -61,11 +61,11 @@ impl Actor {
         key: &str,
         most: impl std::fmt::Display,
         what: &str,
-    ) -> Life<()> {
+    ) -> StoreResult<()> {
         self.end_now(Ending::at_limit(key, most, what)).await
     }
 
-    async fn end_now(&mut self, ending: Ending) -> Life<()> {
+    async fn end_now(&mut self, ending: Ending) -> StoreResult<()> {
         if self.facts.run.is_none() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Actor {
         let (Some(run), Some(why)) = (&draft.facts.run, &ending.error) else { return };
         let conversation = run.conversation_id.clone();
         self.interrupt(draft, why);
-        draft.say_system(&conversation, Words { content: why.clone(), ..Words::default() });
+        draft.say_system(&conversation, MessageBody { content: why.clone(), ..MessageBody::default() });
     }
 
     /// Gives every call without a result an error for one; how many there were.
@@ -91,7 +91,7 @@ impl Actor {
         let places = run.calls.iter().enumerate().filter(|(_, call)| open(call)).map(|(place, _)| place);
         let places: Vec<usize> = places.collect();
         for place in &places {
-            self.conclude(draft, *place, Shown::error(why), None);
+            self.conclude(draft, *place, RenderedResult::error(why), None);
         }
         places.len() as u64
     }
@@ -148,16 +148,16 @@ impl Actor {
     }
 
     /// Begins the run of what waits longest, if anything does; its id.
-    pub(super) async fn promote(&self, draft: &mut Draft) -> Life<Option<RunId>> {
+    pub(super) async fn promote(&self, draft: &mut Draft) -> StoreResult<Option<RunId>> {
         let Some(row) = draft.facts.queue.pop_front() else { return Ok(None) };
         draft.write(|change| change.dequeue(row.position));
         let conversation = row.conversation_id.clone();
         draft.tell_changed(&[What::Queue], |changed| changed.conversation_id = Some(conversation));
         self.begin(draft, &row.conversation_id, row.run_id.clone(), "queue.promote").await?;
         if row.role == MessageRole::System {
-            draft.say_system(&row.conversation_id, Words::queued(&row));
+            draft.say_system(&row.conversation_id, MessageBody::queued(&row));
         } else {
-            draft.say(&row.conversation_id, row.role, Words::queued(&row));
+            draft.say(&row.conversation_id, row.role, MessageBody::queued(&row));
         }
         Ok(Some(row.run_id.clone()))
     }
@@ -169,7 +169,7 @@ impl Actor {
         conversation: &ConversationId,
         run_id: RunId,
         reason: &str,
-    ) -> Life<()> {
+    ) -> StoreResult<()> {
         let row = self.host.world.store.conversation(self.pid(), conversation).await?;
         let now_ms = draft.now_ms;
         if row.is_none() {

@@ -10,13 +10,13 @@ use store::runs::RunRow;
 use tokio::task::JoinSet;
 
 use super::draft::Facts;
-use super::{Actor, Life, Live};
+use super::{Actor, Live, StoreResult};
 use crate::host::Host;
 use crate::run::RunState;
 
 impl Actor {
     /// The actor of a process as its rows tell it; `None` when there is no such process.
-    pub(super) async fn load(host: &Host, pid: &Pid) -> Life<Option<Actor>> {
+    pub(super) async fn load(host: &Host, pid: &Pid) -> StoreResult<Option<Actor>> {
         let store = &host.world.store;
         let Some(process) = store.process(pid).await? else { return Ok(None) };
         let mut facts = Facts {
@@ -50,7 +50,7 @@ impl Actor {
 }
 
 /// What a run had in memory, as far as it can be had again.
-async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> Life<Live> {
+async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> StoreResult<Live> {
     let store = &host.world.store;
     // Counts on from where it can not have come to: there are less than a thousand events in a millisecond.
     let elapsed_ms = u64::try_from(host.world.now_ms() - run.started_at).unwrap_or(0);

@@ -5,38 +5,40 @@ use protocol::proc::history::{ContextState, MessageRole};
 use protocol::signal::run::{Change as What, Output, ToolFinished};
 use serde_json::json;
 
-use super::draft::{Draft, Words};
+use super::draft::{Draft, MessageBody};
 use super::drive::Joined;
 use super::finish::Ending;
-use super::{Actor, Done, Life, Work};
+use super::{Actor, StoreResult, TaskKind, TaskOutcome};
 use crate::answer;
 use crate::compaction::Prepared;
-use crate::results::Shown;
+use crate::results::RenderedResult;
 use crate::run::Phase;
 use crate::run::step::{Named, Outcome, Step, Turn};
 use crate::tools::{self, Finished};
-use crate::turn::{Answered, Halt, TurnEnd, compaction_failed, generation_failed};
+use crate::turn::{Answered, RunFailure, TurnEnd, compaction_failed, generation_failed};
 use crate::{compaction, cost, notice};
 
 impl Actor {
     /// A task is done, and perhaps others with it.
-    pub(super) async fn done(&mut self, first: Joined) -> Life<()> {
+    pub(super) async fn done(&mut self, first: Joined) -> StoreResult<()> {
         let mut calls = Vec::new();
         let mut next = Some(first);
         while let Some(joined) = next {
-            match self.sort(joined) {
+            match self.take_task(joined) {
                 None => {}
-                Some((Work::Call(place), Ok(Done::Called(end)))) => calls.push((place, end)),
-                Some((Work::Call(place), Err(why))) => {
-                    calls.push((place, Finished { shown: Shown::error(&why), media: None }));
+                Some((TaskKind::Call(place), Ok(TaskOutcome::Called(end)))) => calls.push((place, end)),
+                Some((TaskKind::Call(place), Err(why))) => {
+                    calls.push((place, Finished { result: RenderedResult::error(&why), media: None }));
                 }
-                Some((_, Ok(Done::Called(_)))) => {}
-                Some((_, Ok(Done::Prepared(prepared)))) => match prepared {
+                Some((_, Ok(TaskOutcome::Called(_)))) => {}
+                Some((_, Ok(TaskOutcome::Prepared(prepared)))) => match prepared {
                     Ok(setup) => self.live.setup = Some(setup),
-                    Err(why) => self.halt(generation_failed(&why)).await?,
+                    Err(why) => self.fail_run(generation_failed(&why)).await?,
                 },
-                Some((_, Ok(Done::Turned(end)))) => self.turned(end).await?,
-                Some((_, Err(why))) => self.halt(Halt { reason: "process.error", text: why }).await?,
+                Some((_, Ok(TaskOutcome::Turned(end)))) => self.turned(end).await?,
+                Some((_, Err(why))) => {
+                    self.fail_run(RunFailure { reason: "process.error", text: why }).await?
+                }
             }
             next = self.tasks.try_join_next_with_id();
         }
@@ -45,17 +47,17 @@ impl Actor {
     }
 
     /// The same for a gateway that stops: results are kept, nothing else begins.
-    pub(super) async fn outcome_only(&mut self, joined: Joined) -> Life<()> {
-        if let Some((Work::Call(place), Ok(Done::Called(end)))) = self.sort(joined) {
+    pub(super) async fn outcome_only(&mut self, joined: Joined) -> StoreResult<()> {
+        if let Some((TaskKind::Call(place), Ok(TaskOutcome::Called(end)))) = self.take_task(joined) {
             let mut draft = self.draft();
-            self.conclude(&mut draft, place, end.shown, end.media);
+            self.conclude(&mut draft, place, end.result, end.media);
             self.keep_surely(draft).await?;
         }
         Ok(())
     }
 
     /// What a task was for and what it came to; `None` when nobody waits for it any more.
-    fn sort(&mut self, joined: Joined) -> Option<(Work, Result<Done, String>)> {
+    fn take_task(&mut self, joined: Joined) -> Option<(TaskKind, Result<TaskOutcome, String>)> {
         match joined {
             Ok((id, done)) => Some((self.work.remove(&id)?, Ok(done))),
             Err(error) => {
@@ -66,20 +68,26 @@ impl Actor {
         }
     }
 
-    async fn called(&mut self, calls: Vec<(usize, Finished)>) -> Life<()> {
+    async fn called(&mut self, calls: Vec<(usize, Finished)>) -> StoreResult<()> {
         if calls.is_empty() || self.facts.run.is_none() {
             return Ok(());
         }
         let mut draft = self.draft();
         for (place, end) in calls {
-            self.conclude(&mut draft, place, end.shown, end.media);
+            self.conclude(&mut draft, place, end.result, end.media);
         }
         self.plan(&mut draft).await?;
         self.keep_surely(draft).await
     }
 
     /// A call has its result.
-    pub(super) fn conclude(&self, draft: &mut Draft, place: usize, shown: Shown, media: Option<String>) {
+    pub(super) fn conclude(
+        &self,
+        draft: &mut Draft,
+        place: usize,
+        result: RenderedResult,
+        media: Option<String>,
+    ) {
         let Some(run) = &draft.facts.run else { return };
         let Some(call) = run.calls.get(place).filter(|call| !matches!(call.phase, Phase::Done { .. })) else {
             return;
@@ -88,20 +96,20 @@ impl Actor {
             (run.run_id.clone(), run.conversation_id.clone(), run.request_id(place));
         let (message_id, call_id, name) = (call.message_id, call.id.clone(), call.name.clone());
         let syscall = tools::syscall(&name).map_or_else(|| name.clone(), |spec| spec.name.to_string());
-        let (turn, ok) = (run.turns, !shown.is_error);
+        let (turn, ok) = (run.turns, !result.is_error);
         let finished = ToolFinished {
             name: name.clone(),
             syscall,
             call_id: call_id.clone(),
             ok,
-            error: shown.why().map(str::to_string),
-            output: shown.output.clone().filter(|_| ok),
+            error: result.why().map(str::to_string),
+            output: result.output.clone().filter(|_| ok),
             pid: self.process.pid.clone(),
             run_id: run_id.clone(),
             conversation_id: conversation.clone(),
         };
-        let words = Words {
-            content: shown.text,
+        let words = MessageBody {
+            content: result.text,
             meta: Some(json!({ "toolName": name, "isError": !ok }).to_string()),
             tool_call_id: Some(call_id),
             media,
@@ -113,20 +121,20 @@ impl Actor {
         draft.tell(Some(&run_id), &finished);
     }
 
-    async fn turned(&mut self, end: TurnEnd) -> Life<()> {
+    async fn turned(&mut self, end: TurnEnd) -> StoreResult<()> {
         match end {
             TurnEnd::Answer(answered) => self.answered(*answered).await,
-            TurnEnd::Halt(halt) => {
+            TurnEnd::Failed(failure) => {
                 self.context = None;
                 self.used = None;
-                self.halt(halt).await
+                self.fail_run(failure).await
             }
             TurnEnd::Compact(prepared) => self.compacted(*prepared).await,
         }
     }
 
     /// The conversation was compacted for the next turn, unless it changed meanwhile.
-    async fn compacted(&mut self, prepared: Prepared) -> Life<()> {
+    async fn compacted(&mut self, prepared: Prepared) -> StoreResult<()> {
         let Prepared { change, compacted, archive, why } = prepared;
         self.context = None;
         // The summary was charged where it was made.
@@ -135,7 +143,7 @@ impl Actor {
         draft.write(|all| all.and(change));
         if !self.keep_patiently(draft).await? {
             archive.discard().await;
-            return self.halt(compaction_failed("the conversation changed meanwhile")).await;
+            return self.fail_run(compaction_failed("the conversation changed meanwhile")).await;
         }
         archive.claim();
         self.live.compacted = true;
@@ -151,7 +159,7 @@ impl Actor {
         Ok(())
     }
 
-    async fn answered(&mut self, answered: Answered) -> Life<()> {
+    async fn answered(&mut self, answered: Answered) -> StoreResult<()> {
         let Answered { mut message, context, state } = answered;
         let Some(run) = &self.facts.run else { return Ok(()) };
         let (run_id, conversation, turn) = (run.run_id.clone(), run.conversation_id.clone(), run.turns + 1);
@@ -166,7 +174,7 @@ impl Actor {
         if let Some(known) = self.context.as_mut().filter(|known| known.conversation_id == conversation) {
             known.context = Some(context);
         }
-        answer::name_calls(&mut message, turn);
+        answer::assign_call_ids(&mut message, turn);
         self.live.calls = super::load::calls_of(&message);
         let spent = cost::used(&message.usage);
         self.live.used = cost::sum(&self.live.used, &spent);
@@ -176,7 +184,7 @@ impl Actor {
         let text = answer::text(&message);
         let mut draft = self.draft();
         let meta = Some(protocol::frame::to_json(&message));
-        let words = Words { content: text.clone(), meta, ..Words::default() };
+        let words = MessageBody { content: text.clone(), meta, ..MessageBody::default() };
         let message_id = draft.say(&conversation, MessageRole::Assistant, words);
         draft.facts.next_message_id += self.live.calls.len() as i64;
         let calls = self.live.calls.iter();

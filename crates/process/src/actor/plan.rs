@@ -6,32 +6,39 @@ use protocol::signal::run::{HilRequested, ToolStarted};
 use store::approvals::ApprovalRow;
 
 use super::draft::Draft;
-use super::{Actor, Life};
+use super::{Actor, StoreResult};
 use crate::approval;
 use crate::prepare;
-use crate::results::Shown;
+use crate::results::RenderedResult;
 use crate::run::step::{Ask, Intent, Step};
 use crate::run::{self, Act, Next, Phase, RunState};
 use crate::setup::Setup;
-use crate::tools::{self, Checked, Law, Verdict};
+use crate::tools::{self, Checked, PolicyInForce, Verdict};
 
 impl Actor {
     /// Decides on the calls that nobody decided on yet, as far as there is room for them.
-    pub(super) async fn plan(&mut self, draft: &mut Draft) -> Life<()> {
+    pub(super) async fn plan(&mut self, draft: &mut Draft) -> StoreResult<()> {
         let Some(Next::Calls(acts)) = draft.facts.run.as_ref().map(run::next) else { return Ok(()) };
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
         // Read each time, so that what was revoked or changed meanwhile counts.
         let rules = self.host.world.store.approval_rules(self.pid()).await?;
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
-        let law = Law { policy, rules };
+        let in_force = PolicyInForce { policy, rules };
         for (place, act) in acts {
-            self.plan_one(draft, place, act, &setup, &law);
+            self.plan_one(draft, place, act, &setup, &in_force);
         }
         Ok(())
     }
 
-    fn plan_one(&mut self, draft: &mut Draft, place: usize, act: Act, setup: &Setup, law: &Law) {
+    fn plan_one(
+        &mut self,
+        draft: &mut Draft,
+        place: usize,
+        act: Act,
+        setup: &Setup,
+        in_force: &PolicyInForce,
+    ) {
         let Some(run) = &draft.facts.run else { return };
         let full = run.under_way() >= limits::PROCESS_TOOLS_AT_ONCE;
         if act == Act::Await {
@@ -39,19 +46,19 @@ impl Actor {
         }
         let Some(call) = self.live.calls.get(place) else {
             let lost = "The arguments of this call are lost. Make it again.";
-            return self.conclude(draft, place, Shown::error(lost), None);
+            return self.conclude(draft, place, RenderedResult::error(lost), None);
         };
-        let judged = || tools::judge(setup, &self.process, call, place, law);
+        let judged = || tools::judge(setup, &self.process, call, place, in_force);
         let verdict = match act {
             Act::Make => tools::confirm(judged(), &self.digest(run, place)),
             Act::Refuse => Verdict::Refuse("Tool execution denied by user".to_string()),
             Act::Judge | Act::Await => judged(),
         };
         match verdict {
-            Verdict::Refuse(why) => self.conclude(draft, place, Shown::error(&why), None),
+            Verdict::Refuse(why) => self.conclude(draft, place, RenderedResult::error(&why), None),
             Verdict::Unknown(why) => {
                 self.tell_started(draft, place, &call.name);
-                self.conclude(draft, place, Shown::error(&why), None);
+                self.conclude(draft, place, RenderedResult::error(&why), None);
             }
             Verdict::Ask(checked) => self.ask_person(draft, place, checked),
             Verdict::Go(_) if full => {}

@@ -15,7 +15,7 @@ use vfs::view::Opened;
 use vfs::{Code, VPath, View};
 
 use super::line;
-use crate::places::Place;
+use crate::directories::ProcessDirectory;
 
 /// Some messages of an archive.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct ArchivePage {
 
 /// Which messages of an archive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct ArchiveSlice {
     /// How many to skip.
     pub(crate) offset: u64,
     /// How many at most.
@@ -38,31 +38,31 @@ pub(crate) struct Cut {
 }
 
 /// An archive being written. It is nowhere to be seen until it is finished.
-pub(super) struct Pen {
+pub(super) struct ArchiveWriter {
     upload: Upload,
     owner: Arc<ProcessIdentity>,
     encoder: GzEncoder<File>,
     lines: u64,
 }
 
-impl Pen {
+impl ArchiveWriter {
     /// Begins an archive.
-    pub(super) async fn open(place: &Place, path: &VPath) -> Result<Pen, String> {
+    pub(super) async fn open(place: &ProcessDirectory, path: &VPath) -> Result<ArchiveWriter, String> {
         let wanted = Wanted { size: 0, tag: "archive".to_string(), mode: Some(0o600) };
         let opened = place.view.upload(path, wanted, Arc::new(Sweeper::default()), |_| ()).await;
         let (upload, file, ()) = opened.map_err(unwritten)?;
         let encoder = GzEncoder::new(file, Compression::default());
-        Ok(Pen { upload, owner: place.owner.clone(), encoder, lines: 0 })
+        Ok(ArchiveWriter { upload, owner: place.owner.clone(), encoder, lines: 0 })
     }
 
     /// Adds messages. A pen that fails is gone, and nothing is left of its archive.
-    pub(super) async fn write(self, rows: Vec<MessageRow>) -> Result<Pen, String> {
+    pub(super) async fn write(self, rows: Vec<MessageRow>) -> Result<ArchiveWriter, String> {
         aside(move || {
-            let mut pen = self;
-            match pen.write_now(&rows) {
-                Ok(()) => Ok(pen),
+            let mut writer = self;
+            match writer.write_now(&rows) {
+                Ok(()) => Ok(writer),
                 Err(error) => {
-                    pen.give_up();
+                    writer.give_up();
                     Err(unwritten(error))
                 }
             }
@@ -84,7 +84,7 @@ impl Pen {
     /// Puts the archive in its place, durably; how many messages it has.
     pub(super) async fn finish(self) -> Result<u64, String> {
         aside(move || {
-            let Pen { upload, owner, encoder, lines } = self;
+            let ArchiveWriter { upload, owner, encoder, lines } = self;
             let file = match encoder.finish() {
                 Ok(file) => file,
                 Err(error) => {
@@ -104,7 +104,7 @@ impl Pen {
 }
 
 /// Reads some messages of an archive, and counts all of them.
-pub(super) async fn read(view: &View, path: &str, cut: Cut) -> Result<ArchivePage, String> {
+pub(super) async fn read(view: &View, path: &str, cut: ArchiveSlice) -> Result<ArchivePage, String> {
     let missing = || format!("archive not found: {path}");
     let at = VPath::absolute(path).map_err(|_| missing())?;
     let file = match view.open(&at).await {
@@ -116,7 +116,7 @@ pub(super) async fn read(view: &View, path: &str, cut: Cut) -> Result<ArchivePag
     aside(move || read_now(file, cut)).await
 }
 
-pub(super) fn read_now(file: impl Read, cut: Cut) -> Result<ArchivePage, String> {
+pub(super) fn read_now(file: impl Read, cut: ArchiveSlice) -> Result<ArchivePage, String> {
     let unpacked = MultiGzDecoder::new(BufReader::new(file)).take(limits::PROCESS_ARCHIVE_BYTES_MAX);
     let mut lines = BufReader::with_capacity(64 * 1024, unpacked);
     let mut page = ArchivePage::default();

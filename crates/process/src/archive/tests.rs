@@ -16,7 +16,7 @@ use super::gzip::read_now;
 use super::*;
 use crate::ground::{Ground, answer, at, result, user};
 
-const ALL: Cut = Cut { offset: 0, limit: u64::MAX, bytes_max: usize::MAX };
+const ALL: ArchiveSlice = ArchiveSlice { offset: 0, limit: u64::MAX, bytes_max: usize::MAX };
 
 /// A JSON text as rows have them: on one line, whatever is in it.
 fn json_text() -> impl Strategy<Value = String> {
@@ -151,7 +151,8 @@ fn damaged_archives_are_errors() {
 fn a_page_ends_early_rather_than_take_too_much_room() {
     let line = line::text(&user("hi"));
     let archive = packed(&[line.as_str(); 5].join("\n"));
-    let page = |offset, bytes_max| read_now(archive.as_slice(), Cut { offset, bytes_max, ..ALL }).unwrap();
+    let page =
+        |offset, bytes_max| read_now(archive.as_slice(), ArchiveSlice { offset, bytes_max, ..ALL }).unwrap();
     let count = |page: ArchivePage| (page.messages.len(), page.count);
     assert_eq!(count(page(0, line.len() * 3)), (2, 5));
     assert_eq!(count(page(1, 0)), (1, 5), "one comes, however large");
@@ -183,7 +184,7 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     said.extend(ground.say("default", many).await);
     let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
     let world = &ground.host.world;
-    let loose = keep_conversation(world, &ground.process, &row).await.unwrap().unwrap();
+    let loose = archive_conversation(world, &ground.process, &row).await.unwrap().unwrap();
     let path = loose.path.clone();
     let directory = "/var/sessions/ada/init:1000/conversations/default";
     let name = path.strip_prefix(&format!("{directory}/")).unwrap();
@@ -191,7 +192,8 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     assert_eq!(read(world, &ground.process, &path).await.unwrap(), said);
     let text = unpacked(&ground, &path).await;
     assert!(text.lines().count() == said.len() && !text.ends_with('\n'));
-    let page = read_page(world, &ground.process, &path, Cut { offset: 1, limit: 2, ..ALL }).await.unwrap();
+    let page =
+        read_page(world, &ground.process, &path, ArchiveSlice { offset: 1, limit: 2, ..ALL }).await.unwrap();
     assert_eq!((page.messages.as_slice(), page.count), (&said[1..3], said.len() as u64));
 
     let own = ground.view(ground.process.uid);
@@ -218,13 +220,13 @@ async fn a_conversation_is_archived_privately_and_read_back() {
 async fn a_whole_process_is_archived_by_conversation() {
     let ground = Ground::new().await;
     let world = &ground.host.world;
-    let nothing = keep_all(world, &ground.process).await.unwrap();
+    let nothing = archive_all(world, &ground.process).await.unwrap();
     assert_eq!((nothing.messages, nothing.directory, nothing.entries.len()), (0, None, 0));
     let z = ground.say("z/1", vec![user("one"), user("two")]).await;
     ground.say("closed", vec![user("three")]).await;
     let empty = Change::new(ground.pid()).conversation_open(&"empty".into(), None, 1);
     ground.store.keep(empty.conversation_close(&"closed".into(), 2)).await.unwrap();
-    let kept = keep_all(world, &ground.process).await.unwrap();
+    let kept = archive_all(world, &ground.process).await.unwrap();
     let directory = kept.directory.unwrap();
     assert!(directory.starts_with("/var/sessions/ada/init:1000/") && directory.ends_with('/'));
     let entry = |id: &str, messages, name: &str| ArchiveEntry {
@@ -249,7 +251,7 @@ async fn an_archive_that_can_not_be_written_leaves_nothing() {
         .config_set(&format!("users/{}/files/quota_bytes", ground.process.uid), "1000")
         .await
         .unwrap();
-    let why = keep_all(&ground.host.world, &ground.process).await.unwrap_err();
+    let why = archive_all(&ground.host.world, &ground.process).await.unwrap_err();
     assert!(why.starts_with("the archive could not be written: EDQUOT"), "{why}");
     let left = ground.view(Uid::ROOT).list(&at("/var/sessions/ada/init:1000")).await.unwrap();
     assert!(left.is_empty(), "{left:?}");
@@ -293,7 +295,8 @@ async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
     assert_eq!(files_of_archives(&ground), kept);
 
     // Nothing of a killed program runs any more, not even what it does when something is dropped.
-    let whole = Loose::keep(world, &ground.process, &id, "whole".to_string(), EVERYTHING).await.unwrap();
+    let whole =
+        PendingArchive::keep(world, &ground.process, &id, "whole".to_string(), EVERYTHING).await.unwrap();
     std::mem::forget(whole);
     let place = ready(world, &ground.process).await.unwrap();
     let directory = place.make(&["conversations", "default"]).await.unwrap();
@@ -302,7 +305,7 @@ async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
         ground.store.loose_archive_begin(ground.pid(), path.as_str(), &world.life).await.unwrap();
         if name == "begun" {
             // What is written of it stays; its lock is gone with its writer.
-            drop(Pen::open(&place, &path).await.unwrap().write(vec![user("7")]).await.unwrap());
+            drop(ArchiveWriter::open(&place, &path).await.unwrap().write(vec![user("7")]).await.unwrap());
         }
     }
     ground.store.loose_archive_begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();

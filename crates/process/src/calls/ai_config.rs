@@ -33,7 +33,7 @@ pub(super) async fn shown(world: &World, process: &ProcessRow, profile: &str) ->
     // What is wrong with the config is nobody's bad argument: there is no model as long as it stays so.
     let unavailable = |text: String| Error::new(503, text);
     let config = Config::read(&world.store, process.uid).await.map_err(unavailable)?;
-    let chosen = choose(&config, &world.finder).await.map_err(unavailable)?;
+    let chosen = choose(&config, &world.discovery).await.map_err(unavailable)?;
     let known = known_model(&config, &chosen);
     let view = world.outside.view(process, identity);
     Ok(ConfigResult {

@@ -15,7 +15,7 @@ impl Host {
     pub async fn approvals_list(&self, pid: &Pid) -> Result<Outcome<Approvals>, Error> {
         self.known(pid).await?;
         let rules = self.world.store.approval_rules(pid).await.map_err(store_error)?;
-        let approvals = rules.into_iter().map(shown).collect();
+        let approvals = rules.into_iter().map(to_wire).collect();
         Ok(Outcome::Done(Approvals { pid: pid.clone(), approvals }))
     }
 
@@ -44,7 +44,7 @@ impl Host {
     }
 }
 
-fn shown(rule: RuleRow) -> Approval {
+fn to_wire(rule: RuleRow) -> Approval {
     let RuleRow { approval_id, syscall, scope, target, shape, created_at } = rule;
     Approval { approval_id, syscall, scope, target, shape, created_at }
 }

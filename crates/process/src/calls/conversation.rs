@@ -13,7 +13,7 @@ use store::change::Change;
 use store::conversations::{ConversationRow, PolicyRow};
 
 use crate::conversation::{
-    LIFECYCLE, POLICY, condition, full, named, record, shown_policy, spelled, tell, to_value,
+    LIFECYCLE, POLICY, condition, full, named, non_blank, policy_to_wire, record, tell, to_value,
 };
 use crate::errors::store_error;
 use crate::host::Host;
@@ -26,7 +26,7 @@ impl Host {
     pub async fn conversation_open(&self, pid: &Pid, args: &Open) -> Result<Outcome<Opened>, Error> {
         const CALL: &str = "proc.conversation.open";
         let process = self.known(pid).await?;
-        let id = match spelled(args.conversation_id.as_ref()) {
+        let id = match non_blank(args.conversation_id.as_ref()) {
             Some(_) => named(CALL, args.conversation_id.as_ref())?,
             None => ConversationId(base::random::uuid()),
         };
@@ -90,7 +90,7 @@ impl Host {
         self.known(pid).await?;
         let id = named("proc.conversation.policy.get", args.conversation_id.as_ref())?;
         let row = self.conversation(pid, &id).await?.and_then(|row| row.policy);
-        Ok(Outcome::Done(PolicyResult { pid: pid.clone(), policy: shown_policy(&id, row) }))
+        Ok(Outcome::Done(PolicyResult { pid: pid.clone(), policy: policy_to_wire(&id, row) }))
     }
 
     /// Sets what happens when a conversation outgrows the context. What is not said stays.
@@ -119,7 +119,7 @@ impl Host {
         if let Err(why) = self.apply(pid, condition(&id, row.as_ref(), false), change).await? {
             return Ok(Outcome::Failed(why));
         }
-        let policy = shown_policy(&id, Some(policy));
+        let policy = policy_to_wire(&id, Some(policy));
         let more = [("policy", to_value(&policy))];
         tell(&self.world, &process, &LIFECYCLE, &id, "conversation.policy", more).await;
         Ok(Outcome::Done(PolicyResult { pid: pid.clone(), policy }))

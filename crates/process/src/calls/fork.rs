@@ -14,7 +14,7 @@ use store::messages::{Copied, MessageRow, Page};
 use store::processes::ProcessRow;
 
 use crate::archive;
-use crate::conversation::{condition, full, named, record, spelled, tell, to_value};
+use crate::conversation::{condition, full, named, non_blank, record, tell, to_value};
 use crate::errors::store_error;
 use crate::host::Host;
 use crate::world::World;
@@ -34,7 +34,7 @@ impl Host {
     pub async fn fork(&self, pid: &Pid, args: &Fork) -> Result<Outcome<Forked>, Error> {
         let process = self.known(pid).await?;
         let id = named(CALL, args.conversation_id.as_ref())?;
-        let target = match spelled(args.target_conversation_id.as_ref()) {
+        let target = match non_blank(args.target_conversation_id.as_ref()) {
             Some(_) => named(CALL, args.target_conversation_id.as_ref())?,
             None => ConversationId(base::random::uuid()),
         };

@@ -70,7 +70,7 @@ pub(crate) fn message(row: MessageRow, form: Form) -> Message {
 }
 
 /// A page, and what there is around it.
-struct Shown {
+struct PageOfRows {
     rows: Vec<MessageRow>,
     more_before: bool,
     more_after: bool,
@@ -83,7 +83,7 @@ async fn page(
     id: &ConversationId,
     args: &Read,
     count: u64,
-) -> Result<Shown, store::Error> {
+) -> Result<PageOfRows, store::Error> {
     let limit = args.limit.unwrap_or(PAGE).min(limits::PROCESS_HISTORY_MAX);
     let (store, pid) = (&world.store, &process.pid);
     let page = match args {
@@ -105,7 +105,7 @@ async fn page(
         }
     };
     let truncated = if matches!(page, Page::Offset(_)) { more_after } else { more_before || more_after };
-    Ok(Shown { rows, more_before, more_after, truncated })
+    Ok(PageOfRows { rows, more_before, more_after, truncated })
 }
 
 /// Messages from a place on, a few at a time, until there are enough of them or they take too much room. True when

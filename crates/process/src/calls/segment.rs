@@ -7,7 +7,7 @@ use protocol::outcome::Outcome;
 use protocol::proc::segment::{SegmentList, SegmentMessages, SegmentRead, Segments};
 
 use super::history::{Form, message};
-use crate::archive::{self, Cut};
+use crate::archive::{self, ArchiveSlice};
 use crate::conversation;
 use crate::errors::store_error;
 use crate::host::Host;
@@ -46,7 +46,7 @@ impl Host {
         };
         let limit = args.limit.unwrap_or(PAGE).min(limits::PROCESS_SEGMENT_READ_MAX);
         let offset = args.offset.unwrap_or(0);
-        let cut = Cut { offset, limit, bytes_max: limits::PROCESS_HISTORY_BYTES_MAX };
+        let cut = ArchiveSlice { offset, limit, bytes_max: limits::PROCESS_HISTORY_BYTES_MAX };
         let read = archive::read_page(&self.world, &process, &segment.archive_path, cut).await;
         let page = match read {
             Ok(page) => page,

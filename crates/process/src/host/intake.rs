@@ -14,7 +14,7 @@ use store::ipc::IpcCall;
 use store::processes::ProcessRow;
 
 use super::Host;
-use crate::archive::Loose;
+use crate::archive::PendingArchive;
 use crate::errors::store_error;
 use crate::mail::{Condition, Event, Incoming, Mail, envelope};
 use crate::media;
@@ -152,7 +152,7 @@ impl Host {
         pid: &Pid,
         condition: Condition,
         change: Change,
-        archive: Option<Loose>,
+        archive: Option<PendingArchive>,
     ) -> Result<Result<(), String>, Error> {
         self.living(pid).await?;
         self.ask(pid, |reply| Mail::Apply(condition, change, archive, reply)).await

@@ -56,7 +56,7 @@ impl Host {
     pub async fn tend_ipc(&self, now_ms: i64) -> Result<Option<i64>, Error> {
         let store = &self.world.store;
         for call in store.ipc_overdue(now_ms).await.map_err(store_error)? {
-            self.settle(&call, true).await?;
+            self.close_if_over(&call, true).await?;
         }
         store.ipc_next_deadline().await.map_err(store_error)
     }
@@ -68,7 +68,7 @@ impl Host {
             let page = self.world.store.ipc_open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
             let page = page.map_err(store_error)?;
             for call in &page {
-                self.settle(call, false).await?;
+                self.close_if_over(call, false).await?;
             }
             match page.into_iter().next_back() {
                 Some(call) => last = Some(call),
@@ -78,7 +78,7 @@ impl Host {
     }
 
     /// Replies if the run ended in time; tells that the time is up if it is.
-    async fn settle(&self, call: &IpcCall, overdue: bool) -> Result<(), Error> {
+    async fn close_if_over(&self, call: &IpcCall, overdue: bool) -> Result<(), Error> {
         let run = self.world.store.run(&call.target_run_id).await.map_err(store_error)?;
         let in_time = |run: &RunRow| run.finished_at.is_some_and(|at| at < call.deadline_at);
         match run.filter(|run| run.status != RunStatus::Active && in_time(run)) {

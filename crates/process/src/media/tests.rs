@@ -120,7 +120,7 @@ async fn what_was_archived_keeps_its_media() {
     let kept = keep(world, &ground.process, vec![picture("aGVsbG8=")]).await.unwrap();
     let said = MessageRow { media: Some(protocol::frame::to_json(&kept)), ..user("look") };
     ground.say("default", vec![said]).await;
-    let archived = archive::keep_all(world, &ground.process).await.unwrap();
+    let archived = archive::archive_all(world, &ground.process).await.unwrap();
     clear(world, &ground.process).await;
     assert_eq!(load(world, &ground.process, &kept[0]).await.as_deref(), Some("aGVsbG8="));
     let args = asked(kept[0].key.as_deref().unwrap(), None);

@@ -7,7 +7,7 @@
 use model::{Endpoint, Kind, Secret};
 
 use crate::config::Config;
-use crate::discovery::Finder;
+use crate::discovery::ModelDiscovery;
 
 /// A provider and the name of a model.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Chosen {
 }
 
 /// What config says of a place: that of the chat model, or one for speech.
-pub(crate) struct Place<'a> {
+pub(crate) struct ConfiguredEndpoint<'a> {
     pub(crate) base_url: Option<&'a str>,
     pub(crate) key: Option<&'a str>,
     /// Whether the user has chosen the address, so that only the user's own key may go there.
@@ -25,7 +25,11 @@ pub(crate) struct Place<'a> {
 }
 
 /// Reads `<prefix>/base_url` and `<prefix>/api_key`. `elsewhere` says that the user has chosen another provider.
-pub(crate) fn place<'a>(config: &'a Config, prefix: &str, elsewhere: bool) -> Place<'a> {
+pub(crate) fn configured_endpoint<'a>(
+    config: &'a Config,
+    prefix: &str,
+    elsewhere: bool,
+) -> ConfiguredEndpoint<'a> {
     let (url, key) = (format!("{prefix}/base_url"), format!("{prefix}/api_key"));
     let everybodys_url = filled(config.system(&url)).filter(|_| !elsewhere);
     let base_url = config.user(&url).map_or(everybodys_url, |own| filled(Some(own)));
@@ -34,15 +38,15 @@ pub(crate) fn place<'a>(config: &'a Config, prefix: &str, elsewhere: bool) -> Pl
         Some(own_key) => filled(Some(own_key)),
         None => filled(config.system(&key)).filter(|_| !own),
     };
-    Place { base_url, key, own }
+    ConfiguredEndpoint { base_url, key, own }
 }
 
 /// Chooses.
-pub(crate) async fn choose(config: &Config, finder: &Finder) -> Result<Chosen, String> {
+pub(crate) async fn choose(config: &Config, discovery: &ModelDiscovery) -> Result<Chosen, String> {
     let everybodys = filled(config.system("ai/provider"));
     let provider = config.user("ai/provider").map_or(everybodys, |own| filled(Some(own)));
     let elsewhere = !same_provider(provider, everybodys);
-    let place = place(config, "ai", elsewhere);
+    let place = configured_endpoint(config, "ai", elsewhere);
     let model = match config.user("ai/model") {
         Some(own) => filled(Some(own)),
         None => filled(config.system("ai/model")).filter(|_| !elsewhere),
@@ -51,23 +55,23 @@ pub(crate) async fn choose(config: &Config, finder: &Finder) -> Result<Chosen, S
         (Some(name), _) => name.parse::<Kind>().map_err(|_| unknown_provider(config, name))?,
         (None, Some(_)) => Kind::OpenaiChat,
         (None, None) if place.key.is_some() => return Err(whose_key(config)),
-        (None, None) => return Ok(discovered(config, finder, model).await),
+        (None, None) => return Ok(discovered(config, discovery, model).await),
     };
-    let endpoint = endpoint(config, finder, kind, &place)?;
+    let endpoint = endpoint(config, discovery, kind, &place)?;
     let model = match model {
         Some(model) => model.to_string(),
-        None => usual_model(config, finder, &endpoint).await?,
+        None => usual_model(config, discovery, &endpoint).await?,
     };
     Ok(Chosen { endpoint, model })
 }
 
 /// Where the chat model is, with its key.
-pub(crate) async fn chat_endpoint(config: &Config, finder: &Finder) -> Result<Endpoint, String> {
-    Ok(choose(config, finder).await?.endpoint)
+pub(crate) async fn chat_endpoint(config: &Config, discovery: &ModelDiscovery) -> Result<Endpoint, String> {
+    Ok(choose(config, discovery).await?.endpoint)
 }
 
-async fn discovered(config: &Config, finder: &Finder, model: Option<&str>) -> Chosen {
-    let choice = finder.discover(config.private_hosts()).await;
+async fn discovered(config: &Config, discovery: &ModelDiscovery, model: Option<&str>) -> Chosen {
+    let choice = discovery.discover(config.private_hosts()).await;
     tracing::debug!(found = choice.found, model = choice.model, "no model is configured; one was looked for");
     let named = model.filter(|_| choice.endpoint.kind != Kind::Demo);
     let mut endpoint = choice.endpoint;
@@ -76,14 +80,19 @@ async fn discovered(config: &Config, finder: &Finder, model: Option<&str>) -> Ch
     Chosen { model: named.map_or(choice.model, str::to_string), endpoint }
 }
 
-fn endpoint(config: &Config, finder: &Finder, kind: Kind, place: &Place<'_>) -> Result<Endpoint, String> {
+fn endpoint(
+    config: &Config,
+    discovery: &ModelDiscovery,
+    kind: Kind,
+    place: &ConfiguredEndpoint<'_>,
+) -> Result<Endpoint, String> {
     if let Some(url) = place.base_url {
         check_address(config, "ai/base_url", url)?;
     }
     let usual = is_usual(kind, place.base_url);
     let key = place.key.map(str::to_string).or_else(|| {
         let variable = kind.key_variable().filter(|_| usual || !place.own)?;
-        finder.variable(variable)
+        discovery.variable(variable)
     });
     if key.is_none() && needs_key(kind, usual) {
         let variable = kind.key_variable().map(|name| format!(", or {name} in the gateway's environment"));
@@ -140,10 +149,14 @@ fn needs_key(kind: Kind, usual: bool) -> bool {
 }
 
 /// The model when only a provider is named: what goes with its key, or what the local server has.
-async fn usual_model(config: &Config, finder: &Finder, endpoint: &Endpoint) -> Result<String, String> {
+async fn usual_model(
+    config: &Config,
+    discovery: &ModelDiscovery,
+    endpoint: &Endpoint,
+) -> Result<String, String> {
     match endpoint.kind {
         Kind::Demo => Ok("demo".to_string()),
-        Kind::Ollama => local_model(config, finder, endpoint).await,
+        Kind::Ollama => local_model(config, discovery, endpoint).await,
         kind => {
             let only = |name: &str| (Some(name) == kind.key_variable()).then(|| "key".to_string());
             let choice = model::discover(only, |_| async { None }).await;
@@ -155,9 +168,13 @@ async fn usual_model(config: &Config, finder: &Finder, endpoint: &Endpoint) -> R
     }
 }
 
-async fn local_model(config: &Config, finder: &Finder, endpoint: &Endpoint) -> Result<String, String> {
+async fn local_model(
+    config: &Config,
+    discovery: &ModelDiscovery,
+    endpoint: &Endpoint,
+) -> Result<String, String> {
     let url = endpoint.base_url.as_deref().unwrap_or(Kind::Ollama.default_base_url());
-    let Some(server) = finder.ollama(config.private_hosts(), url.to_string()).await else {
+    let Some(server) = discovery.ollama(config.private_hosts(), url.to_string()).await else {
         let place = config.names("ai/base_url");
         return Err(format!("Ollama does not answer. Start it, or set its address in {place}."));
     };

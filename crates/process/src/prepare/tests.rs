@@ -7,7 +7,7 @@ use protocol::ids::Uid;
 use serde_json::json;
 
 use super::*;
-use crate::discovery::Finder;
+use crate::discovery::ModelDiscovery;
 use crate::ground::Ground;
 
 const KEY: &str = "sk-very-secret-0123456789";
@@ -15,10 +15,10 @@ const EVERYBODYS_KEY: &str = "sk-everybodys-9876543210";
 
 type Rows<'a> = &'a [(&'a str, &'a str)];
 
-fn finder(environment: Rows<'static>) -> Finder {
+fn discovery(environment: Rows<'static>) -> ModelDiscovery {
     let clock = Clock::manual(0);
     let client = Client::new(clock.clone(), PrivateHosts::Allow);
-    Finder::with_environment(clock, client, move |name| {
+    ModelDiscovery::with_environment(clock, client, move |name| {
         // Nothing listens there, so that no server of this machine is found.
         let nobody = ("OLLAMA_HOST", "http://127.0.0.1:1");
         let mut all = environment.iter().chain([&nobody]);
@@ -26,8 +26,8 @@ fn finder(environment: Rows<'static>) -> Finder {
     })
 }
 
-async fn choose(own: Rows<'_>, all: Rows<'_>, finder: &Finder) -> Result<Chosen, String> {
-    endpoint::choose(&Config::of(Uid(1000), own, all), finder).await
+async fn choose(own: Rows<'_>, all: Rows<'_>, discovery: &ModelDiscovery) -> Result<Chosen, String> {
+    endpoint::choose(&Config::of(Uid(1000), own, all), discovery).await
 }
 
 /// Whether it is that key: a key can not be looked at.
@@ -37,7 +37,7 @@ fn has_key(chosen: &Chosen, key: &str) -> bool {
 
 #[tokio::test]
 async fn config_goes_before_environment_and_demo() {
-    let keys = finder(&[("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", "sk-other")]);
+    let keys = discovery(&[("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", "sk-other")]);
     let configured = [("ai/provider", "openai"), ("ai/model", "gpt-5.2"), ("ai/api_key", EVERYBODYS_KEY)];
     let chosen = choose(&[], &configured, &keys).await.unwrap();
     assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Openai, "gpt-5.2"));
@@ -47,17 +47,18 @@ async fn config_goes_before_environment_and_demo() {
     assert!(has_key(&chosen, KEY) && !chosen.model.is_empty());
     let chosen = choose(&[], &[("ai/model", "claude-opus-4-6")], &keys).await.unwrap();
     assert_eq!(chosen.model, "claude-opus-4-6", "a model alone goes with what is found");
-    let chosen = choose(&[], &[], &finder(&[])).await.unwrap();
+    let chosen = choose(&[], &[], &discovery(&[])).await.unwrap();
     assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Demo, "demo"));
-    let chosen = choose(&[], &[("ai/provider", "Gemini"), ("ai/api_key", "k")], &finder(&[])).await.unwrap();
+    let chosen =
+        choose(&[], &[("ai/provider", "Gemini"), ("ai/api_key", "k")], &discovery(&[])).await.unwrap();
     assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Gemini, "gemini-2.5-pro"));
     let server = [("ai/base_url", "http://127.0.0.1:9/v1"), ("ai/model", "m")];
-    assert_eq!(choose(&[], &server, &finder(&[])).await.unwrap().endpoint.kind, Kind::OpenaiChat);
+    assert_eq!(choose(&[], &server, &discovery(&[])).await.unwrap().endpoint.kind, Kind::OpenaiChat);
 }
 
 #[tokio::test]
 async fn everybodys_key_goes_only_where_root_sends_it() {
-    let keys = finder(&[("ANTHROPIC_API_KEY", KEY)]);
+    let keys = discovery(&[("ANTHROPIC_API_KEY", KEY)]);
     let all = [("ai/provider", "anthropic"), ("ai/model", "claude-opus-4-6"), ("ai/api_key", EVERYBODYS_KEY)];
     let mine = choose(&[("ai/model", "claude-sonnet-4-6")], &all, &keys).await.unwrap();
     assert!(has_key(&mine, EVERYBODYS_KEY) && mine.model == "claude-sonnet-4-6");
@@ -79,13 +80,13 @@ async fn everybodys_key_goes_only_where_root_sends_it() {
     assert!(has_key(&usual, EVERYBODYS_KEY), "it is the same address");
     let direct = choose(&[("ai/base_url", "")], &proxied, &keys).await.unwrap();
     assert!(has_key(&direct, KEY), "the environment's key goes to the provider itself");
-    let none = choose(&[("ai/api_key", "")], &all, &finder(&[])).await.unwrap_err();
+    let none = choose(&[("ai/api_key", "")], &all, &discovery(&[])).await.unwrap_err();
     assert!(none.starts_with("No API key"), "what a user set to nothing is nothing: {none}");
 }
 
 #[tokio::test]
 async fn what_is_missing_is_named_without_any_key() {
-    let nothing = finder(&[]);
+    let nothing = discovery(&[]);
     let cases: [(Rows, &str); 5] = [
         (&[("ai/provider", "skynet"), ("ai/api_key", KEY)], "Unknown model provider: skynet"),
         (&[("ai/provider", "anthropic")], "ANTHROPIC_API_KEY"),
@@ -114,20 +115,20 @@ async fn a_local_server_is_asked_once_in_a_while() {
     let clock = Clock::manual(0);
     let client = Client::new(clock.clone(), PrivateHosts::Allow);
     let environment = move |name: &str| (name == "OLLAMA_HOST").then(|| host.clone());
-    let finder = Finder::with_environment(clock.clone(), client, environment);
+    let discovery = ModelDiscovery::with_environment(clock.clone(), client, environment);
     let asked = || server.received().iter().filter(|request| request.path == "/api/tags").count();
     for _ in 0..3 {
-        let chosen = choose(&[], &[], &finder).await.unwrap();
+        let chosen = choose(&[], &[], &discovery).await.unwrap();
         assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Ollama, "qwen3:8b"));
     }
     let named = [("ai/provider", "ollama"), ("ai/base_url", &server.base_url()[..])];
-    assert_eq!(choose(&[], &named, &finder).await.unwrap().model, "qwen3:8b");
+    assert_eq!(choose(&[], &named, &discovery).await.unwrap().model, "qwen3:8b");
     assert_eq!(asked(), 1);
     clock.advance(base::limits::PROCESS_DISCOVERY_KEPT.as_millis() as i64);
-    choose(&[], &[], &finder).await.unwrap();
+    choose(&[], &[], &discovery).await.unwrap();
     assert_eq!(asked(), 2);
     let denied = [("ai/private_endpoints", "deny")];
-    assert_eq!(choose(&[], &denied, &finder).await.unwrap().endpoint.kind, Kind::Demo);
+    assert_eq!(choose(&[], &denied, &discovery).await.unwrap().endpoint.kind, Kind::Demo);
     assert_eq!(asked(), 2, "an address that is denied is not asked");
 }
 

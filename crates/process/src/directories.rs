@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// What is kept there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shelf {
+pub(crate) enum DirectoryKind {
     /// What came with messages.
     Media,
     /// Archives.
@@ -21,7 +21,7 @@ pub(crate) enum Shelf {
 
 /// The directory of one process on a shelf, as its owner sees it.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct ProcessDirectory {
     /// The tree as the owner sees it.
     pub(crate) view: View,
     /// Who that is.
@@ -31,21 +31,25 @@ pub(crate) struct Place {
     shelf: VPath,
 }
 
-impl Place {
+impl ProcessDirectory {
     /// Where the files of a process are; nothing is made yet. A locked account still has its files.
-    pub(crate) async fn of(world: &World, process: &ProcessRow, shelf: Shelf) -> Result<Place, String> {
+    pub(crate) async fn of(
+        world: &World,
+        process: &ProcessRow,
+        shelf: DirectoryKind,
+    ) -> Result<ProcessDirectory, String> {
         let account = world.store.account_by_uid(process.uid).await;
         let account = account.map_err(|error| format!("the account could not be read: {error}"))?;
         let account = account.ok_or_else(|| format!("there is no account with uid {}", process.uid))?;
         let owner = Arc::new(account.identity());
         let (shelf, name) = match shelf {
-            Shelf::Media => ("/var/media", owner.uid.to_string()),
-            Shelf::Sessions => ("/var/sessions", owner.username.clone()),
+            DirectoryKind::Media => ("/var/media", owner.uid.to_string()),
+            DirectoryKind::Sessions => ("/var/sessions", owner.username.clone()),
         };
         let shelf = VPath::absolute(shelf).map_err(|fault| fault.to_string())?;
         let directory = shelf.join(&name).join(process.pid.as_str());
         let view = world.outside.view(process, owner.clone());
-        Ok(Place { view, owner, directory, shelf })
+        Ok(ProcessDirectory { view, owner, directory, shelf })
     }
 
     /// Makes what is missing of it.

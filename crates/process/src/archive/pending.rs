@@ -7,13 +7,13 @@ use store::processes::ProcessRow;
 use tokio::runtime::Handle;
 use vfs::{Code, VPath};
 
-use super::gzip::Pen;
+use super::gzip::ArchiveWriter;
 use super::{Span, file_name, ready, write};
-use crate::places::{Place, Shelf};
+use crate::directories::{DirectoryKind, ProcessDirectory};
 use crate::world::World;
 
 /// An archive that no row refers to yet.
-pub(crate) struct Loose {
+pub(crate) struct PendingArchive {
     /// Where it is.
     pub(crate) path: String,
     /// How many messages it has.
@@ -27,7 +27,7 @@ struct Owner {
     process: ProcessRow,
 }
 
-impl Loose {
+impl PendingArchive {
     /// Archives a part of a conversation under a name. The change that refers to it also ends that it is loose
     /// (`Change::loose_archive_end`).
     pub(crate) async fn keep(
@@ -36,7 +36,7 @@ impl Loose {
         conversation: &ConversationId,
         name: String,
         span: Span,
-    ) -> Result<Loose, String> {
+    ) -> Result<PendingArchive, String> {
         let owner = Owner { world: world.clone(), process: process.clone() };
         let conversation = conversation.clone();
         // In a task of its own: whoever waits may go away, and then it is finished first and removed after that.
@@ -60,7 +60,7 @@ impl Loose {
     }
 }
 
-impl Drop for Loose {
+impl Drop for PendingArchive {
     fn drop(&mut self) {
         let (Some(owner), Ok(runtime)) = (self.owner.take(), Handle::try_current()) else { return };
         let path = std::mem::take(&mut self.path);
@@ -69,7 +69,12 @@ impl Drop for Loose {
 }
 
 impl Owner {
-    async fn keep(self, conversation: ConversationId, name: String, span: Span) -> Result<Loose, String> {
+    async fn keep(
+        self,
+        conversation: ConversationId,
+        name: String,
+        span: Span,
+    ) -> Result<PendingArchive, String> {
         let Owner { world, process } = &self;
         let place = ready(world, process).await?;
         let directory = place.make(&["conversations", &file_name(&conversation)]).await?;
@@ -79,7 +84,7 @@ impl Owner {
         noted.map_err(|error| format!("the archive could not be noted: {error}"))?;
         match write(world, process, &place, &path, &conversation, span).await {
             Ok(messages) => {
-                Ok(Loose { path: path.as_str().to_string(), messages, owner: Some(Box::new(self)) })
+                Ok(PendingArchive { path: path.as_str().to_string(), messages, owner: Some(Box::new(self)) })
             }
             Err(why) => {
                 self.remove(path.as_str()).await;
@@ -126,7 +131,7 @@ pub(crate) async fn sweep(world: &World) {
 
 /// Removes an archive, then the note of it.
 async fn remove(world: &World, process: &ProcessRow, path: &str) -> Result<(), String> {
-    let place = Place::of(world, process, Shelf::Sessions).await?;
+    let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await?;
     let at = VPath::absolute(path).map_err(|fault| fault.to_string())?;
     match place.view.remove(&at, false).await {
         Err(fault) if fault.code != Code::NotFound => return Err(fault.to_string()),
@@ -152,12 +157,12 @@ async fn owned(world: &World, pid: &Pid) -> Result<Option<ProcessRow>, String> {
 /// Removes what was written of an archive that was not finished: it is in a file that only its writer can name.
 async fn remove_partial(world: &World, process: &ProcessRow, path: &str) {
     let reopened = async {
-        let place = Place::of(world, process, Shelf::Sessions).await?;
+        let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await?;
         let at = VPath::absolute(path).map_err(|fault| fault.to_string())?;
-        Pen::open(&place, &at).await
+        ArchiveWriter::open(&place, &at).await
     };
     match reopened.await {
-        Ok(pen) => pen.give_up(),
+        Ok(writer) => writer.give_up(),
         Err(why) => tracing::debug!(path, why, "an archive that was left behind could not be opened"),
     }
 }

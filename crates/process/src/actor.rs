@@ -1,5 +1,5 @@
-//! The actor of a process: the only writer of its rows. It takes mail one piece at a time, and what takes long (asking
-//! the model, calls, preparing) runs in tasks beside it, so that it always has time for an answer or an abort.
+//! Actor, single writer of its process's rows: it takes mail one piece at a time, and what takes long (asking the
+//! model, calls, preparing) runs in tasks beside it, so that it always has time for an answer or an abort.
 
 mod accept;
 mod control;

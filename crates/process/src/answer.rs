@@ -1,4 +1,4 @@
-//! A model's answer as its process keeps it.
+//! Normalization of a model's answer before it is stored: its text, its thinking, and unique ids for its calls.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Approvals: the requests that wait for a person, their answers, and what is remembered.
+//! Approval requests and remembered rules: what a request says on the wire, and which rule covers which request.
 
 use protocol::error::Error;
 use protocol::proc::approval::{HilRequest, Scope};

@@ -27,7 +27,6 @@ pub(crate) use pending::{PendingArchive, sweep};
 /// What was archived of a whole process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArchivedProcess {
-    /// How many messages.
     pub(crate) messages: u64,
     /// The directory, with a slash at its end; `None` when there was nothing.
     pub(crate) directory: Option<String>,
@@ -38,9 +37,7 @@ pub(crate) struct ArchivedProcess {
 /// Messages of one conversation, by their ids, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first.
     pub(crate) from_id: i64,
-    /// The last.
     pub(crate) to_id: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Compacting: the older part of a conversation goes into an archive, and a summary stands in its place.
+//! Compaction: the older part of a conversation goes into an archive, and a summary stands in its place.
 
 mod select;
 mod summary;

@@ -1,4 +1,4 @@
-//! Config as one user has it: the user's own values over everybody's over the built-in ones.
+//! Layered configuration of one user: the user's own values over everybody's over the built-in defaults.
 
 use std::collections::BTreeMap;
 

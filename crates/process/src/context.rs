@@ -1,4 +1,4 @@
-//! What the model gets to see of a conversation: stored messages as model messages.
+//! Incrementally built model context: stored messages as model messages.
 //!
 //! [`Context`] is the converted conversation. It is loaded once and then grows with the messages that are added, so
 //! that a turn does not read and convert everything again.

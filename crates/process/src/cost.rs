@@ -1,4 +1,4 @@
-//! Tokens and money: from a model's usage to what the store adds up, and back to the wire.
+//! Accounting of tokens and money: from a model's usage to what the store adds up, and back to the wire.
 
 use model::Usage;
 use protocol::signal::stream::Cost;

@@ -1,4 +1,5 @@
-//! Where the files of processes are in the tree: `/var/media/<uid>/<pid>/` and `/var/sessions/<username>/<pid>/`.
+//! Private directories of processes in the file tree: `/var/media/<uid>/<pid>/` and
+//! `/var/sessions/<username>/<pid>/`.
 //! They are their owner's, and nobody else (but root) can look into them.
 
 use std::sync::Arc;
@@ -26,7 +27,6 @@ pub(crate) struct ProcessDirectory {
     pub(crate) view: View,
     /// Who that is.
     pub(crate) owner: Arc<ProcessIdentity>,
-    /// The directory.
     pub(crate) directory: VPath,
     shelf: VPath,
 }

@@ -1,4 +1,5 @@
-//! Finds a model on this machine when none is configured, and has the client for gateways that keep away from such.
+//! Discovery of a model on this machine when none is configured, with a time-limited cache of probes; also the
+//! client for gateways that keep away from private addresses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

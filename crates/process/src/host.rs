@@ -1,4 +1,4 @@
-//! Every process of the gateway: starts actors when there is mail for them, and takes the mail in.
+//! Registry and supervisor of actors: starts one when there is mail for its process, and takes the mail in.
 
 pub(crate) mod intake;
 pub(crate) mod ipc;

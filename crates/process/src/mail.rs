@@ -1,4 +1,4 @@
-//! What a process can be sent, and who waits for the answer.
+//! Message types of an actor's mailbox, each with the channel for its reply.
 
 use protocol::error::Error;
 use protocol::ids::{ConversationId, RunId};
@@ -42,11 +42,9 @@ pub struct Condition {
 pub(crate) struct Incoming {
     /// The run it starts, where somebody named it beforehand.
     pub(crate) run_id: Option<RunId>,
-    /// The conversation.
     pub(crate) conversation: ConversationId,
     /// Why, as `proc.run.started` tells it.
     pub(crate) reason: &'static str,
-    /// The words.
     pub(crate) content: String,
     /// JSON: `StoredMedia[]`.
     pub(crate) media: Option<String>,

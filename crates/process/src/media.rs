@@ -1,4 +1,4 @@
-//! Media that go with messages: plain files under `/var/media/<uid>/<pid>/` of the file tree.
+//! Media store: what goes with messages, as plain files under `/var/media/<uid>/<pid>/` of the file tree.
 
 mod input;
 mod kinds;

@@ -1,4 +1,4 @@
-//! Pictures that were loaded a moment ago, so that each turn of a run need not read them again.
+//! LRU cache of pictures in base 64, so that each turn of a run need not read them again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! How full a model's context is.
+//! Token estimate of a model's context, and how full its window is.
 
 use std::io;
 
@@ -19,9 +19,7 @@ const PICTURE_CHARS: u64 = 5_200;
 
 /// What is measured.
 pub(crate) struct Measured<'a> {
-    /// The conversation.
     pub(crate) conversation_id: &'a ConversationId,
-    /// The run.
     pub(crate) run_id: Option<&'a RunId>,
     /// How many messages the conversation has.
     pub(crate) message_count: u64,

@@ -1,4 +1,4 @@
-//! The built-in profiles: what kinds of agents there are.
+//! Table of the built-in profiles: what kinds of agents there are.
 
 /// A built-in profile.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! The system prompt: what every process is told, what its profile adds, and what home, workspace, skills and the
-//! starter of the process say.
+//! Assembly of the system prompt: what every process is told, what its profile adds, and what home, workspace,
+//! skills and the starter of the process say.
 
 mod files;
 mod template;

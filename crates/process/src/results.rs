@@ -1,4 +1,4 @@
-//! What a tool gave, as the model gets it: words, pictures apart, and whether it failed.
+//! Rendering of tool results for the model: text within a size limit, pictures apart, and whether it failed.
 
 use base::limits;
 use protocol::error::Error;

@@ -1,4 +1,5 @@
-//! A run as its journal tells it, and what it does next. Pure: the first start and a restart take the same path.
+//! Event-sourced state machine of a run: its journal folded into a state, and what it does next. Pure: the first
+//! start and a restart take the same path.
 
 pub(crate) mod step;
 #[cfg(test)]

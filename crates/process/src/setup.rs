@@ -1,4 +1,4 @@
-//! What a run works with: the model, the prompt, the tools, the policy and the limits. `prepare` resolves it; it is kept in
+//! Setup of a run: the model, the prompt, the tools, the policy and the limits. `prepare` resolves it; it is kept in
 //! memory, never stored, because it holds the provider's key.
 
 pub(crate) mod cache;

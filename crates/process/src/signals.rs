@@ -1,4 +1,4 @@
-//! The signals of a process, made from what its actor knows.
+//! Constructors of a process's signals.
 
 use protocol::ids::{Pid, RunId};
 use protocol::signal::Signal;

@@ -1,4 +1,4 @@
-//! The skills a process can look up, as its prompt names them.
+//! Index of the skills a process can look up, as its prompt names them.
 
 use base::limits;
 use protocol::ai::{Skill, SkillSource};

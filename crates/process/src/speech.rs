@@ -1,4 +1,4 @@
-//! Speech in both directions, with the servers that config names.
+//! Speech-to-text and text-to-speech clients, with the servers that config names.
 
 use std::time::Duration;
 

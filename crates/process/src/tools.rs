@@ -1,4 +1,4 @@
-//! From a model's tool call to a syscall: which one it is, whether it may run, and making it.
+//! Mapping of a model's tool call to a syscall: which one it is, whether it may run, and making it at most once.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! One turn of a model: what it is shown, whether that fits, and its answer as it comes. Runs beside the actor, which
-//! only gets to know the end.
+//! One request to the model: its context, whether that fits, and the answer as it streams in. Runs beside the actor,
+//! which only gets to know the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

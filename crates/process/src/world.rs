@@ -1,4 +1,4 @@
-//! What all processes share.
+//! Shared dependencies of all processes: store, clock, kernel, model client, and caches.
 
 use std::sync::Arc;
 

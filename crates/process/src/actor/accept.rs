@@ -1,5 +1,5 @@
-//! What wants a run: it begins at once, or waits for the active one to end. Either way it is kept before it is
-//! answered.
+//! Admission of work: a message or event begins a run at once, or is queued behind the active one. Either way it is
+//! durable before it is acknowledged.
 
 use std::sync::Arc;
 

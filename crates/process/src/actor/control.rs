@@ -1,4 +1,4 @@
-//! Stopping, clearing and ending a process, and changes of it that were prepared elsewhere.
+//! Abort, reset and kill of a process, and optimistic changes that were prepared outside of its actor.
 
 use protocol::error::Error;
 use protocol::ids::ConversationId;

@@ -1,4 +1,5 @@
-//! What an actor knows for certain, and the next step of it: built up, kept in one transaction, then believed.
+//! Unit of work: the next step of an actor, built up in memory, committed in one transaction, and only then
+//! believed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Drives the active run: does what its rows say comes next, and starts the tasks for it.
+//! Event-sourced run loop: does what the rows of the active run say comes next, and starts the tasks for it.
 
 use std::future::Future;
 use std::time::Duration;

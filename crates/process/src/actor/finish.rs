@@ -1,4 +1,4 @@
-//! How runs begin and end: the end is told to everybody, and what waits longest begins.
+//! Begin and end of runs: the end is published to everybody, and the longest waiting of the queue begins.
 
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::literal::True;

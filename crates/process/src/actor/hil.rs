@@ -1,4 +1,4 @@
-//! A person answers: the first answer counts, for exactly the call that was shown.
+//! Human-in-the-loop decisions: the first answer counts, for exactly the call that was shown.
 
 use protocol::error::Error;
 use protocol::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! Waking up: everything an actor knows, from its rows.
+//! Recovery of an actor's state from its rows, when it wakes up.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What tasks came to: a setup, an answer of the model, the result of a call.
+//! Completion handling: what tasks came to (a setup, an answer of the model, the result of a call) becomes rows.
 
 use protocol::literal::Nullable;
 use protocol::proc::history::{ContextState, MessageRole};

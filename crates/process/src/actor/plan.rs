@@ -1,4 +1,5 @@
-//! Decides on the calls of an answer: what runs, what a person is asked about, what is refused.
+//! Write-ahead intent for tool calls: each call of an answer is decided on (it runs, a person is asked, it is
+//! refused), and the decision is durable before anything leaves.
 
 use base::limits;
 use protocol::proc::approval::Decision;

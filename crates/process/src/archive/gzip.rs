@@ -1,4 +1,4 @@
-//! The files of archives: lines into gzip and out of it again, with little of them in memory.
+//! Streaming gzip reader and writer for archives: a page of lines in memory at a time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};

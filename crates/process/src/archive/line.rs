@@ -1,4 +1,4 @@
-//! One message as one line of an archive, and back.
+//! Codec between one message and one line of an archive.
 
 use protocol::ids::{ConversationId, RunId};
 use protocol::proc::history::MessageRole;

@@ -1,5 +1,5 @@
-//! An archive that no row refers to yet. Unless it is claimed it is removed again, however its writer ends: by the
-//! writer itself, or by the next life of the gateway.
+//! Two-phase archive: written first, referred to by a row later. Unless it is claimed it is removed again, however
+//! its writer ends: by the writer itself, or by the garbage collection at the next start.
 
 use protocol::ids::{ConversationId, Pid};
 use store::change::Change;
@@ -14,7 +14,6 @@ use crate::world::World;
 
 /// An archive that no row refers to yet.
 pub(crate) struct PendingArchive {
-    /// Where it is.
     pub(crate) path: String,
     /// How many messages it has.
     pub(crate) messages: u64,

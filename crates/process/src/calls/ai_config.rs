@@ -1,4 +1,4 @@
-//! `ai.config`: what a process works with, as it may be shown. The provider's key is not.
+//! `ai.config`: the resolved setup of a process with its secrets left out.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Forking: a conversation up to a message, or an archived part of it, into another conversation.
+//! Fork: a conversation up to a message, or an archived part of it, copied into another conversation.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Reading a conversation: pages of messages, what waits for a person, and how full the context is.
+//! Cursor pagination over a conversation's messages, with what waits for a person and how full the context is.
 
 mod content;
 #[cfg(test)]

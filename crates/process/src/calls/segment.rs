@@ -1,4 +1,4 @@
-//! Parts of conversations that were archived: listing them and reading them again.
+//! Archived segments of conversations: listing them, and paging through one.
 
 use base::limits;
 use protocol::error::Error;

@@ -1,4 +1,4 @@
-//! Which messages are compacted. Tool calls and their results are never parted.
+//! Boundary selection for compaction: tool calls and their results are never parted.
 
 use protocol::ids::ConversationId;
 use protocol::proc::history::MessageRole;

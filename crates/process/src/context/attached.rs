@@ -1,4 +1,4 @@
-//! Media of a message as the model gets them: pictures as pictures, everything else in words.
+//! Conversion of a message's media for the model: pictures as pictures, everything else in words.
 
 use model::Block;
 use protocol::media::{MediaType, StoredMedia};

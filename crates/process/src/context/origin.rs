@@ -1,4 +1,4 @@
-//! Where a person's message came from, in words for the model.
+//! Provenance label: where a person's message came from, in words for the model.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What can be asked of a process: arguments are checked and media kept here, then the actor gets its mail.
+//! Front door of processes: arguments are validated and media stored here, then the actor gets its mail.
 
 use base::limits;
 use protocol::error::Error;

@@ -1,5 +1,6 @@
-//! Replies to calls between processes: a call is over when the run it started ends, or when its time is up, whichever
-//! comes first. The process that waits is told by a runtime event in its conversation `default`.
+//! Request and reply between processes, with a deadline: a call is over when the run it started ends, or when its
+//! time is up, whichever comes first. The process that waits is told by a runtime event in its conversation
+//! `default`.
 
 use base::limits;
 use protocol::error::Error;

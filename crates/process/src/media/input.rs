@@ -1,4 +1,4 @@
-//! What came with a message, checked before anything is kept.
+//! Validation of media that come with a message, before anything is stored.
 
 use base::limits;
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! Types of media and the endings of their names.
+//! Table of media types and file name extensions.
 
 /// Endings by type; the first of a type is the one that new files get.
 const KINDS: &[(&str, &str)] = &[

@@ -1,5 +1,5 @@
-//! Which model answers: the provider, its address, its key and the model's name, from config, from the environment or
-//! from what is found on this machine.
+//! Choice of the model endpoint: the provider, its address, its key and the model's name, from config, from the
+//! environment or from what is found on this machine.
 //!
 //! A key goes only where whoever gave it meant it to go: everybody's key is not sent to an address, or to a provider,
 //! that a user has chosen alone.

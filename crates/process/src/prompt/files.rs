@@ -1,4 +1,4 @@
-//! Texts from the home and the workspace, within a budget of bytes.
+//! Prompt texts from the home and the workspace, within a budget of bytes.
 
 use protocol::proc::ContextFile;
 use vfs::{Kind, VPath, View};

@@ -1,4 +1,5 @@
-//! `{{ name }}` in texts that root has written: replaced once, so that a value never becomes a template.
+//! Single-pass template substitution of `{{ name }}` in texts that root has written: a value never becomes a
+//! template.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The built-in texts of prompts, and what config makes of them.
+//! Built-in prompt texts, and their overrides from config.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! One step of a run: what a row of its journal says.
+//! Journal entries of a run, one per step.
 
 use protocol::ids::RunId;
 use protocol::proc::approval::Decision;

@@ -1,5 +1,5 @@
-//! What runs work with, kept while nothing changes that it was made of. So a run of a process that has just had one, or
-//! of another process like it, begins at once.
+//! Generation-checked cache of run setups: an entry counts while the generations of config, accounts, grants and
+//! devices and the fingerprint of the user's texts are those it was made with.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! A message's content as `proc.history` shows it.
+//! Conversion of a stored message to the content that `proc.history` answers.
 
 use protocol::media::StoredMedia;
 use protocol::proc::history::MessageRole;

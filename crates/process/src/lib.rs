@@ -20,7 +20,7 @@ mod directories;
 mod discovery;
 mod errors;
 #[cfg(test)]
-mod ground;
+mod fixture;
 mod handlers;
 mod host;
 mod ids;

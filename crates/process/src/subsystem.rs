@@ -166,33 +166,33 @@ impl Subsystem for Processes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::Ground;
+    use crate::fixture::Fixture;
 
     #[tokio::test]
     async fn an_init_process_is_made_once_and_looked_for_once() {
-        let ground = Ground::with("task", serde_json::json!({})).await;
-        let processes = ground.processes();
-        let who = ground.host.world.outside.identity(&ground.process).await.unwrap();
+        let fixture = Fixture::with("task", serde_json::json!({})).await;
+        let processes = fixture.processes();
+        let who = fixture.host.world.outside.identity(&fixture.process).await.unwrap();
         assert_eq!(processes.ensure_init(&who).await, Ok(true));
         assert_eq!(processes.ensure_init(&who).await, Ok(false));
-        let row = ground.store.process(&init_pid(who.uid)).await.unwrap().unwrap();
+        let row = fixture.store.process(&init_pid(who.uid)).await.unwrap().unwrap();
         assert_eq!((row.label.as_deref(), row.profile.as_str()), (Some("init (ada)"), "init"));
     }
 
     #[tokio::test]
     async fn a_process_acts_as_the_account_is_now() {
-        let ground = Ground::new().await;
-        let row = ProcessRow { cwd: "/tmp".to_string(), ..ground.process.clone() };
-        let outside = &ground.host.world.outside;
+        let fixture = Fixture::new().await;
+        let row = ProcessRow { cwd: "/tmp".to_string(), ..fixture.process.clone() };
+        let outside = &fixture.host.world.outside;
         let caller = outside.caller(&row).await.unwrap();
         assert_eq!((caller.identity.cwd.as_str(), caller.identity.home.as_str()), ("/tmp", "/home/ada"));
         assert_eq!(caller.origin.pid(), Some(&row.pid));
         assert!(caller.capabilities.cover("fs.read"));
-        ground.store.account_set_groups(row.uid, &[]).await.unwrap();
-        ground.outdate();
+        fixture.store.account_set_groups(row.uid, &[]).await.unwrap();
+        fixture.outdate();
         assert!(!outside.caller(&row).await.unwrap().capabilities.cover("fs.read"));
-        ground.store.account_set_locked(row.uid, true).await.unwrap();
-        ground.outdate();
+        fixture.store.account_set_locked(row.uid, true).await.unwrap();
+        fixture.outdate();
         assert_eq!(outside.caller(&row).await.err().map(|error| error.code), Some(403));
     }
 }

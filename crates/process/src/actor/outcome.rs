@@ -204,7 +204,7 @@ impl Actor {
             Some(ending) => {
                 self.fail(&mut draft, &ending);
                 for notice in &ending.notices {
-                    let words = Words { content: notice.clone(), ..Words::default() };
+                    let words = MessageBody { content: notice.clone(), ..MessageBody::default() };
                     draft.say_system(&conversation, words);
                 }
                 self.end(&mut draft, ending);

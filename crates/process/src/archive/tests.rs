@@ -14,7 +14,7 @@ use vfs::{Code, Follow};
 
 use super::gzip::read_now;
 use super::*;
-use crate::ground::{Ground, answer, at, result, user};
+use crate::fixture::{Fixture, answer, at, result, user};
 
 const ALL: ArchiveSlice = ArchiveSlice { offset: 0, limit: u64::MAX, bytes_max: usize::MAX };
 
@@ -91,8 +91,8 @@ fn packed(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-async fn unpacked(ground: &Ground, path: &str) -> String {
-    let bytes = ground.view(ground.process.uid).read(&at(path)).await.unwrap();
+async fn unpacked(fixture: &Fixture, path: &str) -> String {
+    let bytes = fixture.view(fixture.process.uid).read(&at(path)).await.unwrap();
     let mut text = String::new();
     GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
     text
@@ -178,55 +178,55 @@ fn names_are_encoded_and_mean_nothing_else() {
 
 #[tokio::test]
 async fn a_conversation_is_archived_privately_and_read_back() {
-    let ground = Ground::new().await;
-    let mut said = ground.say("default", vec![user("hi"), answer("Hm.", &["c1"]), result("c1", "x")]).await;
+    let fixture = Fixture::new().await;
+    let mut said = fixture.say("default", vec![user("hi"), answer("Hm.", &["c1"]), result("c1", "x")]).await;
     let many = (0..limits::PROCESS_ARCHIVE_PAGE * 2).map(|number| user(&number.to_string())).collect();
-    said.extend(ground.say("default", many).await);
-    let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
-    let world = &ground.host.world;
-    let loose = archive_conversation(world, &ground.process, &row).await.unwrap().unwrap();
+    said.extend(fixture.say("default", many).await);
+    let row = fixture.store.conversation(fixture.pid(), &"default".into()).await.unwrap().unwrap();
+    let world = &fixture.host.world;
+    let loose = archive_conversation(world, &fixture.process, &row).await.unwrap().unwrap();
     let path = loose.path.clone();
     let directory = "/var/sessions/ada/init:1000/conversations/default";
     let name = path.strip_prefix(&format!("{directory}/")).unwrap();
     assert!(name.len() == 36 + ".jsonl.gz".len() && name.ends_with(".jsonl.gz"), "{name}");
-    assert_eq!(read(world, &ground.process, &path).await.unwrap(), said);
-    let text = unpacked(&ground, &path).await;
+    assert_eq!(read(world, &fixture.process, &path).await.unwrap(), said);
+    let text = unpacked(&fixture, &path).await;
     assert!(text.lines().count() == said.len() && !text.ends_with('\n'));
     let page =
-        read_page(world, &ground.process, &path, ArchiveSlice { offset: 1, limit: 2, ..ALL }).await.unwrap();
+        read_page(world, &fixture.process, &path, ArchiveSlice { offset: 1, limit: 2, ..ALL }).await.unwrap();
     assert_eq!((page.messages.as_slice(), page.count), (&said[1..3], said.len() as u64));
 
-    let own = ground.view(ground.process.uid);
+    let own = fixture.view(fixture.process.uid);
     let mode = async |path: &str| {
         let stat = own.stat(&at(path), Follow::No).await.unwrap();
         (stat.uid, stat.mode & 0o777)
     };
-    let ada = ground.process.uid;
+    let ada = fixture.process.uid;
     assert_eq!(mode(&path).await, (ada, 0o600));
     for directory in [directory, "/var/sessions/ada/init:1000", "/var/sessions/ada"] {
         assert_eq!(mode(directory).await, (ada, 0o700), "{directory}");
     }
     assert_eq!(mode("/var/sessions").await, (Uid::ROOT, 0o755));
-    let denied = ground.view(Uid(4711)).read(&at(&path)).await.unwrap_err();
+    let denied = fixture.view(Uid(4711)).read(&at(&path)).await.unwrap_err();
     assert_eq!(denied.code, Code::Denied);
-    assert!(ground.store.is_loose_archive(&path).await.unwrap());
+    assert!(fixture.store.is_loose_archive(&path).await.unwrap());
     loose.discard().await;
-    assert!(!ground.store.is_loose_archive(&path).await.unwrap());
-    let gone = read(world, &ground.process, &path).await.unwrap_err();
+    assert!(!fixture.store.is_loose_archive(&path).await.unwrap());
+    let gone = read(world, &fixture.process, &path).await.unwrap_err();
     assert_eq!(gone, format!("archive not found: {path}"));
 }
 
 #[tokio::test]
 async fn a_whole_process_is_archived_by_conversation() {
-    let ground = Ground::new().await;
-    let world = &ground.host.world;
-    let nothing = archive_all(world, &ground.process).await.unwrap();
+    let fixture = Fixture::new().await;
+    let world = &fixture.host.world;
+    let nothing = archive_all(world, &fixture.process).await.unwrap();
     assert_eq!((nothing.messages, nothing.directory, nothing.entries.len()), (0, None, 0));
-    let z = ground.say("z/1", vec![user("one"), user("two")]).await;
-    ground.say("closed", vec![user("three")]).await;
-    let empty = Change::new(ground.pid()).conversation_open(&"empty".into(), None, 1);
-    ground.store.keep(empty.conversation_close(&"closed".into(), 2)).await.unwrap();
-    let kept = archive_all(world, &ground.process).await.unwrap();
+    let z = fixture.say("z/1", vec![user("one"), user("two")]).await;
+    fixture.say("closed", vec![user("three")]).await;
+    let empty = Change::new(fixture.pid()).conversation_open(&"empty".into(), None, 1);
+    fixture.store.keep(empty.conversation_close(&"closed".into(), 2)).await.unwrap();
+    let kept = archive_all(world, &fixture.process).await.unwrap();
     let directory = kept.directory.unwrap();
     assert!(directory.starts_with("/var/sessions/ada/init:1000/") && directory.ends_with('/'));
     let entry = |id: &str, messages, name: &str| ArchiveEntry {
@@ -237,31 +237,31 @@ async fn a_whole_process_is_archived_by_conversation() {
     };
     let expected = [entry("closed", 1, "closed.gen-1.jsonl.gz"), entry("z/1", 2, "z%2F1.gen-1.jsonl.gz")];
     assert_eq!((kept.entries.as_slice(), kept.messages), (expected.as_slice(), 3));
-    assert_eq!(read(world, &ground.process, &expected[1].path).await.unwrap(), z);
+    assert_eq!(read(world, &fixture.process, &expected[1].path).await.unwrap(), z);
 }
 
 #[tokio::test]
 async fn an_archive_that_can_not_be_written_leaves_nothing() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user(&"x".repeat(100_000))]).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user(&"x".repeat(100_000))]).await;
     let noise: String = (0..4_000).map(|_| base::random::uuid()).collect();
-    ground.say("default", vec![user(&noise)]).await;
-    ground
+    fixture.say("default", vec![user(&noise)]).await;
+    fixture
         .store
-        .config_set(&format!("users/{}/files/quota_bytes", ground.process.uid), "1000")
+        .config_set(&format!("users/{}/files/quota_bytes", fixture.process.uid), "1000")
         .await
         .unwrap();
-    let why = archive_all(&ground.host.world, &ground.process).await.unwrap_err();
+    let why = archive_all(&fixture.host.world, &fixture.process).await.unwrap_err();
     assert!(why.starts_with("the archive could not be written: EDQUOT"), "{why}");
-    let left = ground.view(Uid::ROOT).list(&at("/var/sessions/ada/init:1000")).await.unwrap();
+    let left = fixture.view(Uid::ROOT).list(&at("/var/sessions/ada/init:1000")).await.unwrap();
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(ground.messages("default").await.len(), 2);
+    assert_eq!(fixture.messages("default").await.len(), 2);
 }
 
 /// Every file of the archives as it is on disk, those that nobody is shown too.
-fn files_of_archives(ground: &Ground) -> Vec<String> {
+fn files_of_archives(fixture: &Fixture) -> Vec<String> {
     let mut files = Vec::new();
-    let mut directories = vec![ground.on_disk("/var/sessions")];
+    let mut directories = vec![fixture.on_disk("/var/sessions")];
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -277,44 +277,44 @@ fn files_of_archives(ground: &Ground) -> Vec<String> {
 
 #[tokio::test]
 async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
-    let ground = Ground::new().await;
-    let (world, id) = (&ground.host.world, ConversationId::from("default"));
-    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let fixture = Fixture::new().await;
+    let (world, id) = (&fixture.host.world, ConversationId::from("default"));
+    fixture.say("default", vec![user("1"), user("2"), user("3")]).await;
     let reset = protocol::proc::conversation::Reset::default();
-    let reset = ground.host.reset_conversation(ground.pid(), reset).await.unwrap().into_result().unwrap();
-    ground.say("default", vec![user("4"), user("5"), user("6")]).await;
+    let reset = fixture.host.reset_conversation(fixture.pid(), reset).await.unwrap().into_result().unwrap();
+    fixture.say("default", vec![user("4"), user("5"), user("6")]).await;
     let compact = protocol::proc::segment::Compact {
         summary: Some("They met.".to_string()),
         keep_last: Some(1),
         ..Default::default()
     };
-    let compacted = ground.host.compact(ground.pid(), &compact).await.unwrap().into_result().unwrap();
+    let compacted = fixture.host.compact(fixture.pid(), &compact).await.unwrap().into_result().unwrap();
     let file = |path: &str| path.rsplit('/').next().unwrap().to_string();
     let mut kept = vec![file(&reset.archived_to.unwrap()), file(&compacted.archived_to)];
     kept.sort();
-    assert_eq!(files_of_archives(&ground), kept);
+    assert_eq!(files_of_archives(&fixture), kept);
 
     // Nothing of a killed program runs any more, not even what it does when something is dropped.
     let whole =
-        PendingArchive::keep(world, &ground.process, &id, "whole".to_string(), EVERYTHING).await.unwrap();
+        PendingArchive::keep(world, &fixture.process, &id, "whole".to_string(), EVERYTHING).await.unwrap();
     std::mem::forget(whole);
-    let place = ready(world, &ground.process).await.unwrap();
+    let place = ready(world, &fixture.process).await.unwrap();
     let directory = place.make(&["conversations", "default"]).await.unwrap();
     for name in ["begun", "unbegun"] {
         let path = directory.join(&format!("{name}.jsonl.gz"));
-        ground.store.loose_archive_begin(ground.pid(), path.as_str(), &world.life).await.unwrap();
+        fixture.store.loose_archive_begin(fixture.pid(), path.as_str(), &world.life).await.unwrap();
         if name == "begun" {
             // What is written of it stays; its lock is gone with its writer.
             drop(ArchiveWriter::open(&place, &path).await.unwrap().write(vec![user("7")]).await.unwrap());
         }
     }
-    ground.store.loose_archive_begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();
-    assert_eq!(files_of_archives(&ground).len(), kept.len() + 2);
+    fixture.store.loose_archive_begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();
+    assert_eq!(files_of_archives(&fixture).len(), kept.len() + 2);
 
-    ground.host.recover().await;
-    assert_eq!(files_of_archives(&ground).len(), kept.len() + 2, "what this life writes is left alone");
-    let next = ground.restarted();
+    fixture.host.recover().await;
+    assert_eq!(files_of_archives(&fixture).len(), kept.len() + 2, "what this life writes is left alone");
+    let next = fixture.restarted();
     next.recover().await;
-    assert_eq!(files_of_archives(&ground), kept);
-    assert_eq!(ground.store.loose_archives_left("").await.unwrap(), []);
+    assert_eq!(files_of_archives(&fixture), kept);
+    assert_eq!(fixture.store.loose_archives_left("").await.unwrap(), []);
 }

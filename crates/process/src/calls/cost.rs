@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::cost::used;
-    use crate::ground::Ground;
+    use crate::fixture::Fixture;
 
     fn spent(parts: [f64; 4], total: f64) -> Usage {
         let [input, output, cache_read, cache_write] = parts;
@@ -82,8 +82,8 @@ mod tests {
 
     #[tokio::test]
     async fn costs_are_added_up_by_conversation_and_the_newest_runs_come_first() {
-        let ground = Ground::with("task", serde_json::json!({})).await;
-        let (store, uid) = (&ground.host.world.store, ground.process.uid);
+        let fixture = Fixture::with("task", serde_json::json!({})).await;
+        let (store, uid) = (&fixture.host.world.store, fixture.process.uid);
         for (id, conversation, at, dollars) in
             [("r1", "default", 10, 0.1), ("r2", "default", 20, 0.1), ("r3", "other", 30, 0.5)]
         {
@@ -100,7 +100,7 @@ mod tests {
             now_ms: 40,
         };
         store.keep(Change::new(&"p1".into()).run_end(&"r2".into(), &end)).await.unwrap();
-        let host = ground.restarted();
+        let host = fixture.restarted();
         let all = host.costs(uid, &Args::default()).await.unwrap();
         assert_eq!((all.runs, all.total.cost.total, all.total.output), (3, 0.7, 60));
         let by: Vec<_> =

@@ -15,7 +15,7 @@ use store::runs::RunStatus;
 use super::*;
 use crate::archive;
 use crate::conversation::condition;
-use crate::ground::{Ground, answer, result, user};
+use crate::fixture::{Fixture, answer, result, user};
 use crate::policy::Policy;
 use crate::setup::RunLimits;
 
@@ -27,11 +27,11 @@ fn through(id: i64) -> Compact {
     Compact { keep_last: None, through_message_id: Some(id), ..keep_last(0) }
 }
 
-async fn compacted(ground: &Ground, args: Compact) -> Result<Compacted, String> {
-    ground.host.compact(ground.pid(), &args).await.unwrap().into_result()
+async fn compacted(fixture: &Fixture, args: Compact) -> Result<Compacted, String> {
+    fixture.host.compact(fixture.pid(), &args).await.unwrap().into_result()
 }
 
-async fn setup(ground: &Ground, script: &Script) -> Setup {
+async fn setup(fixture: &Fixture, script: &Script) -> Setup {
     Setup {
         provider: Arc::new(script.clone()),
         model: Model::find(Kind::Anthropic, "claude-sonnet-4-5"),
@@ -47,18 +47,18 @@ async fn setup(ground: &Ground, script: &Script) -> Setup {
         policy: Policy::parse(""),
         interactive: true,
         limits: RunLimits { turns: 1, run_ms: 1, tool_calls: 1 },
-        identity: Arc::new(ground.host.world.outside.identity(&ground.process).await.unwrap()),
+        identity: Arc::new(fixture.host.world.outside.identity(&fixture.process).await.unwrap()),
     }
 }
 
 #[tokio::test]
 async fn the_older_part_gives_way_to_a_summary() {
-    let ground = Ground::new().await;
-    let said = ground.say("default", ["1", "2", "3", "4"].map(user).to_vec()).await;
-    ground.say("other", vec![user("5")]).await;
-    ground.clock.advance(100);
-    let now = ground.clock.now_ms();
-    let done = compacted(&ground, keep_last(1)).await.unwrap();
+    let fixture = Fixture::new().await;
+    let said = fixture.say("default", ["1", "2", "3", "4"].map(user).to_vec()).await;
+    fixture.say("other", vec![user("5")]).await;
+    fixture.clock.advance(100);
+    let now = fixture.clock.now_ms();
+    let done = compacted(&fixture, keep_last(1)).await.unwrap();
     let path = &done.archived_to;
     assert!(path.starts_with("/var/sessions/ada/init:1000/conversations/default/"), "{path}");
     assert!(path.ends_with(&format!("/{}.jsonl.gz", done.segment.id)), "{path}");
@@ -74,23 +74,23 @@ async fn the_older_part_gives_way_to_a_summary() {
         created_at: now,
     };
     assert_eq!((&done.segment, done.archived_messages, done.summary_message_id), (&expected, 3, 1));
-    let rows = ground.messages("default").await;
+    let rows = fixture.messages("default").await;
     let text =
         format!("Conversation compacted.\n\nArchived messages: 3\nArchive: {path}\n\nSummary:\nThey met.");
     let marker = MessageRow { role: MessageRole::System, content: text, created_at: now, ..said[0].clone() };
     assert_eq!(rows, [marker, said[3].clone()]);
-    assert_eq!(archive::read(&ground.host.world, &ground.process, path).await.unwrap(), said[..3]);
-    let row = ground.store.conversation(ground.pid(), &"default".into()).await.unwrap().unwrap();
+    assert_eq!(archive::read(&fixture.host.world, &fixture.process, path).await.unwrap(), said[..3]);
+    let row = fixture.store.conversation(fixture.pid(), &"default".into()).await.unwrap().unwrap();
     assert_eq!((row.message_count, row.updated_at), (2, now));
-    assert_eq!(ground.store.segments(ground.pid(), &row.id).await.unwrap(), [expected]);
+    assert_eq!(fixture.store.segments(fixture.pid(), &row.id).await.unwrap(), [expected]);
 
     let expected = json!({
         "pid": "init:1000", "changes": ["lifecycle", "conversations", "messages"], "queuedCount": 0, "timestamp": now,
         "conversationId": "default", "event": "conversation.compacted", "generation": 1,
         "segment": to_value(&done.segment), "archivedMessages": 3, "archivedTo": path, "summaryMessageId": 1,
     });
-    assert_eq!(ground.notes(), [("proc.changed".to_string(), expected)]);
-    let again = compacted(&ground, keep_last(1)).await.unwrap();
+    assert_eq!(fixture.notes(), [("proc.changed".to_string(), expected)]);
+    let again = compacted(&fixture, keep_last(1)).await.unwrap();
     assert_eq!(
         (again.archived_messages, again.segment.from_message_id),
         (1, 1),
@@ -100,7 +100,7 @@ async fn the_older_part_gives_way_to_a_summary() {
 
 #[tokio::test]
 async fn bad_arguments_are_told_in_order() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let call = "proc.conversation.compact";
     let blank = Compact { summary: Some(" ".to_string()), ..keep_last(1) };
     let both = Compact { generate_summary: Some(true), keep_last: None, ..keep_last(1) };
@@ -120,48 +120,48 @@ async fn bad_arguments_are_told_in_order() {
         (keep_last(0), "No conversation messages selected for compaction".to_string()),
     ];
     for (args, why) in cases {
-        assert_eq!(compacted(&ground, args).await.unwrap_err(), why);
+        assert_eq!(compacted(&fixture, args).await.unwrap_err(), why);
     }
-    ground.say("default", vec![user("1"), user("2")]).await;
+    fixture.say("default", vec![user("1"), user("2")]).await;
     for args in [keep_last(2), keep_last(u64::MAX)] {
         let why = "No conversation messages selected for compaction";
-        assert_eq!(compacted(&ground, args).await.unwrap_err(), why);
+        assert_eq!(compacted(&fixture, args).await.unwrap_err(), why);
     }
     let default = "default".into();
     let busy =
         Activity { state: State::Running, run: Some((&"r".into(), &default)), next_message_id: 3, now_ms: 0 };
-    ground.store.keep(Change::new(ground.pid()).activity(busy)).await.unwrap();
-    assert_eq!(compacted(&ground, keep_last(0)).await.unwrap_err(), "Conversation is active: default");
-    assert_eq!(ground.messages("default").await.len(), 2);
-    assert!(ground.notes().is_empty());
+    fixture.store.keep(Change::new(fixture.pid()).activity(busy)).await.unwrap();
+    assert_eq!(compacted(&fixture, keep_last(0)).await.unwrap_err(), "Conversation is active: default");
+    assert_eq!(fixture.messages("default").await.len(), 2);
+    assert!(fixture.notes().is_empty());
 }
 
 #[tokio::test]
 async fn through_a_message_takes_what_is_there_up_to_it() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1")]).await;
-    ground.say("other", vec![user("2")]).await;
-    ground.say("default", vec![user("3"), user("4")]).await;
-    let done = compacted(&ground, through(2)).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1")]).await;
+    fixture.say("other", vec![user("2")]).await;
+    fixture.say("default", vec![user("3"), user("4")]).await;
+    let done = compacted(&fixture, through(2)).await.unwrap();
     assert_eq!((done.archived_messages, done.segment.to_message_id), (1, 1), "2 is of another conversation");
-    let done = compacted(&ground, through(i64::MAX)).await.unwrap();
+    let done = compacted(&fixture, through(i64::MAX)).await.unwrap();
     assert_eq!((done.archived_messages, done.segment.to_message_id), (3, 4));
-    assert_eq!(ground.messages("other").await.len(), 1);
+    assert_eq!(fixture.messages("other").await.len(), 1);
 }
 
 #[tokio::test]
 async fn calls_and_their_results_are_not_parted() {
     let turn = || vec![answer("Reading.", &["a", "b"]), result("a", "1"), result("b", "2")];
-    let ground = Ground::new().await;
-    ground.say("default", [vec![user("first")], turn(), turn(), vec![answer("Done.", &[])]].concat()).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", [vec![user("first")], turn(), turn(), vec![answer("Done.", &[])]].concat()).await;
     // 1 user, 2 answer, 3 4 results, 5 answer, 6 7 results, 8 answer.
     for (keep, last) in [(1, 7), (2, 4), (3, 4), (4, 4), (5, 1), (6, 1), (7, 1), (0, 8)] {
         let selected =
-            select::select(&ground.host.world, &ground.process, &"default".into(), &keep_last(keep)).await;
+            select::select(&fixture.host.world, &fixture.process, &"default".into(), &keep_last(keep)).await;
         let selected = selected.unwrap();
         assert_eq!((selected.span.to_id, selected.count), (last, last as u64), "{keep}");
     }
-    let only = Ground::new().await;
+    let only = Fixture::new().await;
     only.say("default", [turn(), vec![answer("Done.", &[])]].concat()).await;
     for keep in [2, 3] {
         let selected =
@@ -186,7 +186,7 @@ proptest! {
     fn no_selection_parts_calls_from_results(turns in turns(), keep in 0..60u64) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let ground = Ground::new().await;
+            let fixture = Fixture::new().await;
             let mut rows = Vec::new();
             for (number, turn) in turns.iter().enumerate() {
                 let ids: Vec<String> = (0..turn.unwrap_or(0)).map(|call| format!("{number}-{call}")).collect();
@@ -196,10 +196,10 @@ proptest! {
                 }
                 rows.extend(ids.iter().map(|id| result(id, "x")));
             }
-            let rows = ground.say("default", rows).await;
+            let rows = fixture.say("default", rows).await;
             let wanted = rows.len() as u64 > keep;
             let selected =
-                select::select(&ground.host.world, &ground.process, &"default".into(), &keep_last(keep)).await;
+                select::select(&fixture.host.world, &fixture.process, &"default".into(), &keep_last(keep)).await;
             assert_eq!(selected.is_ok(), wanted);
             if let Ok(selected) = selected {
                 let next = rows.iter().find(|row| row.id > selected.span.to_id);
@@ -212,21 +212,21 @@ proptest! {
 
 #[tokio::test]
 async fn the_model_writes_the_summary_and_it_is_charged() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("My name is Ada."), answer("Hello.", &[]), user("Bye.")]).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("My name is Ada."), answer("Hello.", &[]), user("Bye.")]).await;
     let script = Script::new([Turn::text("Ada said hello.").tokens(100, 7)]);
-    let setup = setup(&ground, &script).await;
+    let setup = setup(&fixture, &script).await;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
-    let world = &ground.host.world;
+    let world = &fixture.host.world;
     let Prepared { change, compacted, archive, .. } =
-        prepare(world, &ground.process, &"default".into(), &args, Some(&setup)).await.unwrap();
-    assert!(ground.store.apply(change.clone()).await.unwrap());
+        prepare(world, &fixture.process, &"default".into(), &args, Some(&setup)).await.unwrap();
+    assert!(fixture.store.apply(change.clone()).await.unwrap());
     archive.claim();
-    let marker = &ground.messages("default").await[0];
+    let marker = &fixture.messages("default").await[0];
     assert!(marker.content.ends_with("\n\nSummary:\nAda said hello."), "{}", marker.content);
     assert_eq!(compacted.archived_messages, 2);
-    assert!(!ground.store.apply(change).await.unwrap(), "the same change is not kept twice");
-    assert_eq!(ground.store.loose_archives_left("").await.unwrap(), [], "a kept archive is not loose");
+    assert!(!fixture.store.apply(change).await.unwrap(), "the same change is not kept twice");
+    assert_eq!(fixture.store.loose_archives_left("").await.unwrap(), [], "a kept archive is not loose");
 
     let requests = script.requests();
     let [request] = requests.as_slice() else { panic!() };
@@ -237,9 +237,9 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     let [Block::Text { text }] = content.as_slice() else { panic!() };
     assert!(text.contains("My name is Ada.") && !text.contains("Bye."));
 
-    let used = ground.store.used_in(ground.pid(), &"default".into()).await.unwrap();
+    let used = fixture.store.used_in(fixture.pid(), &"default".into()).await.unwrap();
     assert_eq!((used.input_tokens, used.output_tokens), (100, 7));
-    let runs = ground.store.runs_newest(ground.process.uid, None, 0, 9).await.unwrap();
+    let runs = fixture.store.runs_newest(fixture.process.uid, None, 0, 9).await.unwrap();
     assert_eq!(
         (runs.len(), runs[0].reason.as_str(), runs[0].status),
         (1, "compaction.summary", RunStatus::Ok)
@@ -260,28 +260,28 @@ fn asked(script: &Script) -> Vec<String> {
 }
 
 async fn summarized(
-    ground: &Ground,
+    fixture: &Fixture,
     script: &Script,
     window_tokens: Option<u64>,
 ) -> Result<Compacted, String> {
-    let mut setup = setup(ground, script).await;
+    let mut setup = setup(fixture, script).await;
     setup.model.context_window_tokens = window_tokens;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(0) };
     let prepared =
-        prepare(&ground.host.world, &ground.process, &"default".into(), &args, Some(&setup)).await?;
-    assert!(ground.store.apply(prepared.change).await.unwrap());
+        prepare(&fixture.host.world, &fixture.process, &"default".into(), &args, Some(&setup)).await?;
+    assert!(fixture.store.apply(prepared.change).await.unwrap());
     prepared.archive.claim();
     Ok(prepared.compacted)
 }
 
 #[tokio::test]
 async fn the_summarizer_reads_every_message_once_and_nothing_else() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let exchanges =
         (0..40).flat_map(|n| [user(&format!("question {n}?")), answer(&format!("reply {n}."), &["c"])]);
-    ground.say("default", exchanges.collect()).await;
+    fixture.say("default", exchanges.collect()).await;
     let script = Script::new([Turn::text("Forty questions.")]);
-    summarized(&ground, &script, None).await.unwrap();
+    summarized(&fixture, &script, None).await.unwrap();
     let [text] = &asked(&script)[..] else { panic!("one pass is enough") };
     for n in 0..40 {
         for said in [format!("question {n}?"), format!("reply {n}.")] {
@@ -297,11 +297,11 @@ async fn the_summarizer_reads_every_message_once_and_nothing_else() {
 
 #[tokio::test]
 async fn a_long_conversation_is_summarized_in_passes() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let long = (0..20).map(|n| user(&format!("<{n}> {}", "word ".repeat(200))));
-    ground.say("default", long.chain([user(&"x".repeat(7_000))]).collect()).await;
+    fixture.say("default", long.chain([user(&"x".repeat(7_000))]).collect()).await;
     let script = Script::new((1..=20).map(|n| Turn::text(&format!("summary {n}")).tokens(10, 1)));
-    summarized(&ground, &script, Some(4_096)).await.unwrap();
+    summarized(&fixture, &script, Some(4_096)).await.unwrap();
     let passes = asked(&script);
     assert!((8..20).contains(&passes.len()), "{} passes", passes.len());
     for (n, pass) in (1..).zip(&passes) {
@@ -317,52 +317,52 @@ async fn a_long_conversation_is_summarized_in_passes() {
         assert_eq!(all.matches(&format!("<{n}> ")).count(), 1);
     }
     assert!(all.matches('x').count() >= 7_000, "a message longer than a pass is read whole");
-    let marker = &ground.messages("default").await[0].content;
+    let marker = &fixture.messages("default").await[0].content;
     assert!(marker.ends_with(&format!("Summary:\nsummary {}", passes.len())), "{marker}");
-    let costs = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap();
+    let costs = fixture.host.costs(fixture.process.uid, &Default::default()).await.unwrap();
     assert_eq!((costs.runs, costs.total.input), (passes.len() as u64, 10 * passes.len() as u64));
 }
 
 #[tokio::test]
 async fn what_takes_too_many_passes_is_refused_before_any() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let piece = base::limits::PROCESS_SUMMARY_CHARS_RANGE.0;
     let much = "x".repeat(piece * (base::limits::PROCESS_SUMMARY_PASSES_MAX + 1));
-    let said = ground.say("default", vec![user(&much)]).await;
+    let said = fixture.say("default", vec![user(&much)]).await;
     let script = Script::new([Turn::text("no")]);
-    let why = summarized(&ground, &script, Some(1)).await.unwrap_err();
+    let why = summarized(&fixture, &script, Some(1)).await.unwrap_err();
     assert!(why.contains("64 passes") && why.contains("throughMessageId"), "{why}");
     assert!(script.requests().is_empty());
-    assert_eq!(ground.messages("default").await, said);
+    assert_eq!(fixture.messages("default").await, said);
 }
 
 #[tokio::test]
 async fn a_summary_is_charged_whatever_becomes_of_its_compaction() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1"), user("2"), user("3")]).await;
     let script = Script::new([
         Turn::text("Dropped.").tokens(100, 7),
         Turn::text("  ").tokens(10, 1),
         Turn::text("Too late.").tokens(1_000, 70),
     ]);
-    let setup = setup(&ground, &script).await;
+    let setup = setup(&fixture, &script).await;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
-    let (world, id) = (&ground.host.world, ConversationId::from("default"));
+    let (world, id) = (&fixture.host.world, ConversationId::from("default"));
     let tokens = async || {
-        let costs = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap();
+        let costs = fixture.host.costs(fixture.process.uid, &Default::default()).await.unwrap();
         (costs.total.input, costs.total.output, costs.runs)
     };
-    let run = prepare(world, &ground.process, &id, &args, Some(&setup));
+    let run = prepare(world, &fixture.process, &id, &args, Some(&setup));
     drop(run.await.unwrap());
     assert_eq!(tokens().await, (100, 7, 1));
-    let empty = prepare(world, &ground.process, &id, &args, Some(&setup)).await.err().unwrap();
+    let empty = prepare(world, &fixture.process, &id, &args, Some(&setup)).await.err().unwrap();
     assert!(empty.ends_with("returned empty text"), "{empty}");
     assert_eq!(tokens().await, (110, 8, 2));
-    let late = prepare(world, &ground.process, &id, &args, Some(&setup)).await.unwrap();
-    compacted(&ground, keep_last(0)).await.unwrap();
-    assert!(!ground.store.apply(late.change).await.unwrap());
+    let late = prepare(world, &fixture.process, &id, &args, Some(&setup)).await.unwrap();
+    compacted(&fixture, keep_last(0)).await.unwrap();
+    assert!(!fixture.store.apply(late.change).await.unwrap());
     assert_eq!(tokens().await, (1_110, 78, 3));
-    let newest = ground.host.costs(ground.process.uid, &Default::default()).await.unwrap().newest;
+    let newest = fixture.host.costs(fixture.process.uid, &Default::default()).await.unwrap().newest;
     let mut ends: Vec<_> = newest.iter().map(|run| (run.status.as_str(), run.error.as_deref())).collect();
     ends.sort();
     let why = Some("summary generation returned empty text");
@@ -371,47 +371,47 @@ async fn a_summary_is_charged_whatever_becomes_of_its_compaction() {
 
 #[tokio::test]
 async fn without_a_summary_nothing_changes() {
-    let ground = Ground::new().await;
-    let said = ground.say("default", vec![user("1"), user("2")]).await;
+    let fixture = Fixture::new().await;
+    let said = fixture.say("default", vec![user("1"), user("2")]).await;
     let args = Compact { summary: None, generate_summary: Some(true), ..keep_last(1) };
-    let world = &ground.host.world;
+    let world = &fixture.host.world;
     let why = async |setup: Option<&Setup>| {
-        prepare(world, &ground.process, &"default".into(), &args, setup).await.err().unwrap()
+        prepare(world, &fixture.process, &"default".into(), &args, setup).await.err().unwrap()
     };
     let prefix = "Failed to generate compaction summary: ";
     assert_eq!(why(None).await, format!("{prefix}AI config unavailable"));
     let script = Script::new([Turn::text("  "), Turn::new().fail("overloaded")]);
-    let setup = setup(&ground, &script).await;
+    let setup = setup(&fixture, &script).await;
     assert_eq!(why(Some(&setup)).await, format!("{prefix}summary generation returned empty text"));
     assert_eq!(why(Some(&setup)).await, format!("{prefix}overloaded"));
-    assert_eq!(ground.messages("default").await, said);
-    let archives = ground.view(ground.process.uid).list(&crate::ground::at("/var/sessions")).await;
+    assert_eq!(fixture.messages("default").await, said);
+    let archives = fixture.view(fixture.process.uid).list(&crate::fixture::at("/var/sessions")).await;
     assert!(archives.is_err(), "nothing was archived");
 }
 
 #[tokio::test]
 async fn what_changed_meanwhile_is_left_alone() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
-    let (world, id) = (&ground.host.world, ConversationId::from("default"));
-    let first = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
-    let second = prepare(world, &ground.process, &id, &keep_last(0), None).await.unwrap();
-    assert!(ground.store.apply(first.change).await.unwrap());
-    assert!(!ground.store.apply(second.change).await.unwrap());
-    assert_eq!(ground.messages("default").await.len(), 2);
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let (world, id) = (&fixture.host.world, ConversationId::from("default"));
+    let first = prepare(world, &fixture.process, &id, &keep_last(1), None).await.unwrap();
+    let second = prepare(world, &fixture.process, &id, &keep_last(0), None).await.unwrap();
+    assert!(fixture.store.apply(first.change).await.unwrap());
+    assert!(!fixture.store.apply(second.change).await.unwrap());
+    assert_eq!(fixture.messages("default").await.len(), 2);
 }
 
 /// The archives of the conversation `default`, by name.
-async fn archives(ground: &Ground) -> Vec<String> {
-    let directory = crate::ground::at("/var/sessions/ada/init:1000/conversations/default");
-    let entries = ground.view(ground.process.uid).list(&directory).await.unwrap();
+async fn archives(fixture: &Fixture) -> Vec<String> {
+    let directory = crate::fixture::at("/var/sessions/ada/init:1000/conversations/default");
+    let entries = fixture.view(fixture.process.uid).list(&directory).await.unwrap();
     entries.into_iter().map(|entry| entry.name).collect()
 }
 
 /// Waits until nothing is archived.
-async fn no_archives(ground: &Ground) {
+async fn no_archives(fixture: &Fixture) {
     let gone = async {
-        while !archives(ground).await.is_empty() {
+        while !archives(fixture).await.is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -420,46 +420,46 @@ async fn no_archives(ground: &Ground) {
 
 #[tokio::test]
 async fn a_compaction_that_is_not_kept_leaves_no_archive() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1"), user("2"), user("3")]).await;
-    let (world, id) = (&ground.host.world, ConversationId::from("default"));
-    let row = ground.store.conversation(ground.pid(), &id).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1"), user("2"), user("3")]).await;
+    let (world, id) = (&fixture.host.world, ConversationId::from("default"));
+    let row = fixture.store.conversation(fixture.pid(), &id).await.unwrap();
 
-    let dropped = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
-    assert_eq!(archives(&ground).await.len(), 1);
+    let dropped = prepare(world, &fixture.process, &id, &keep_last(1), None).await.unwrap();
+    assert_eq!(archives(&fixture).await.len(), 1);
     drop(dropped);
-    no_archives(&ground).await;
+    no_archives(&fixture).await;
 
-    let outdated = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
-    let done = compacted(&ground, keep_last(2)).await.unwrap();
+    let outdated = prepare(world, &fixture.process, &id, &keep_last(1), None).await.unwrap();
+    let done = compacted(&fixture, keep_last(2)).await.unwrap();
     let same_life = condition(&id, row.as_ref(), true);
     let applied =
-        ground.host.apply_with(ground.pid(), same_life, outdated.change, Some(outdated.archive)).await;
+        fixture.host.apply_with(fixture.pid(), same_life, outdated.change, Some(outdated.archive)).await;
     assert_eq!(applied.unwrap().unwrap_err(), "Conversation changed meanwhile: default");
     assert_eq!(
-        archives(&ground).await,
+        archives(&fixture).await,
         [format!("{}.jsonl.gz", done.segment.id)],
         "the one that was kept stays"
     );
 
-    let late = prepare(world, &ground.process, &id, &keep_last(1), None).await.unwrap();
+    let late = prepare(world, &fixture.process, &id, &keep_last(1), None).await.unwrap();
     let reset = protocol::proc::conversation::Reset { archive: Some(false), ..Default::default() };
-    ground.host.reset_conversation(ground.pid(), reset).await.unwrap().into_result().unwrap();
+    fixture.host.reset_conversation(fixture.pid(), reset).await.unwrap().into_result().unwrap();
     let old_life = condition(&id, row.as_ref(), true);
-    let applied = ground.host.apply_with(ground.pid(), old_life, late.change, Some(late.archive)).await;
+    let applied = fixture.host.apply_with(fixture.pid(), old_life, late.change, Some(late.archive)).await;
     assert_eq!(applied.unwrap().unwrap_err(), "Conversation was reset: default");
-    assert_eq!(archives(&ground).await, [format!("{}.jsonl.gz", done.segment.id)]);
+    assert_eq!(archives(&fixture).await, [format!("{}.jsonl.gz", done.segment.id)]);
 }
 
 #[tokio::test]
 async fn an_archive_is_removed_even_if_its_writer_is_stopped_in_the_middle() {
-    let ground = Ground::new().await;
-    ground
+    let fixture = Fixture::new().await;
+    fixture
         .say("default", (0..200).map(|number| user(&format!("{number} {}", "x".repeat(2_000)))).collect())
         .await;
     // Every stop comes after a different number of looks at what is being done.
     for looks in 0..40 {
-        let (world, process) = (ground.host.world.clone(), ground.process.clone());
+        let (world, process) = (fixture.host.world.clone(), fixture.process.clone());
         let mut work = Box::pin(async move {
             prepare(&world, &process, &"default".into(), &keep_last(1), None).await.map(drop)
         });
@@ -471,20 +471,20 @@ async fn an_archive_is_removed_even_if_its_writer_is_stopped_in_the_middle() {
         }
     }
     let prepared =
-        prepare(&ground.host.world, &ground.process, &"default".into(), &keep_last(1), None).await.unwrap();
+        prepare(&fixture.host.world, &fixture.process, &"default".into(), &keep_last(1), None).await.unwrap();
     drop(prepared);
-    no_archives(&ground).await;
+    no_archives(&fixture).await;
 }
 
 #[tokio::test]
 async fn segments_are_listed_and_read() {
-    let ground = Ground::new().await;
-    let said = ground
+    let fixture = Fixture::new().await;
+    let said = fixture
         .say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), answer("4", &[]), user("5")])
         .await;
-    let segment = compacted(&ground, keep_last(1)).await.unwrap().segment;
+    let segment = compacted(&fixture, keep_last(1)).await.unwrap().segment;
     let args = protocol::proc::segment::Segments::default();
-    let listed = ground.host.segments(ground.pid(), &args).await.unwrap().into_result().unwrap();
+    let listed = fixture.host.segments(fixture.pid(), &args).await.unwrap().into_result().unwrap();
     assert_eq!(
         (listed.conversation_id.as_str(), listed.segments.as_slice()),
         ("default", [segment.clone()].as_slice())
@@ -492,7 +492,7 @@ async fn segments_are_listed_and_read() {
     let read = async |limit, offset, id: &str| {
         let args =
             SegmentRead { pid: None, conversation_id: None, segment_id: id.to_string(), limit, offset };
-        ground.host.segment_read(ground.pid(), &args).await.unwrap().into_result()
+        fixture.host.segment_read(fixture.pid(), &args).await.unwrap().into_result()
     };
     let all = read(None, None, &segment.id).await.unwrap();
     assert_eq!((all.messages.len(), all.message_count, all.truncated, &all.segment), (4, 4, None, &segment));
@@ -511,7 +511,11 @@ async fn segments_are_listed_and_read() {
     );
     assert_eq!(read(None, None, "").await.unwrap_err(), format!("{call} requires segmentId"));
     assert_eq!(read(None, None, "x").await.unwrap_err(), "Conversation segment not found: x");
-    ground.view(ground.process.uid).remove(&crate::ground::at(&segment.archive_path), false).await.unwrap();
+    fixture
+        .view(fixture.process.uid)
+        .remove(&crate::fixture::at(&segment.archive_path), false)
+        .await
+        .unwrap();
     let gone = read(None, None, &segment.id).await.unwrap_err();
     assert_eq!(gone, format!("Failed to read segment archive: archive not found: {}", segment.archive_path));
 }

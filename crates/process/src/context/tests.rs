@@ -8,7 +8,7 @@ use serde_json::json;
 use store::change::Change;
 
 use super::*;
-use crate::ground::{Ground, message};
+use crate::fixture::{Fixture, message};
 use crate::prepare;
 
 fn row(id: i64, role: MessageRole, content: &str) -> MessageRow {
@@ -156,17 +156,17 @@ fn a_message_from_elsewhere_says_so() {
     assert_eq!(short(&converted(rows)), ["u:[From: Telegram dm from 7]\nhi", "u:again"]);
 }
 
-async fn ground() -> (Ground, Arc<Setup>) {
-    let ground = Ground::with("task", json!({ "tools": [], "devices": [] })).await;
-    ground.set("config/ai/provider", "demo").await;
-    let setup = prepare::prepare(&ground.host.world, &ground.process).await.unwrap();
-    (ground, setup)
+async fn fixture() -> (Fixture, Arc<Setup>) {
+    let fixture = Fixture::with("task", json!({ "tools": [], "devices": [] })).await;
+    fixture.set("config/ai/provider", "demo").await;
+    let setup = prepare::prepare(&fixture.host.world, &fixture.process).await.unwrap();
+    (fixture, setup)
 }
 
 #[tokio::test]
 async fn a_long_conversation_is_loaded_whole_and_grows_without_reading_it_again() {
-    let (ground, setup) = ground().await;
-    let (world, process) = (&ground.host.world, &ground.process);
+    let (fixture, setup) = fixture().await;
+    let (world, process) = (&fixture.host.world, &fixture.process);
     let count = limits::PROCESS_MESSAGES_PER_READ as i64 * 2 + 5;
     let mut change = Change::new(&process.pid);
     for id in 1..=count {
@@ -186,14 +186,14 @@ async fn a_long_conversation_is_loaded_whole_and_grows_without_reading_it_again(
 
 #[tokio::test]
 async fn media_that_can_not_be_shown_are_told() {
-    let (ground, setup) = ground().await;
+    let (fixture, setup) = fixture().await;
     let media = json!([
         { "type": "audio", "mimeType": "audio/ogg", "transcription": "hello" },
         { "type": "image", "mimeType": "image/png", "key": "var/media/gone.png" },
     ]);
     let message = MessageRow { media: Some(media.to_string()), ..user(1, "listen") };
     let mut context = Context::default();
-    context.append(&ground.host.world, &ground.process, &setup, [message]).await;
+    context.append(&fixture.host.world, &fixture.process, &setup, [message]).await;
     let told = "u:listen|Attached audio [audio/ogg]\nTranscript: hello|Attached image [image/png]\nIt could not be shown \
         to you: this model is not known to take pictures.";
     assert_eq!(short(&context.messages()), [told]);
@@ -201,7 +201,7 @@ async fn media_that_can_not_be_shown_are_told() {
 
 #[tokio::test]
 async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
-    let (ground, mut setup) = ground().await;
+    let (fixture, mut setup) = fixture().await;
     let picture = MediaInput {
         media_type: MediaType::Image,
         mime_type: "image/png".to_string(),
@@ -212,7 +212,7 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
         duration: None,
         transcription: None,
     };
-    let kept = crate::media::keep(&ground.host.world, &ground.process, vec![picture]).await.unwrap();
+    let kept = crate::media::keep(&fixture.host.world, &fixture.process, vec![picture]).await.unwrap();
     let media = Some(serde_json::to_string(&kept).unwrap());
     let rows = [
         MessageRow { media: media.clone(), ..user(1, "look") },
@@ -223,7 +223,7 @@ async fn pictures_are_shown_to_models_that_see_and_told_to_others() {
     for (sees, expected) in [(true, "picture"), (false, told)] {
         Arc::make_mut(&mut setup).model.images = sees;
         let mut context = Context::default();
-        context.append(&ground.host.world, &ground.process, &setup, rows.clone()).await;
+        context.append(&fixture.host.world, &fixture.process, &setup, rows.clone()).await;
         let messages = short(&context.messages());
         // Of the two pictures one came after the newest answer.
         assert_eq!(context.hidden_pictures(), u64::from(!sees));

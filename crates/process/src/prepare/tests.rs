@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::discovery::ModelDiscovery;
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 const KEY: &str = "sk-very-secret-0123456789";
 const EVERYBODYS_KEY: &str = "sk-everybodys-9876543210";
@@ -198,28 +198,28 @@ fn tools() -> Value {
     })
 }
 
-/// Ground with a model at a fake server, reached with the user's own key.
-async fn ground_with(server: &Server) -> Ground {
-    let ground = Ground::with("task", tools()).await;
-    ground.set("users/<uid>/ai/provider", "openai-chat").await;
-    ground.set("users/<uid>/ai/base_url", &server.base_url()).await;
-    ground.set("users/<uid>/ai/api_key", KEY).await;
-    ground.set("users/<uid>/ai/model", "m1").await;
-    ground
+/// A fixture with a model at a fake server, reached with the user's own key.
+async fn fixture_with(server: &Server) -> Fixture {
+    let fixture = Fixture::with("task", tools()).await;
+    fixture.set("users/<uid>/ai/provider", "openai-chat").await;
+    fixture.set("users/<uid>/ai/base_url", &server.base_url()).await;
+    fixture.set("users/<uid>/ai/api_key", KEY).await;
+    fixture.set("users/<uid>/ai/model", "m1").await;
+    fixture
 }
 
 #[tokio::test]
 async fn a_prompt_has_its_parts_in_order() {
-    let mut ground = Ground::with("task", tools()).await;
-    ground.set("config/ai/provider", "demo").await;
+    let mut fixture = Fixture::with("task", tools()).await;
+    fixture.set("config/ai/provider", "demo").await;
     let house = "Uid {{ identity.uid }}, cwd {{ identity.cwd }}.\n{{devices}}";
-    ground.set("config/ai/context.d/50-house.md", house).await;
-    ground.set("config/ai/profile/task/skills.d/pour.md", "How to pour.").await;
-    ground.write("context.d/20-mine.md", " I like {{ tea }}. ");
-    ground.write("skills.d/brew.md", "# Brew\n\nHow to brew tea.\n");
-    ground.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
-    let system = prepare(&ground.host.world, &ground.process).await.unwrap().system.clone();
-    let uid = ground.process.uid;
+    fixture.set("config/ai/context.d/50-house.md", house).await;
+    fixture.set("config/ai/profile/task/skills.d/pour.md", "How to pour.").await;
+    fixture.write("context.d/20-mine.md", " I like {{ tea }}. ");
+    fixture.write("skills.d/brew.md", "# Brew\n\nHow to brew tea.\n");
+    fixture.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
+    let system = prepare(&fixture.host.world, &fixture.process).await.unwrap().system.clone();
+    let uid = fixture.process.uid;
     let devices = "- gsv\n- mac: My Mac (darwin)";
     let order = [
         "[system.context:00-gsv.md]\n".to_string(),
@@ -244,11 +244,11 @@ async fn a_prompt_has_its_parts_in_order() {
 #[tokio::test]
 async fn a_run_gets_what_config_says_and_no_key_is_shown() {
     let server = Server::replying(vec![chat_reply(&Turn::text("hello"))]).await.unwrap();
-    let ground = ground_with(&server).await;
-    ground.set("config/process/max_turns", "7").await;
-    ground.set("config/ai/generation/streaming", "off").await;
-    ground.write("skills.d/brew.md", "How to brew tea.");
-    let setup = prepare(&ground.host.world, &ground.process).await.unwrap();
+    let fixture = fixture_with(&server).await;
+    fixture.set("config/process/max_turns", "7").await;
+    fixture.set("config/ai/generation/streaming", "off").await;
+    fixture.write("skills.d/brew.md", "How to brew tea.");
+    let setup = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert_eq!((setup.model.id.as_str(), setup.limits.turns, setup.limits.tool_calls), ("m1", 7, 500));
     assert!(!setup.streaming && setup.interactive && setup.devices.len() == 1 && setup.tools.len() == 1);
 
@@ -257,7 +257,7 @@ async fn a_run_gets_what_config_says_and_no_key_is_shown() {
     assert_eq!(model::answer_text(&answer), "hello");
     assert_eq!(server.received()[0].header("authorization"), format!("Bearer {KEY}"));
 
-    let shown = ground.restarted().ai_config(&ground.process, None).await.unwrap();
+    let shown = fixture.restarted().ai_config(&fixture.process, None).await.unwrap();
     let names = (shown.api_key.as_str(), shown.provider.as_str(), shown.model.as_str());
     assert_eq!(names, ("", "openai-chat", "m1"));
     let skill = &shown.skill_index.as_ref().unwrap()[0];
@@ -273,8 +273,8 @@ async fn a_run_gets_what_config_says_and_no_key_is_shown() {
 async fn what_a_provider_says_shows_no_key() {
     let reply = Reply::json(401, json!({ "error": { "message": format!("Incorrect key: {KEY}") } }));
     let server = Server::replying(vec![reply]).await.unwrap();
-    let ground = ground_with(&server).await;
-    let setup = prepare(&ground.host.world, &ground.process).await.unwrap();
+    let fixture = fixture_with(&server).await;
+    let setup = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     let request = Request::new(setup.model.clone(), vec![Message::user("hi")]);
     let answer = setup.provider.stream(request, Cancel::new()).finish().await;
     assert_eq!(answer.stop_reason, StopReason::Error);
@@ -283,17 +283,17 @@ async fn what_a_provider_says_shows_no_key() {
 
 #[tokio::test]
 async fn texts_of_the_home_stay_within_their_budget() {
-    let ground = Ground::with("init", tools()).await;
-    ground.set("config/ai/provider", "demo").await;
-    ground.set("users/<uid>/ai/max_context_bytes", "20").await;
+    let fixture = Fixture::with("init", tools()).await;
+    fixture.set("config/ai/provider", "demo").await;
+    fixture.set("users/<uid>/ai/max_context_bytes", "20").await;
     for name in ["00-constitution.md", "10-user.md"] {
-        std::fs::remove_file(ground.home("context.d").join(name)).unwrap();
+        std::fs::remove_file(fixture.home("context.d").join(name)).unwrap();
     }
-    ground.write("context.d/a.md", "0123456789\n\n");
-    ground.write("context.d/b.md", "01234567890");
-    ground.write("context.d/c.md", "0");
-    ground.write("context.d/x.txt", "not a text");
-    let system = prepare(&ground.host.world, &ground.process).await.unwrap().system.clone();
+    fixture.write("context.d/a.md", "0123456789\n\n");
+    fixture.write("context.d/b.md", "01234567890");
+    fixture.write("context.d/c.md", "0");
+    fixture.write("context.d/x.txt", "not a text");
+    let system = prepare(&fixture.host.world, &fixture.process).await.unwrap().system.clone();
     assert!(system.contains("[home.context:a.md]\n0123456789\n"));
     assert!(!system.contains("home.context:b.md") && !system.contains("home.context:c.md"));
     assert!(!system.contains("x.txt"));
@@ -302,10 +302,10 @@ async fn texts_of_the_home_stay_within_their_budget() {
 #[tokio::test]
 async fn private_addresses_are_refused_when_root_says_so() {
     let server = Server::replying(vec![chat_reply(&Turn::text("hello"))]).await.unwrap();
-    let ground = ground_with(&server).await;
-    ground.set("config/ai/private_endpoints", "deny").await;
-    ground.set("users/<uid>/ai/private_endpoints", "allow").await;
-    let setup = prepare(&ground.host.world, &ground.process).await.unwrap();
+    let fixture = fixture_with(&server).await;
+    fixture.set("config/ai/private_endpoints", "deny").await;
+    fixture.set("users/<uid>/ai/private_endpoints", "allow").await;
+    let setup = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     let request = Request::new(setup.model.clone(), vec![Message::user("hi")]);
     let answer = setup.provider.stream(request, Cancel::new()).finish().await;
     assert_eq!(answer.stop_reason, StopReason::Error);
@@ -315,25 +315,25 @@ async fn private_addresses_are_refused_when_root_says_so() {
 
 #[tokio::test]
 async fn what_can_not_be_prepared_says_why() {
-    let mut ground = Ground::with("task", json!({ "tools": "odd" })).await;
-    ground.set("config/ai/provider", "demo").await;
-    let error = prepare(&ground.host.world, &ground.process).await.err().unwrap();
+    let mut fixture = Fixture::with("task", json!({ "tools": "odd" })).await;
+    fixture.set("config/ai/provider", "demo").await;
+    let error = prepare(&fixture.host.world, &fixture.process).await.err().unwrap();
     assert!(error.contains("list of tools"), "{error}");
-    ground.process.profile = "pkg#gone".to_string();
-    let error = prepare(&ground.host.world, &ground.process).await.err().unwrap();
+    fixture.process.profile = "pkg#gone".to_string();
+    let error = prepare(&fixture.host.world, &fixture.process).await.err().unwrap();
     assert_eq!(error, "Unknown package profile: pkg#gone");
-    let host = ground.restarted();
-    assert_eq!(host.ai_config(&ground.process, Some("pkg#gone")).await.unwrap_err().code, 404);
-    let unknown = host.ai_config(&ground.process, Some("whatever")).await.unwrap();
+    let host = fixture.restarted();
+    assert_eq!(host.ai_config(&fixture.process, Some("pkg#gone")).await.unwrap_err().code, 404);
+    let unknown = host.ai_config(&fixture.process, Some("whatever")).await.unwrap();
     assert_eq!(unknown.profile.unwrap().0, "task");
 }
 
 /// Resolves until it is found as it was resolved before.
-async fn kept(ground: &Ground) -> Arc<Setup> {
+async fn kept(fixture: &Fixture) -> Arc<Setup> {
     let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    let mut before = prepare(&ground.host.world, &ground.process).await.unwrap();
+    let mut before = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     loop {
-        let next = prepare(&ground.host.world, &ground.process).await.unwrap();
+        let next = prepare(&fixture.host.world, &fixture.process).await.unwrap();
         if Arc::ptr_eq(&before, &next) {
             return next;
         }
@@ -345,35 +345,36 @@ async fn kept(ground: &Ground) -> Arc<Setup> {
 
 #[tokio::test]
 async fn what_was_resolved_serves_again_until_something_changes() {
-    let mut ground = Ground::with("task", tools()).await;
-    ground.set("config/ai/provider", "demo").await;
-    let system =
-        async |ground: &Ground| prepare(&ground.host.world, &ground.process).await.unwrap().system.clone();
-    kept(&ground).await;
-    ground.set("config/ai/context.d/50-house.md", "No shoes.").await;
-    assert!(system(&ground).await.contains("No shoes."));
-    kept(&ground).await;
-    ground.write("context.d/20-mine.md", "I like tea.");
-    assert!(system(&ground).await.contains("I like tea."));
-    kept(&ground).await;
-    ground.write("skills.d/tea/SKILL.md", "# Brew\n\nHow to brew tea.\n");
-    assert!(system(&ground).await.contains("How to brew tea."));
-    kept(&ground).await;
-    std::fs::remove_file(ground.home("context.d/20-mine.md")).unwrap();
-    assert!(!system(&ground).await.contains("I like tea."));
-    ground.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
-    assert!(system(&ground).await.contains("The brief."));
+    let mut fixture = Fixture::with("task", tools()).await;
+    fixture.set("config/ai/provider", "demo").await;
+    let system = async |fixture: &Fixture| {
+        prepare(&fixture.host.world, &fixture.process).await.unwrap().system.clone()
+    };
+    kept(&fixture).await;
+    fixture.set("config/ai/context.d/50-house.md", "No shoes.").await;
+    assert!(system(&fixture).await.contains("No shoes."));
+    kept(&fixture).await;
+    fixture.write("context.d/20-mine.md", "I like tea.");
+    assert!(system(&fixture).await.contains("I like tea."));
+    kept(&fixture).await;
+    fixture.write("skills.d/tea/SKILL.md", "# Brew\n\nHow to brew tea.\n");
+    assert!(system(&fixture).await.contains("How to brew tea."));
+    kept(&fixture).await;
+    std::fs::remove_file(fixture.home("context.d/20-mine.md")).unwrap();
+    assert!(!system(&fixture).await.contains("I like tea."));
+    fixture.process.context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
+    assert!(system(&fixture).await.contains("The brief."));
 }
 
 #[tokio::test]
 async fn a_text_that_changes_all_the_time_is_never_an_old_one() {
-    let ground = Ground::with("task", tools()).await;
-    ground.set("config/ai/provider", "demo").await;
+    let fixture = Fixture::with("task", tools()).await;
+    fixture.set("config/ai/provider", "demo").await;
     for number in 100..400 {
         let text = format!("number {number}");
-        ground.write("context.d/20-mine.md", &text);
+        fixture.write("context.d/20-mine.md", &text);
         for _ in 0..2 {
-            let setup = prepare(&ground.host.world, &ground.process).await.unwrap();
+            let setup = prepare(&fixture.host.world, &fixture.process).await.unwrap();
             assert!(setup.system.contains(&text), "{text} is not in:\n{}", setup.system);
         }
     }
@@ -381,14 +382,14 @@ async fn a_text_that_changes_all_the_time_is_never_an_old_one() {
 
 #[tokio::test]
 async fn a_link_among_the_texts_is_read_each_time() {
-    let ground = Ground::with("task", tools()).await;
-    ground.set("config/ai/provider", "demo").await;
-    ground.write("elsewhere.md", "Old.");
-    std::os::unix::fs::symlink("../elsewhere.md", ground.home("context.d/30-link.md")).unwrap();
-    let before = prepare(&ground.host.world, &ground.process).await.unwrap();
+    let fixture = Fixture::with("task", tools()).await;
+    fixture.set("config/ai/provider", "demo").await;
+    fixture.write("elsewhere.md", "Old.");
+    std::os::unix::fs::symlink("../elsewhere.md", fixture.home("context.d/30-link.md")).unwrap();
+    let before = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(before.system.contains("Old."));
     tokio::time::sleep(base::limits::SHOWN_SETTLED_FINE * 2).await;
-    ground.write("elsewhere.md", "New.");
-    let after = prepare(&ground.host.world, &ground.process).await.unwrap();
+    fixture.write("elsewhere.md", "New.");
+    let after = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(after.system.contains("New."));
 }

@@ -47,8 +47,8 @@ async fn several_wait_at_once_and_hold_nobody_up() {
     let run = scene.send("clean up").await;
     let (a, c) = (request(&scene, "a").await, request(&scene, "c").await);
     scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "b").await;
-    assert_eq!(scene.ground.state().await, State::WaitingHil);
-    let pending = scene.host.approvals_pending(Some(scene.ground.identity.uid), None).await.unwrap().pending;
+    assert_eq!(scene.fixture.state().await, State::WaitingHil);
+    let pending = scene.host.approvals_pending(Some(scene.fixture.identity.uid), None).await.unwrap().pending;
     assert_eq!(pending.iter().map(|one| one.request.request_id.as_str()).collect::<Vec<_>>(), [&a, &c]);
 
     let first = hil(&scene, &answer(&c, Decision::Approve)).await;
@@ -59,7 +59,7 @@ async fn several_wait_at_once_and_hold_nobody_up() {
     let last = hil(&scene, &answer(&a, Decision::Deny)).await;
     assert_eq!(last.pending_hil, Nullable::Null);
     assert_eq!(scene.finished(&run).await["text"], "done");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let results: Vec<_> =
         rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
     assert_eq!(results[0], "Error: Tool execution denied by user");
@@ -117,7 +117,7 @@ async fn what_is_remembered_answers_what_waits_already() {
         "{resolved:?}"
     );
     scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "b").await;
-    let uid = Some(scene.ground.identity.uid);
+    let uid = Some(scene.fixture.identity.uid);
     let pending = scene.host.approvals_pending(uid, None).await.unwrap().pending;
     assert_eq!(pending.iter().map(|one| &one.request.request_id).collect::<Vec<_>>(), [&ids[2]]);
     let told = scene.recorder.all("proc.changed").into_iter().filter(|body| body["event"] == "hil.answered");
@@ -128,7 +128,7 @@ async fn what_is_remembered_answers_what_waits_already() {
     let by = format!("the remembered approval {}", list.approvals[0].approval_id);
     let late = refused(&scene, &answer(&ids[1], Decision::Deny)).await;
     assert!(late.contains(&format!("already answered (approved by {by})")), "{late}");
-    let row = scene.ground.store.approval(&ids[1]).await.unwrap().unwrap();
+    let row = scene.fixture.store.approval(&ids[1]).await.unwrap().unwrap();
     assert_eq!((row.decision, row.decided_by), (Some(Decision::Approve), Some(by)));
     let late = refused(&scene, &answer(&ids[3], Decision::Approve)).await;
     assert!(late.contains("denied by ann"), "what was answered before stays so: {late}");
@@ -136,7 +136,7 @@ async fn what_is_remembered_answers_what_waits_already() {
     // The same rule from another answer is the same rule.
     hil(&scene, &Hil { remember: Some(true), ..answer(&ids[2], Decision::Approve) }).await;
     assert_eq!(scene.finished(&run).await["text"], "done");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let results: Vec<_> =
         rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
     let (ok, denied) = (r#"{"ok":true}"#, "Error: Tool execution denied by user");
@@ -157,11 +157,11 @@ async fn a_rule_does_not_let_a_call_through_that_is_forbidden_meanwhile() {
         { "match": "fs.delete", "action": "deny", "when": { "argPrefix": { "path": "/keep/" } } },
         { "match": "fs.delete", "action": "ask" },
     ] });
-    let key = format!("users/{}/ai/tools/approval", scene.ground.identity.uid);
-    scene.ground.set(&key, &policy.to_string()).await;
+    let key = format!("users/{}/ai/tools/approval", scene.fixture.identity.uid);
+    scene.fixture.set(&key, &policy.to_string()).await;
     hil(&scene, &Hil { remember: Some(true), ..answer(&a, Decision::Approve) }).await;
     assert_eq!(scene.finished(&run).await["text"], "done");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let results: Vec<_> =
         rows.iter().filter(|row| row.role == ToolResult).map(|row| row.content.as_str()).collect();
     assert_eq!(results, [r#"{"ok":true}"#, "Error: Tool execution denied by policy"]);
@@ -186,10 +186,10 @@ async fn an_abort_withdraws_what_waits() {
 async fn a_profile_without_people_never_waits() {
     let scene = Scene::new(vec![delete("a", "/a"), Turn::text("well")]).await;
     let pid = "app-1".into();
-    scene.ground.spawn(&pid, "app").await;
+    scene.fixture.spawn(&pid, "app").await;
     let run = scene.send_to(&pid, "clean up").await;
     assert_eq!(scene.finished(&run).await["text"], "well");
-    let rows = scene.ground.messages(&pid).await;
+    let rows = scene.fixture.messages(&pid).await;
     let result = rows.iter().find(|row| row.role == ToolResult).unwrap();
     assert!(result.content.contains("requires interactive approval"), "{}", result.content);
 }
@@ -208,11 +208,11 @@ async fn a_pending_approval_and_the_queue_survive_a_restart() {
     scene.host.stop().await;
     assert_eq!(scene.host.send(scene.pid(), words("hi"), None, None).await.unwrap_err().code, 503);
 
-    let again = Scene::on(scene.ground.clone(), |_, _| Ok(json!({ "ok": true })));
+    let again = Scene::on(scene.fixture.clone(), |_, _| Ok(json!({ "ok": true })));
     again.host.recover().await;
     hil(&again, &answer(&id, Decision::Approve)).await;
     let ends = [again.finished(&run).await, again.finished(&queued.run_id).await];
     assert!(ends.iter().all(|end| end["status"] == "ok" && end["text"] == "gone"), "{ends:?}");
-    let second = asked(again.ground.server.received().last().unwrap());
+    let second = asked(again.fixture.server.received().last().unwrap());
     assert_eq!(second.last().unwrap()["role"], "user", "the queued message was taken in: {second:?}");
 }

@@ -22,7 +22,7 @@ async fn an_abort_cancels_the_provider_and_begins_what_waits() {
     assert_eq!(aborted.continued_queued_run_id.as_ref(), Some(&queued.run_id));
     let finished = scene.finished(&run).await;
     assert_eq!((&finished["status"], &finished["aborted"]), (&json!("aborted"), &json!(true)));
-    scene.ground.server.clients_left(1).await;
+    scene.fixture.server.clients_left(1).await;
     assert_eq!(scene.finished(&queued.run_id).await["text"], "next");
     let Outcome::Done(nothing) = scene.host.abort(scene.pid()).await.unwrap() else { panic!() };
     assert!(!nothing.aborted && nothing.run_id.is_none());
@@ -38,7 +38,7 @@ async fn an_abort_interrupts_tools() {
     let Outcome::Done(aborted) = scene.host.abort(scene.pid()).await.unwrap() else { panic!() };
     assert_eq!(aborted.interrupted_tool_calls, Some(1));
     scene.finished(&run).await;
-    let said = scene.ground.said().await;
+    let said = scene.fixture.said().await;
     assert_eq!(said.last().unwrap().1, "Error: User interrupted tool execution");
     let run = scene.send("what happened?").await;
     assert_eq!(scene.finished(&run).await["text"], "I was stopped");
@@ -48,7 +48,7 @@ async fn an_abort_interrupts_tools() {
 async fn a_killed_process_is_gone_but_an_init_comes_back() {
     let scene = Scene::new(vec![Turn::new().say("never ").piece(Piece::Hang), Turn::text("back")]).await;
     let task = "task-1".into();
-    scene.ground.spawn(&task, "task").await;
+    scene.fixture.spawn(&task, "task").await;
     let run = scene.send_to(&task, "hi").await;
     scene.recorder.until("proc.run.stream", |_| true).await;
     let Outcome::Done(_) = scene.host.kill(&task, false).await.unwrap() else { panic!() };
@@ -56,18 +56,18 @@ async fn a_killed_process_is_gone_but_an_init_comes_back() {
     assert_eq!((&finished["status"], &finished["reason"]), (&json!("aborted"), &json!("process.kill")));
     let exit = scene.recorder.until("process.exit", |_| true).await;
     assert_eq!((&exit["pid"], &exit["reason"]), (&json!("task-1"), &json!("proc.kill")));
-    let row = scene.ground.store.process(&task).await.unwrap().unwrap();
+    let row = scene.fixture.store.process(&task).await.unwrap().unwrap();
     assert_eq!(row.state, State::Exited);
-    assert!(scene.ground.messages(&task).await.is_empty());
+    assert!(scene.fixture.messages(&task).await.is_empty());
     let gone = scene.host.send(&task, words("hi"), None, None).await.unwrap_err();
     assert_eq!((gone.code, gone.message.as_str()), (404, "Process not found: task-1"));
 
     let pid = scene.pid().clone();
     scene.host.kill(&pid, false).await.unwrap();
-    assert_eq!(scene.ground.state().await, State::Exited);
+    assert_eq!(scene.fixture.state().await, State::Exited);
     let run = scene.send("hello again").await;
     assert_eq!(scene.finished(&run).await["text"], "back");
-    assert_eq!(scene.ground.state().await, State::Idle);
+    assert_eq!(scene.fixture.state().await, State::Idle);
 }
 
 #[tokio::test]
@@ -88,10 +88,10 @@ async fn a_reset_archives_clears_and_ends_everything() {
         let finished = scene.finished(run).await;
         assert_eq!((&finished["status"], &finished["reason"]), (&json!("aborted"), &json!("process.reset")));
     }
-    assert!(scene.ground.said().await.is_empty());
+    assert!(scene.fixture.said().await.is_empty());
     let run = scene.send("new life").await;
     assert_eq!(scene.finished(&run).await["text"], "fresh");
-    let messages = scene.ground.messages(scene.pid()).await;
+    let messages = scene.fixture.messages(scene.pid()).await;
     assert!(messages.iter().all(|row| row.generation == 2), "{messages:?}");
     let args = Reset { pid: None, conversation_id: None, archive: Some(false) };
     let Outcome::Done(done) = scene.host.reset_conversation(scene.pid(), args).await.unwrap() else {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use store::runs::RunStatus;
 use tokio::runtime::Runtime;
 
-use crate::scene::{Ground, Scene, asked, words};
+use crate::scene::{Fixture, Scene, asked, words};
 
 /// A model that only looks at what it is sent: first it calls four tools, then one more, then it is done.
 fn model(request: &Received) -> Turn {
@@ -31,10 +31,10 @@ fn tool(name: &str, _: &Value) -> Result<Value, protocol::error::Error> {
 }
 
 /// Lets a gateway run until it stands still at that moment; false when it ended before.
-fn live(ground: &Arc<Ground>, run: &RunId, first: bool, moment: usize) -> bool {
+fn live(fixture: &Arc<Fixture>, run: &RunId, first: bool, moment: usize) -> bool {
     let runtime = Runtime::new().unwrap();
     let stood_still = runtime.block_on(async {
-        let scene = Scene::on(ground.clone(), tool);
+        let scene = Scene::on(fixture.clone(), tool);
         scene.recorder.freeze_at(moment);
         let work = async {
             if first {
@@ -43,7 +43,7 @@ fn live(ground: &Arc<Ground>, run: &RunId, first: bool, moment: usize) -> bool {
                 scene.host.recover().await;
             }
             // The end may have been kept, and only its signal lost.
-            if ground.store.run(run).await.unwrap().unwrap().status != RunStatus::Active {
+            if fixture.store.run(run).await.unwrap().unwrap().status != RunStatus::Active {
                 return;
             }
             scene.recorder.until("proc.run.finished", |body| body["runId"] == run.as_str()).await;
@@ -57,27 +57,27 @@ fn live(ground: &Arc<Ground>, run: &RunId, first: bool, moment: usize) -> bool {
     stood_still
 }
 
-fn check(ground: &Arc<Ground>, outer: &Runtime, run: &RunId, moments: &[usize]) {
+fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]) {
     outer.block_on(async {
-        let row = ground.store.run(run).await.unwrap().unwrap();
+        let row = fixture.store.run(run).await.unwrap().unwrap();
         assert_eq!(row.status, RunStatus::Ok, "stopped at {moments:?}");
-        let said = ground.said().await;
+        let said = fixture.said().await;
         let roles: Vec<_> = said.iter().map(|(role, _)| *role).collect();
         assert_eq!(
             roles,
             [User, Assistant, ToolResult, ToolResult, ToolResult, Assistant, ToolResult, Assistant],
             "stopped at {moments:?}: {said:?}"
         );
-        for (request, (times, _)) in ground.effects.lock().unwrap().iter() {
+        for (request, (times, _)) in fixture.effects.lock().unwrap().iter() {
             let reads = request.ends_with("/1/0") || !request.contains('/');
             assert!(reads || *times == 1, "{request} took effect {times} times; stopped at {moments:?}");
         }
         assert!(said[2].1.contains("fs.read"), "{said:?}");
         assert!(said[3].1.contains("fs.write") || said[3].1.contains("not known whether"), "{said:?}");
         assert!(said[4].1.contains("shell.exec") && said[6].1.contains("shell.exec"), "{said:?}");
-        assert!(ground.store.processes_unfinished().await.unwrap().is_empty());
+        assert!(fixture.store.processes_unfinished().await.unwrap().is_empty());
     });
-    ground.over.store(true, Ordering::SeqCst);
+    fixture.over.store(true, Ordering::SeqCst);
 }
 
 #[test]
@@ -85,13 +85,13 @@ fn a_run_ends_well_wherever_it_is_stopped() {
     let outer = Runtime::new().unwrap();
     let mut moment = 1;
     loop {
-        let ground = outer.block_on(Ground::new(model));
+        let fixture = outer.block_on(Fixture::new(model));
         let run = RunId(format!("run-{moment}"));
-        let stopped = live(&ground, &run, true, moment);
+        let stopped = live(&fixture, &run, true, moment);
         if stopped {
-            assert!(!live(&ground, &run, false, usize::MAX));
+            assert!(!live(&fixture, &run, false, usize::MAX));
         }
-        check(&ground, &outer, &run, &[moment]);
+        check(&fixture, &outer, &run, &[moment]);
         if !stopped {
             break;
         }
@@ -104,18 +104,18 @@ fn a_run_ends_well_wherever_it_is_stopped() {
 fn a_run_ends_well_however_often_it_is_stopped() {
     let outer = Runtime::new().unwrap();
     for first in [1, 4, 7] {
-        let ground = outer.block_on(Ground::new(model));
+        let fixture = outer.block_on(Fixture::new(model));
         let run = RunId(format!("run-{first}"));
         let mut moments = vec![first];
-        let mut stopped = live(&ground, &run, true, first);
+        let mut stopped = live(&fixture, &run, true, first);
         for round in 0.. {
             if !stopped {
                 break;
             }
             let next = if round < 12 { 2 + round % 3 } else { usize::MAX };
             moments.push(next);
-            stopped = live(&ground, &run, false, next);
+            stopped = live(&fixture, &run, false, next);
         }
-        check(&ground, &outer, &run, &moments);
+        check(&fixture, &outer, &run, &moments);
     }
 }

@@ -27,7 +27,7 @@ async fn a_panic_in_a_process_ends_its_run_and_what_waits_goes_on() {
     assert_eq!(scene.finished(&second).await["text"], "the second one");
     let third = scene.send("third").await;
     assert_eq!(scene.finished(&third).await["text"], "the third one");
-    assert_eq!(scene.ground.state().await, State::Idle);
+    assert_eq!(scene.fixture.state().await, State::Idle);
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_panic_in_a_call_is_its_result() {
     let scene = Scene::with_tools(script, tool).await;
     let run = scene.send("read").await;
     assert_eq!(scene.finished(&run).await["text"], "a pity");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let result = rows.iter().find(|row| row.role == ToolResult).unwrap();
     assert!(result.content.starts_with("Error: Internal error"), "{}", result.content);
 }
@@ -49,11 +49,11 @@ async fn a_policy_that_changes_during_a_run_counts_at_the_next_call() {
     let gate = scene.recorder.hold("fs.read");
     let run = scene.send("read").await;
     scene.recorder.until("proc.run.tool.started", |_| true).await;
-    let key = format!("users/{}/ai/tools/approval", scene.ground.identity.uid);
-    scene.ground.set(&key, r#"{"default":"deny","rules":[]}"#).await;
+    let key = format!("users/{}/ai/tools/approval", scene.fixture.identity.uid);
+    scene.fixture.set(&key, r#"{"default":"deny","rules":[]}"#).await;
     gate.notify_one();
     assert_eq!(scene.finished(&run).await["text"], "denied");
-    let said = scene.ground.said().await;
+    let said = scene.fixture.said().await;
     let results: Vec<_> = said.iter().filter(|(role, _)| *role == ToolResult).map(|(_, text)| text).collect();
     assert_eq!(results, ["{\"ok\":true}", "Error: Tool execution denied by policy"]);
 }

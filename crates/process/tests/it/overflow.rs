@@ -13,13 +13,13 @@ use crate::scene::Scene;
 async fn policy(scene: &Scene, overflow: Overflow, keep_last: u64) {
     let row = PolicyRow { overflow, compact_at: 0.9, keep_last, updated_at: 1 };
     let change = Change::new(scene.pid()).policy(&"default".into(), row);
-    scene.ground.store.keep(change).await.unwrap();
+    scene.fixture.store.keep(change).await.unwrap();
 }
 
 /// Everything is too long for this model.
 async fn narrow(scene: &Scene) {
-    let uid = scene.ground.identity.uid;
-    scene.ground.set(&format!("users/{uid}/ai/context_window_tokens"), "8200").await;
+    let uid = scene.fixture.identity.uid;
+    scene.fixture.set(&format!("users/{uid}/ai/context_window_tokens"), "8200").await;
 }
 
 #[tokio::test]
@@ -31,8 +31,8 @@ async fn a_policy_may_stop_the_run() {
     let finished = scene.finished(&run).await;
     assert_eq!((&finished["status"], &finished["reason"]), (&json!("error"), &json!("context.policy.fail")));
     assert!(finished["error"].as_str().unwrap().contains("90%"), "{finished}");
-    assert!(scene.ground.server.received().is_empty());
-    let said = scene.ground.said().await;
+    assert!(scene.fixture.server.received().is_empty());
+    let said = scene.fixture.said().await;
     assert_eq!(said.iter().map(|(role, _)| *role).collect::<Vec<_>>(), [User, System]);
 }
 
@@ -46,12 +46,12 @@ async fn compacting_keeps_the_run_going() {
     narrow(&scene).await;
     let run = scene.send("second").await;
     assert_eq!(scene.finished(&run).await["text"], "two");
-    let said = scene.ground.said().await;
+    let said = scene.fixture.said().await;
     assert_eq!(said.iter().map(|(role, _)| *role).collect::<Vec<_>>(), [System, User, Assistant], "{said:?}");
     assert!(said[0].1.contains("They said hello."), "{said:?}");
     let told =
         scene.recorder.until("proc.changed", |body| body["event"] == "conversation.auto_compacted").await;
-    let segments = scene.ground.store.segments(scene.pid(), &"default".into()).await.unwrap();
+    let segments = scene.fixture.store.segments(scene.pid(), &"default".into()).await.unwrap();
     let [segment] = segments.as_slice() else { panic!("{segments:?}") };
     let expected = json!({
         "pid": scene.pid(), "conversationId": "default", "runId": run, "queuedCount": 0,
@@ -64,7 +64,7 @@ async fn compacting_keeps_the_run_going() {
     });
     assert_eq!(told, expected);
     assert!(told["pressure"].as_f64().unwrap() >= 0.9, "{told}");
-    let used = scene.ground.store.used_in(scene.pid(), &"default".into()).await.unwrap();
+    let used = scene.fixture.store.used_in(scene.pid(), &"default".into()).await.unwrap();
     assert!(used.input_tokens >= 500, "{used:?}");
     let told = scene.recorder.all("proc.changed").into_iter();
     let shown = told.rev().find(|body| body["context"]["usage"].is_object()).unwrap();
@@ -80,5 +80,5 @@ async fn nothing_to_compact_stops_only_what_does_not_fit() {
     let finished = scene.finished(&run).await;
     assert_eq!(finished["reason"], "context.auto_compact.empty");
     let pid: &Pid = scene.pid();
-    assert_eq!(scene.ground.messages(pid).await.len(), 2);
+    assert_eq!(scene.fixture.messages(pid).await.len(), 2);
 }

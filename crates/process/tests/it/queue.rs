@@ -24,7 +24,7 @@ async fn queue(scene: &Scene, message: &str) -> RunId {
 }
 
 async fn roles(scene: &Scene) -> Vec<MessageRole> {
-    scene.ground.said().await.into_iter().map(|(role, _)| role).collect()
+    scene.fixture.said().await.into_iter().map(|(role, _)| role).collect()
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_message_during_a_tool_is_taken_in_and_its_run_ends_too() {
     let drained = scene.recorder.until("proc.changed", |body| body["drainedQueuedMessages"] == 1).await;
     assert_eq!(drained["changes"], json!(["queue", "messages"]));
     assert_eq!(roles(&scene).await, [User, Assistant, ToolResult, User, Assistant]);
-    let row = scene.ground.store.run(&second).await.unwrap().unwrap();
+    let row = scene.fixture.store.run(&second).await.unwrap().unwrap();
     assert_eq!((row.status, row.absorbed_by), (RunStatus::Ok, Some(run)));
 }
 
@@ -88,16 +88,16 @@ async fn an_event_is_a_system_message_and_never_lost() {
 
     let call = IpcCall {
         call_id: "c1".to_string(),
-        uid: scene.ground.identity.uid,
+        uid: scene.fixture.identity.uid,
         source_pid: scene.pid().clone(),
         target_pid: "other".into(),
         target_run_id: "r".into(),
         deadline_at: 1,
         created_at: 1,
     };
-    scene.ground.store.keep(Change::new(scene.pid()).ipc_open(&call)).await.unwrap();
+    scene.fixture.store.keep(Change::new(scene.pid()).ipc_open(&call)).await.unwrap();
     let close = || Change::new(scene.pid()).ipc_close("c1", "completed");
-    assert!(scene.ground.store.apply(close()).await.unwrap());
+    assert!(scene.fixture.store.apply(close()).await.unwrap());
     scene.host.event(scene.pid(), event(Some(close()))).await.unwrap();
     assert_eq!(roles(&scene).await.len(), 4, "an event whose reason is gone is dropped");
 }
@@ -105,7 +105,7 @@ async fn an_event_is_a_system_message_and_never_lost() {
 #[tokio::test]
 async fn a_message_of_another_process_comes_with_its_envelope_and_its_call() {
     let scene = Scene::new(vec![Turn::text("42")]).await;
-    let source = scene.ground.identity.clone();
+    let source = scene.fixture.identity.clone();
     let deliver = Deliver {
         source_pid: "p2".into(),
         source: source.clone(),
@@ -131,12 +131,12 @@ async fn a_message_of_another_process_comes_with_its_envelope_and_its_call() {
     let gate = scene.recorder.hold("ai.tools");
     let taken = scene.host.deliver(scene.pid(), deliver, Some(call)).await.unwrap();
     let Outcome::Done((run, false)) = taken else { panic!("{taken:?}") };
-    let waiting = scene.ground.store.ipc_of_run(&run).await.unwrap();
+    let waiting = scene.fixture.store.ipc_of_run(&run).await.unwrap();
     assert_eq!(waiting.len(), 1, "the call waits for the run that was just begun");
     gate.notify_one();
     assert_eq!(scene.finished(&run).await["text"], "42");
     assert_eq!(scene.recorder.all("proc.run.started")[0]["reason"], "proc.ipc.deliver");
-    let said = scene.ground.said().await;
+    let said = scene.fixture.said().await;
     let expected = format!(
         "Message from process `p2` (ann uid={}).\nSent at: 1970-01-01T00:00:00.000Z.\n\nHow much?\n\nMetadata:\n\
          ```json\n{{\n  \"unit\": \"kg\"\n}}\n```\n\nIPC call:\nCall id: `c7`\nDeadline: 2096-10-02T07:06:40.000Z\n\
@@ -150,14 +150,14 @@ async fn a_message_of_another_process_comes_with_its_envelope_and_its_call() {
 async fn after_a_restart_the_reply_of_any_open_call_is_found() {
     let scene = Scene::new(vec![Turn::text("42"), Turn::text("noted")]).await;
     let worker = "worker".into();
-    scene.ground.spawn(&worker, "task").await;
+    scene.fixture.spawn(&worker, "task").await;
     let run = scene.send_to(&worker, "How much?").await;
     scene.finished(&run).await;
     // The one that has its reply is behind more than two pages of others.
     let many = 2 * base::limits::PROCESS_IPC_PAGE as i64 + 10;
     let call = |number: i64| IpcCall {
         call_id: format!("c{number:03}"),
-        uid: scene.ground.identity.uid,
+        uid: scene.fixture.identity.uid,
         source_pid: scene.pid().clone(),
         target_pid: worker.clone(),
         target_run_id: if number == many { run.clone() } else { "still going".into() },
@@ -165,11 +165,11 @@ async fn after_a_restart_the_reply_of_any_open_call_is_found() {
         created_at: 1,
     };
     let open = (0..=many).fold(Change::new(&worker), |change, number| change.ipc_open(&call(number)));
-    scene.ground.store.keep(open).await.unwrap();
+    scene.fixture.store.keep(open).await.unwrap();
     scene.host.recover_ipc().await.unwrap();
     scene.recorder.until("proc.run.finished", |body| body["text"] == "noted").await;
-    let said = scene.ground.said().await;
+    let said = scene.fixture.said().await;
     let expected = format!("IPC call `c{many:03}` completed from process `worker`.");
     assert!(said[0].1.starts_with(&expected), "{said:?}");
-    assert_eq!(scene.ground.store.ipc_open_calls(None, 1_000).await.unwrap().len() as i64, many);
+    assert_eq!(scene.fixture.store.ipc_open_calls(None, 1_000).await.unwrap().len() as i64, many);
 }

@@ -13,7 +13,7 @@ use protocol::ids::{Gid, Pid, Uid};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
-use crate::scene::Ground;
+use crate::scene::Fixture;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -29,7 +29,7 @@ pub type Tool = dyn Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send
 
 /// Where the kernel would be.
 pub struct Recorder {
-    ground: Arc<Ground>,
+    fixture: Arc<Fixture>,
     tool: Box<Tool>,
     told: Mutex<Vec<Told>>,
     changed: watch::Sender<usize>,
@@ -46,9 +46,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(ground: Arc<Ground>, tool: Box<Tool>) -> Recorder {
+    pub fn new(fixture: Arc<Fixture>, tool: Box<Tool>) -> Recorder {
         Recorder {
-            ground,
+            fixture,
             tool,
             told: Mutex::default(),
             changed: watch::Sender::new(0),
@@ -110,7 +110,7 @@ impl Recorder {
     fn moment(&self) {
         if self.moments.fetch_add(1, Ordering::SeqCst) + 1 >= self.freeze_at.load(Ordering::SeqCst) {
             self.frozen.notify_one();
-            while !self.ground.over.load(Ordering::SeqCst) {
+            while !self.fixture.over.load(Ordering::SeqCst) {
                 std::thread::park_timeout(Duration::from_millis(20));
             }
             // Nothing of a killed program goes on; the test is over, and its files may go.
@@ -180,7 +180,7 @@ impl Core for Behind {
             // Live files look at the config; nothing comes of it.
             return Box::pin(async move { answer });
         }
-        let mut effects = self.0.ground.effects.lock().unwrap();
+        let mut effects = self.0.fixture.effects.lock().unwrap();
         let effect = effects.entry(request_id.to_string()).or_insert((0, answer.clone()));
         effect.0 += 1;
         let gate = self.0.gates.lock().unwrap().get(name).cloned();
@@ -196,7 +196,7 @@ impl Core for Behind {
         if let Some(recalled) = self.0.recalled.lock().unwrap().take() {
             return Box::pin(async move { recalled });
         }
-        let known = self.0.ground.effects.lock().unwrap().get(request_id).cloned();
+        let known = self.0.fixture.effects.lock().unwrap().get(request_id).cloned();
         Box::pin(async move { known.map_or(Recalled::NeverSent, |(_, answer)| Recalled::Answered(answer)) })
     }
 

@@ -26,7 +26,7 @@ use crate::recorder::{Behind, Recorder};
 type Effect = (usize, Result<String, Error>);
 
 /// What outlives a gateway: its store, its files, its devices and its model.
-pub struct Ground {
+pub struct Fixture {
     pub store: Store,
     pub clock: Clock,
     pub identity: ProcessIdentity,
@@ -42,21 +42,21 @@ pub struct Ground {
 
 /// One life of a gateway.
 pub struct Scene {
-    pub ground: Arc<Ground>,
+    pub fixture: Arc<Fixture>,
     pub host: Host,
     pub recorder: Arc<Recorder>,
 }
 
-impl Ground {
+impl Fixture {
     pub async fn new(
         answers: impl Fn(&Received) -> Turn + std::marker::Send + Sync + 'static,
-    ) -> Arc<Ground> {
-        Ground::replying(move |request| chat_reply(&answers(request))).await
+    ) -> Arc<Fixture> {
+        Fixture::replying(move |request| chat_reply(&answers(request))).await
     }
 
     pub async fn replying(
         replies: impl Fn(&Received) -> Reply + std::marker::Send + Sync + 'static,
-    ) -> Arc<Ground> {
+    ) -> Arc<Fixture> {
         let data = tempfile::tempdir().unwrap();
         let options = store::Options { data: data.path().to_path_buf(), url: None };
         let store = Store::open(&options).await.unwrap();
@@ -81,7 +81,7 @@ impl Ground {
             store.config_set(&format!("users/{uid}/ai/{key}"), value).await.unwrap();
         }
         let pid = Pid(format!("init:{uid}"));
-        let ground = Ground {
+        let fixture = Fixture {
             store,
             clock,
             identity,
@@ -92,12 +92,12 @@ impl Ground {
             over: AtomicBool::new(false),
             _data: data,
         };
-        ground.spawn(&pid, "init").await;
-        Arc::new(ground)
+        fixture.spawn(&pid, "init").await;
+        Arc::new(fixture)
     }
 
     pub async fn spawn(&self, pid: &Pid, profile: &str) {
-        let Ground { identity, .. } = self;
+        let Fixture { identity, .. } = self;
         let row = ProcessRow::idle(pid.clone(), identity.uid, profile, &identity.home, 1);
         assert!(self.store.process_create(&row).await.unwrap());
     }
@@ -135,35 +135,35 @@ pub fn asked(request: &Received) -> Vec<Value> {
 
 impl Scene {
     pub async fn new(script: Vec<Turn>) -> Scene {
-        Scene::on(Ground::new(turns(script)).await, |_, _| Ok(json!({ "ok": true })))
+        Scene::on(Fixture::new(turns(script)).await, |_, _| Ok(json!({ "ok": true })))
     }
 
     pub async fn with_tools(
         script: Vec<Turn>,
         tool: impl Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send + Sync + 'static,
     ) -> Scene {
-        Scene::on(Ground::new(turns(script)).await, tool)
+        Scene::on(Fixture::new(turns(script)).await, tool)
     }
 
     pub fn on(
-        ground: Arc<Ground>,
+        fixture: Arc<Fixture>,
         tool: impl Fn(&str, &Value) -> Result<Value, Error> + std::marker::Send + Sync + 'static,
     ) -> Scene {
-        let recorder = Arc::new(Recorder::new(ground.clone(), Box::new(tool)));
-        let client = Client::new(ground.clock.clone(), PrivateHosts::Allow);
+        let recorder = Arc::new(Recorder::new(fixture.clone(), Box::new(tool)));
+        let client = Client::new(fixture.clock.clone(), PrivateHosts::Allow);
         let around = gateway::Around {
-            store: ground.store.clone(),
-            tree: ground.tree.clone(),
-            clock: ground.clock.clone(),
+            store: fixture.store.clone(),
+            tree: fixture.tree.clone(),
+            clock: fixture.clock.clone(),
             random: base::random::Random::system(),
             version: "test".to_string(),
         };
         let host = Host::start(&gateway::Gateway::new(around, Behind(recorder.clone())), client);
-        Scene { ground, host, recorder }
+        Scene { fixture, host, recorder }
     }
 
     pub fn pid(&self) -> &Pid {
-        &self.ground.pid
+        &self.fixture.pid
     }
 
     /// Sends a message; its run.

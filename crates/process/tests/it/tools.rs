@@ -35,7 +35,7 @@ async fn results_stand_in_the_order_of_their_calls_however_they_end() {
     }
     slow.notify_one();
     assert_eq!(scene.finished(&run).await["text"], "done");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let ids: Vec<_> = rows.iter().map(|row| (row.role, row.tool_call_id.as_deref().unwrap_or(""))).collect();
     assert_eq!(
         ids,
@@ -48,7 +48,7 @@ async fn results_stand_in_the_order_of_their_calls_however_they_end() {
             (Assistant, "")
         ]
     );
-    let second = asked(&scene.ground.server.received()[1]);
+    let second = asked(&scene.fixture.server.received()[1]);
     let results: Vec<_> = second.iter().filter(|message| message["role"] == "tool").collect();
     assert_eq!(results.iter().map(|result| &result["tool_call_id"]).collect::<Vec<_>>(), ["a", "b", "c"]);
     let names = scene.recorder.names();
@@ -75,7 +75,7 @@ async fn what_does_not_run_is_told_to_the_model() {
     let scene = Scene::with_tools(script, tool).await;
     let run = scene.send("go").await;
     assert_eq!(scene.finished(&run).await["status"], "ok");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let results: Vec<_> = rows.iter().filter(|row| row.role == ToolResult).collect();
     assert_eq!(results[0].content, "Error: Unknown tool \"Frobnicate\"");
     assert!(results[1].content.contains("not a JSON object"), "{}", results[1].content);
@@ -90,7 +90,7 @@ async fn what_does_not_run_is_told_to_the_model() {
     let unknown: Vec<_> = started.iter().filter(|body| body["callId"] == "a").collect();
     let [unknown] = unknown.as_slice() else { panic!("an unknown tool is announced once: {started:?}") };
     assert_eq!((&unknown["name"], &unknown["syscall"]), (&json!("Frobnicate"), &json!("Frobnicate")));
-    assert_eq!(scene.ground.effects.lock().unwrap().values().map(|(times, _)| times).sum::<usize>() - 1, 2);
+    assert_eq!(scene.fixture.effects.lock().unwrap().values().map(|(times, _)| times).sum::<usize>() - 1, 2);
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn many_calls_run_a_few_at_a_time_and_too_many_are_refused() {
     let scene = Scene::with_tools(vec![turn, Turn::text("enough")], file).await;
     let run = scene.send("go").await;
     assert_eq!(scene.finished(&run).await["text"], "enough");
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let results: Vec<_> = rows.iter().filter(|row| row.role == ToolResult).collect();
     assert_eq!(results.len(), many);
     assert!(results[many - 3].content.contains("text of"));
@@ -125,7 +125,7 @@ async fn calls_with_the_same_id_keep_their_own_results() {
     scene.recorder.until("proc.run.tool.finished", |body| body["syscall"] == "fs.read").await;
     slow.notify_one();
     scene.finished(&run).await;
-    let second = asked(&scene.ground.server.received()[1]);
+    let second = asked(&scene.fixture.server.received()[1]);
     let results: Vec<_> = second.iter().filter(|message| message["role"] == "tool").collect();
     assert_eq!(results.len(), 2);
     assert!(results[0]["content"].to_string().contains("shell.exec"), "{results:?}");
@@ -146,7 +146,7 @@ async fn a_picture_that_was_read_is_kept_as_one() {
     let scene = Scene::with_tools(script, tool).await;
     let run = scene.send("look").await;
     scene.finished(&run).await;
-    let rows = scene.ground.messages(scene.pid()).await;
+    let rows = scene.fixture.messages(scene.pid()).await;
     let result = rows.iter().find(|row| row.role == ToolResult).unwrap();
     assert_eq!(result.content, "Read image /cat.png [image/png, 70 B]");
     let media: Value = serde_json::from_str(result.media.as_deref().unwrap()).unwrap();
@@ -164,8 +164,8 @@ async fn told_of_a_loss(tool: &str, args: Value, recalled: Recalled) -> (String,
     scene.recorder.recall_as(recalled);
     let run = scene.send("go on").await;
     assert_eq!(scene.finished(&run).await["text"], "noted");
-    let made: usize = scene.ground.effects.lock().unwrap().values().map(|(count, _)| count).sum();
-    let rows = scene.ground.messages(scene.pid()).await;
+    let made: usize = scene.fixture.effects.lock().unwrap().values().map(|(count, _)| count).sum();
+    let rows = scene.fixture.messages(scene.pid()).await;
     let told = rows.iter().find(|row| row.role == ToolResult).unwrap().content.clone();
     // The tools were listed, and the call was made.
     (told, made - 1)

@@ -7,7 +7,7 @@ use serde_json::json;
 use store::processes::State;
 use store::runs::RunStatus;
 
-use crate::scene::{Ground, Scene, asked, turns, words};
+use crate::scene::{Fixture, Scene, asked, turns, words};
 
 fn pair(
     role: protocol::proc::history::MessageRole,
@@ -23,7 +23,7 @@ async fn a_message_gets_an_answer_that_streams() {
     let finished = scene.finished(&run).await;
     assert_eq!((&finished["status"], &finished["reason"]), (&json!("ok"), &json!("turn.complete")));
     assert_eq!((&finished["text"], &finished["usage"]["totalTokens"]), (&json!("Hello Ann!"), &json!(13)));
-    assert_eq!(scene.ground.said().await, [pair(User, "hi"), pair(Assistant, "Hello Ann!")]);
+    assert_eq!(scene.fixture.said().await, [pair(User, "hi"), pair(Assistant, "Hello Ann!")]);
     assert_eq!(
         scene.recorder.names(),
         [
@@ -49,8 +49,8 @@ async fn a_message_gets_an_answer_that_streams() {
     assert_eq!(seqs, (1..=stream.len() as u64).collect::<Vec<_>>());
     assert_eq!(stream[0]["event"]["type"], "start");
     assert_eq!(stream.last().unwrap()["event"]["type"], "done");
-    assert_eq!(scene.ground.state().await, State::Idle);
-    let row = scene.ground.store.run(&run).await.unwrap().unwrap();
+    assert_eq!(scene.fixture.state().await, State::Idle);
+    let row = scene.fixture.store.run(&run).await.unwrap().unwrap();
     assert_eq!((row.status, row.turns, row.used.input_tokens), (RunStatus::Ok, 1, 10));
 }
 
@@ -63,12 +63,12 @@ async fn a_plain_turn_is_two_commits() {
         let line = text.lines().find(|line| line.starts_with("gsv_store_batches_total ")).map(str::to_string);
         line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
     };
-    let Some(before) = commits(&scene.ground.store.metrics()) else {
-        panic!("no such metric among {}", scene.ground.store.metrics());
+    let Some(before) = commits(&scene.fixture.store.metrics()) else {
+        panic!("no such metric among {}", scene.fixture.store.metrics());
     };
     let run = scene.send("second").await;
     scene.finished(&run).await;
-    assert_eq!(commits(&scene.ground.store.metrics()), Some(before + 2));
+    assert_eq!(commits(&scene.fixture.store.metrics()), Some(before + 2));
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn the_next_run_sees_what_was_said() {
         let run = scene.send(message).await;
         scene.finished(&run).await;
     }
-    let requests = scene.ground.server.received();
+    let requests = scene.fixture.server.received();
     let roles = asked(requests.last().unwrap()).into_iter().map(|message| message["role"].clone());
     assert_eq!(roles.collect::<Vec<_>>(), ["user", "assistant", "user"]);
 }
@@ -102,8 +102,8 @@ async fn what_goes_wrong_with_a_model_ends_the_run_and_is_said() {
         ),
     ];
     for (reply, reason, says) in cases {
-        let ground = Ground::replying(move |_| reply.clone()).await;
-        let scene = Scene::on(ground, |_, _| Ok(json!({})));
+        let fixture = Fixture::replying(move |_| reply.clone()).await;
+        let scene = Scene::on(fixture, |_, _| Ok(json!({})));
         let run = scene.send("hi").await;
         let finished = scene.finished(&run).await;
         assert_eq!(
@@ -115,7 +115,7 @@ async fn what_goes_wrong_with_a_model_ends_the_run_and_is_said() {
             finished["error"].as_str().unwrap().contains(says) && finished["text"].is_null(),
             "{finished}"
         );
-        let said = scene.ground.said().await;
+        let said = scene.fixture.said().await;
         assert_eq!(said.len(), 2, "{said:?}");
         assert_eq!(said[1], (System, finished["error"].as_str().unwrap().to_string()));
         let changed = scene.recorder.all("proc.changed");
@@ -124,15 +124,15 @@ async fn what_goes_wrong_with_a_model_ends_the_run_and_is_said() {
                 .iter()
                 .any(|changed| changed["role"] == "system" && changed["changes"] == json!(["messages"]))
         );
-        assert_eq!(scene.ground.state().await, State::Idle);
+        assert_eq!(scene.fixture.state().await, State::Idle);
     }
 }
 
 #[tokio::test]
 async fn a_run_that_can_not_be_prepared_ends() {
     let scene = Scene::new(vec![]).await;
-    let uid = scene.ground.identity.uid;
-    scene.ground.set(&format!("users/{uid}/ai/provider"), "skynet").await;
+    let uid = scene.fixture.identity.uid;
+    scene.fixture.set(&format!("users/{uid}/ai/provider"), "skynet").await;
     let run = scene.send("hi").await;
     let finished = scene.finished(&run).await;
     assert_eq!(finished["status"], "error");
@@ -152,7 +152,7 @@ async fn bad_messages_are_refused() {
     let elsewhere = scene.host.send(&pid, elsewhere, None, None).await.unwrap();
     assert_eq!(elsewhere, Outcome::Failed("Conversation not found: elsewhere".to_string()));
     let close = store::change::Change::new(&pid).conversation_close(&"default".into(), 1);
-    assert!(scene.ground.store.apply(close).await.unwrap());
+    assert!(scene.fixture.store.apply(close).await.unwrap());
     let closed = scene.host.send(&pid, words("hi"), None, None).await.unwrap();
     assert_eq!(closed, Outcome::Failed("Conversation is closed: default".to_string()));
 }
@@ -164,19 +164,19 @@ async fn a_run_ends_at_its_limits() {
         ("config/process/max_turns", "3", "3 answers of the model (config/process/max_turns)"),
         ("config/process/max_tool_calls", "2", "2 tool calls (config/process/max_tool_calls)"),
     ] {
-        let scene = Scene::on(Ground::new(move |_| loops()).await, |_, _| Ok(json!({ "ok": true })));
-        scene.ground.set(key, value).await;
+        let scene = Scene::on(Fixture::new(move |_| loops()).await, |_, _| Ok(json!({ "ok": true })));
+        scene.fixture.set(key, value).await;
         let run = scene.send("go").await;
         let finished = scene.finished(&run).await;
         assert_eq!((&finished["status"], &finished["reason"]), (&json!("error"), &json!("run.limit")));
         assert!(finished["error"].as_str().unwrap().contains(says), "{finished}");
-        let said = scene.ground.said().await;
+        let said = scene.fixture.said().await;
         let calls = said.iter().filter(|(role, _)| *role == Assistant).count();
         assert_eq!(said.iter().filter(|(role, _)| *role == ToolResult).count(), calls, "{said:?}");
     }
     let slow = Turn::new().piece(Piece::Hang);
-    let scene = Scene::on(Ground::new(turns(vec![slow])).await, |_, _| Ok(json!({})));
-    scene.ground.set("config/process/max_run_ms", "1000").await;
+    let scene = Scene::on(Fixture::new(turns(vec![slow])).await, |_, _| Ok(json!({})));
+    scene.fixture.set("config/process/max_run_ms", "1000").await;
     let run = scene.send("go").await;
     let finished = scene.finished(&run).await;
     assert!(finished["error"].as_str().unwrap().contains("config/process/max_run_ms"), "{finished}");
@@ -188,5 +188,5 @@ async fn a_process_without_messages_can_be_started() {
     let run = scene.host.autostart(scene.pid(), "assignment.autostart").await.unwrap().unwrap();
     assert_eq!(scene.finished(&run).await["text"], "I begin");
     assert_eq!(scene.recorder.all("proc.run.started")[0]["reason"], "assignment.autostart");
-    assert_eq!(asked(&scene.ground.server.received()[0]).len(), 1);
+    assert_eq!(asked(&scene.fixture.server.received()[0]).len(), 1);
 }

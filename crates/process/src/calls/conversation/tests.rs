@@ -4,25 +4,25 @@ use protocol::proc::conversation::{ContextPolicy, Conversation, Overflow};
 use serde_json::json;
 
 use super::*;
-use crate::ground::{Ground, NOW_MS, user};
+use crate::fixture::{Fixture, NOW_MS, user};
 
 fn open(id: Option<&str>, title: Option<&str>) -> Open {
     Open { pid: None, conversation_id: id.map(Into::into), title: title.map(str::to_string) }
 }
 
-async fn opened(ground: &Ground, args: Open) -> Opened {
-    ground.host.conversation_open(ground.pid(), &args).await.unwrap().into_result().unwrap()
+async fn opened(fixture: &Fixture, args: Open) -> Opened {
+    fixture.host.conversation_open(fixture.pid(), &args).await.unwrap().into_result().unwrap()
 }
 
-async fn closed(ground: &Ground, id: &str) -> bool {
+async fn closed(fixture: &Fixture, id: &str) -> bool {
     let args = Close { pid: None, conversation_id: id.into() };
-    ground.host.conversation_close(ground.pid(), &args).await.unwrap().into_result().unwrap().closed
+    fixture.host.conversation_close(fixture.pid(), &args).await.unwrap().into_result().unwrap().closed
 }
 
 #[tokio::test]
 async fn a_conversation_is_opened_closed_and_opened_again() {
-    let ground = Ground::new().await;
-    let first = opened(&ground, open(Some(" talk "), Some(" A title "))).await;
+    let fixture = Fixture::new().await;
+    let first = opened(&fixture, open(Some(" talk "), Some(" A title "))).await;
     let expected = Conversation {
         id: "talk".into(),
         generation: 1,
@@ -33,37 +33,38 @@ async fn a_conversation_is_opened_closed_and_opened_again() {
         updated_at: NOW_MS,
     };
     assert_eq!((first.created, &first.conversation), (true, &expected));
-    ground.clock.advance(5);
-    assert!(closed(&ground, "talk").await);
-    assert!(!closed(&ground, "talk").await && !closed(&ground, "none").await);
-    ground.clock.advance(5);
-    let again = opened(&ground, open(Some("talk"), Some("  "))).await;
+    fixture.clock.advance(5);
+    assert!(closed(&fixture, "talk").await);
+    assert!(!closed(&fixture, "talk").await && !closed(&fixture, "none").await);
+    fixture.clock.advance(5);
+    let again = opened(&fixture, open(Some("talk"), Some("  "))).await;
     let expected = Conversation { updated_at: NOW_MS + 10, ..expected };
     assert_eq!((again.created, &again.conversation), (false, &expected));
-    let new = opened(&ground, open(None, None)).await;
+    let new = opened(&fixture, open(None, None)).await;
     assert!(new.created && new.conversation.id.as_str().len() == 36, "{new:?}");
-    assert!(closed(&ground, "default").await, "the default conversation can be closed too");
+    assert!(closed(&fixture, "default").await, "the default conversation can be closed too");
 }
 
 #[tokio::test]
 async fn conversations_are_listed_and_read() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     for id in ["b", "a"] {
-        opened(&ground, open(Some(id), None)).await;
+        opened(&fixture, open(Some(id), None)).await;
     }
-    ground.say("b", vec![user("x")]).await;
-    ground.clock.advance(1);
-    closed(&ground, "a").await;
+    fixture.say("b", vec![user("x")]).await;
+    fixture.clock.advance(1);
+    closed(&fixture, "a").await;
     let listed = async |include_closed| -> Vec<String> {
         let args = List { pid: None, include_closed };
-        let listed = ground.host.conversation_list(ground.pid(), &args).await.unwrap().into_result().unwrap();
+        let listed =
+            fixture.host.conversation_list(fixture.pid(), &args).await.unwrap().into_result().unwrap();
         listed.conversations.into_iter().map(|conversation| conversation.id.0).collect()
     };
     assert_eq!(listed(None).await, ["b", "default"]);
     assert_eq!(listed(Some(true)).await, ["a", "b", "default"]);
     let got = async |id: Option<&str>| {
         let args = Get { pid: None, conversation_id: id.map(Into::into) };
-        ground.host.conversation_get(ground.pid(), &args).await.unwrap().into_result().unwrap().conversation
+        fixture.host.conversation_get(fixture.pid(), &args).await.unwrap().into_result().unwrap().conversation
     };
     assert_eq!(got(Some("b")).await.unwrap().message_count, 1);
     assert_eq!(got(None).await.unwrap().id.as_str(), "default");
@@ -72,10 +73,10 @@ async fn conversations_are_listed_and_read() {
 
 #[tokio::test]
 async fn changes_are_told() {
-    let ground = Ground::new().await;
-    let conversation = opened(&ground, open(Some("talk"), None)).await.conversation;
-    closed(&ground, "talk").await;
-    closed(&ground, "talk").await;
+    let fixture = Fixture::new().await;
+    let conversation = opened(&fixture, open(Some("talk"), None)).await.conversation;
+    closed(&fixture, "talk").await;
+    closed(&fixture, "talk").await;
     let changed = |event: &str| {
         json!({
             "pid": "init:1000", "changes": ["lifecycle", "conversations"], "queuedCount": 0, "timestamp": NOW_MS,
@@ -85,19 +86,19 @@ async fn changes_are_told() {
     let mut first = changed("conversation.opened");
     first["conversation"] = to_value(&conversation);
     let name = || "proc.changed".to_string();
-    assert_eq!(ground.notes(), [(name(), first), (name(), changed("conversation.closed"))]);
+    assert_eq!(fixture.notes(), [(name(), first), (name(), changed("conversation.closed"))]);
 }
 
 #[tokio::test]
 async fn policies_are_merged_and_checked() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let get = async |id: &str| {
         let args = PolicyGet { pid: None, conversation_id: Some(id.into()) };
-        ground.host.policy_get(ground.pid(), &args).await.unwrap().into_result().unwrap().policy
+        fixture.host.policy_get(fixture.pid(), &args).await.unwrap().into_result().unwrap().policy
     };
     let set = async |args: PolicySet| {
         let args = PolicySet { conversation_id: Some("new".into()), ..args };
-        ground.host.policy_set(ground.pid(), &args).await.unwrap().into_result().map(|result| result.policy)
+        fixture.host.policy_set(fixture.pid(), &args).await.unwrap().into_result().map(|result| result.policy)
     };
     let unset = ContextPolicy {
         conversation_id: "new".into(),
@@ -110,7 +111,7 @@ async fn policies_are_merged_and_checked() {
     let expected = ContextPolicy { overflow: Overflow::AutoCompact, updated_at: NOW_MS, ..unset };
     let args = PolicySet { overflow: Some(Overflow::AutoCompact), ..PolicySet::default() };
     assert_eq!(set(args).await.unwrap(), expected);
-    ground.clock.advance(1);
+    fixture.clock.advance(1);
     let args = PolicySet { compact_at_pressure: Some(0.5), keep_last: Some(0), ..PolicySet::default() };
     let expected =
         ContextPolicy { compact_at_pressure: 0.5, keep_last: 0, updated_at: NOW_MS + 1, ..expected };
@@ -126,7 +127,7 @@ async fn policies_are_merged_and_checked() {
         assert_eq!(set(args).await.unwrap().compact_at_pressure, pressure);
         assert_eq!(get("new").await.compact_at_pressure, pressure);
     }
-    let notes = ground.notes();
+    let notes = fixture.notes();
     assert_eq!(notes.len(), 7, "what was refused is not told");
     assert_eq!(notes[1].1["event"], "conversation.policy");
     assert_eq!(notes[1].1["policy"], to_value(&expected));
@@ -134,12 +135,12 @@ async fn policies_are_merged_and_checked() {
 
 #[tokio::test]
 async fn odd_names_are_refused() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     for id in ["a\u{0}b", "line\nbreak", &"x".repeat(300)] {
-        let refused = ground.host.conversation_open(ground.pid(), &open(Some(id), None)).await.unwrap_err();
+        let refused = fixture.host.conversation_open(fixture.pid(), &open(Some(id), None)).await.unwrap_err();
         assert_eq!(refused.code, 400, "{refused}");
         assert!(refused.message.starts_with("proc.conversation.open: conversationId: "), "{refused}");
     }
-    let unknown = ground.host.conversation_open(&"none".into(), &open(None, None)).await.unwrap_err();
+    let unknown = fixture.host.conversation_open(&"none".into(), &open(None, None)).await.unwrap_err();
     assert_eq!(unknown.code, 404);
 }

@@ -3,10 +3,10 @@
 use protocol::proc::segment::Compact;
 
 use super::*;
-use crate::ground::{Ground, NOW_MS, answer, result, user};
+use crate::fixture::{Fixture, NOW_MS, answer, result, user};
 
-async fn forked(ground: &Ground, args: Fork) -> Result<Forked, String> {
-    ground.host.fork(ground.pid(), &args).await.unwrap().into_result()
+async fn forked(fixture: &Fixture, args: Fork) -> Result<Forked, String> {
+    fixture.host.fork(fixture.pid(), &args).await.unwrap().into_result()
 }
 
 fn at_message(id: i64) -> Fork {
@@ -17,9 +17,9 @@ fn at_segment(id: &str) -> Fork {
     Fork { segment_id: Some(id.to_string()), ..Fork::default() }
 }
 
-async fn compacted(ground: &Ground, keep_last: u64) -> Segment {
+async fn compacted(fixture: &Fixture, keep_last: u64) -> Segment {
     let args = Compact { summary: Some("s".to_string()), keep_last: Some(keep_last), ..Compact::default() };
-    ground.host.compact(ground.pid(), &args).await.unwrap().into_result().unwrap().segment
+    fixture.host.compact(fixture.pid(), &args).await.unwrap().into_result().unwrap().segment
 }
 
 /// The messages without what a copy has of its own.
@@ -29,10 +29,11 @@ fn alike(rows: &[MessageRow]) -> Vec<MessageRow> {
 
 #[tokio::test]
 async fn a_conversation_is_copied_up_to_a_message() {
-    let ground = Ground::new().await;
-    let said = ground.say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), user("4")]).await;
-    ground.say("other", vec![user("5")]).await;
-    let fork = forked(&ground, at_message(3)).await.unwrap();
+    let fixture = Fixture::new().await;
+    let said =
+        fixture.say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), user("4")]).await;
+    fixture.say("other", vec![user("5")]).await;
+    let fork = forked(&fixture, at_message(3)).await.unwrap();
     let target = &fork.target_conversation;
     assert_eq!(
         (fork.restored_messages, fork.included_live_suffix, fork.through_message_id),
@@ -40,14 +41,14 @@ async fn a_conversation_is_copied_up_to_a_message() {
     );
     assert_eq!((fork.source_conversation_id.as_str(), &fork.segment), ("default", &None));
     assert_eq!((target.title.as_deref(), target.message_count), (Some("Fork of default at message 3"), 3));
-    let copies = ground.messages(target.id.as_str()).await;
+    let copies = fixture.messages(target.id.as_str()).await;
     assert_eq!(alike(&copies), alike(&said[..3]));
     assert!(copies[0].id > 5 && copies.windows(2).all(|pair| pair[0].id < pair[1].id), "their ids are new");
-    assert_eq!(ground.messages("default").await, said);
-    let next = ground.say("other", vec![user("6")]).await;
+    assert_eq!(fixture.messages("default").await, said);
+    let next = fixture.say("other", vec![user("6")]).await;
     assert!(next[0].id > copies[2].id, "ids are never given twice");
 
-    let notes = ground.notes();
+    let notes = fixture.notes();
     let [(name, note)] = notes.as_slice() else { panic!("{notes:?}") };
     assert_eq!((name.as_str(), &note["event"]), ("proc.changed", &"conversation.forked".into()));
     assert_eq!(note["changes"], serde_json::json!(["lifecycle", "conversations", "messages"]));
@@ -57,52 +58,53 @@ async fn a_conversation_is_copied_up_to_a_message() {
 
 #[tokio::test]
 async fn a_target_is_named_reopened_and_must_be_empty() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1")]).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1")]).await;
     let to = |target: &str| Fork {
         target_conversation_id: Some(target.into()),
         title: Some(" Mine ".to_string()),
         ..at_message(1)
     };
     let id = ConversationId::from("target");
-    let change = Change::new(ground.pid()).conversation_open(&id, Some("Old"), NOW_MS);
+    let change = Change::new(fixture.pid()).conversation_open(&id, Some("Old"), NOW_MS);
     let change = change.conversation_reset(&id, NOW_MS).conversation_close(&id, NOW_MS);
-    ground.store.keep(change).await.unwrap();
-    let fork = forked(&ground, to(" target ")).await.unwrap();
+    fixture.store.keep(change).await.unwrap();
+    let fork = forked(&fixture, to(" target ")).await.unwrap();
     let target = fork.target_conversation;
     assert_eq!((target.id.as_str(), target.title.as_deref(), target.generation), ("target", Some("Mine"), 2));
     assert_eq!(target.status, protocol::proc::conversation::Status::Open);
-    assert_eq!(ground.messages("target").await[0].generation, 2);
-    let taken = forked(&ground, to("target")).await.unwrap_err();
+    assert_eq!(fixture.messages("target").await[0].generation, 2);
+    let taken = forked(&fixture, to("target")).await.unwrap_err();
     assert_eq!(taken, "Target conversation already has messages: target");
-    let same = forked(&ground, to("default")).await.unwrap_err();
+    let same = forked(&fixture, to("default")).await.unwrap_err();
     assert_eq!(same, "Target conversation already has messages: default");
 }
 
 #[tokio::test]
 async fn an_archived_part_is_restored_with_what_followed_it_then() {
-    let ground = Ground::new().await;
-    let said = ground.say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), user("4")]).await;
-    let segment = compacted(&ground, 1).await;
-    ground.clock.advance(5);
-    ground.say("default", vec![user("later")]).await;
-    let fork = forked(&ground, at_segment(&segment.id)).await.unwrap();
+    let fixture = Fixture::new().await;
+    let said =
+        fixture.say("default", vec![user("1"), answer("2", &["c"]), result("c", "3"), user("4")]).await;
+    let segment = compacted(&fixture, 1).await;
+    fixture.clock.advance(5);
+    fixture.say("default", vec![user("later")]).await;
+    let fork = forked(&fixture, at_segment(&segment.id)).await.unwrap();
     assert_eq!((fork.restored_messages, fork.included_live_suffix), (4, true));
     assert_eq!((fork.segment.as_ref(), fork.through_message_id), (Some(&segment), None));
     let title = format!("Fork of default at {}", &segment.id[..8]);
     assert_eq!(fork.target_conversation.title, Some(title));
-    let copies = ground.messages(fork.target_conversation.id.as_str()).await;
+    let copies = fixture.messages(fork.target_conversation.id.as_str()).await;
     assert_eq!(alike(&copies), alike(&said), "whole answers, tool names and errors come back");
     let alone = Fork { include_live_suffix: Some(false), ..at_segment(&segment.id) };
-    let fork = forked(&ground, alone).await.unwrap();
+    let fork = forked(&fixture, alone).await.unwrap();
     assert_eq!((fork.restored_messages, fork.included_live_suffix), (3, false));
 }
 
 #[tokio::test]
 async fn what_can_not_be_forked_is_told() {
-    let ground = Ground::new().await;
-    ground.say("default", vec![user("1")]).await;
-    ground.say("other", vec![user("2")]).await;
+    let fixture = Fixture::new().await;
+    fixture.say("default", vec![user("1")]).await;
+    fixture.say("other", vec![user("2")]).await;
     let exactly = "proc.conversation.fork requires exactly one of segmentId or throughMessageId";
     let both = Fork { segment_id: Some("s".to_string()), ..at_message(1) };
     let cases = [
@@ -114,11 +116,15 @@ async fn what_can_not_be_forked_is_told() {
         (at_segment("x"), "Conversation segment not found: x".to_string()),
     ];
     for (args, why) in cases {
-        assert_eq!(forked(&ground, args).await.unwrap_err(), why);
+        assert_eq!(forked(&fixture, args).await.unwrap_err(), why);
     }
-    let segment = compacted(&ground, 0).await;
-    ground.view(ground.process.uid).remove(&crate::ground::at(&segment.archive_path), false).await.unwrap();
-    let gone = forked(&ground, at_segment(&segment.id)).await.unwrap_err();
+    let segment = compacted(&fixture, 0).await;
+    fixture
+        .view(fixture.process.uid)
+        .remove(&crate::fixture::at(&segment.archive_path), false)
+        .await
+        .unwrap();
+    let gone = forked(&fixture, at_segment(&segment.id)).await.unwrap_err();
     assert!(gone.starts_with("Failed to read segment archive: archive not found: "), "{gone}");
-    assert_eq!(ground.store.conversation_count(ground.pid()).await.unwrap(), 2, "no conversation was made");
+    assert_eq!(fixture.store.conversation_count(fixture.pid()).await.unwrap(), 2, "no conversation was made");
 }

@@ -8,10 +8,10 @@ use store::change::Change;
 use store::runs::{RunRow, Used};
 
 use super::*;
-use crate::ground::{Ground, NOW_MS, answer, message as said, result, user};
+use crate::fixture::{Fixture, NOW_MS, answer, message as said, result, user};
 
-async fn history(ground: &Ground, args: Read) -> History {
-    ground.host.history(ground.pid(), &args).await.unwrap().into_result().unwrap()
+async fn history(fixture: &Fixture, args: Read) -> History {
+    fixture.host.history(fixture.pid(), &args).await.unwrap().into_result().unwrap()
 }
 
 fn texts(history: &History) -> Vec<&str> {
@@ -20,7 +20,7 @@ fn texts(history: &History) -> Vec<&str> {
 
 #[tokio::test]
 async fn contents_are_shown_by_role() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let media = r#"[{"type":"image","mimeType":"image/png","key":"var/media/1000/p/x.png","size":3}]"#;
     let rows = vec![
         user("hi"),
@@ -33,8 +33,8 @@ async fn contents_are_shown_by_role() {
         said(MessageRole::System, "an event"),
         MessageRow { meta: None, ..answer("Old.", &[]) },
     ];
-    let rows = ground.say("default", rows).await;
-    let shown = history(&ground, Read::default()).await;
+    let rows = fixture.say("default", rows).await;
+    let shown = history(&fixture, Read::default()).await;
     let contents: Vec<&Value> = shown.messages.iter().map(|message| &message.content).collect();
     let media: Value = serde_json::from_str(media).unwrap();
     let expected = [
@@ -65,10 +65,10 @@ async fn contents_are_shown_by_role() {
 
 #[tokio::test]
 async fn pages_say_what_is_around_them() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let names: Vec<String> = (1..=6).map(|number| number.to_string()).collect();
-    ground.say("default", names.iter().map(|name| user(name)).collect()).await;
-    ground.say("other", vec![user("7")]).await;
+    fixture.say("default", names.iter().map(|name| user(name)).collect()).await;
+    fixture.say("other", vec![user("7")]).await;
     let base = || Read { limit: Some(2), ..Read::default() };
     let cases: Vec<(Read, &[&str], bool, bool)> = vec![
         (base(), &["1", "2"], false, true),
@@ -89,7 +89,7 @@ async fn pages_say_what_is_around_them() {
         (Read { limit: Some(0), ..base() }, &[], false, true),
     ];
     for (args, expected, before, after) in cases {
-        let shown = history(&ground, args.clone()).await;
+        let shown = history(&fixture, args.clone()).await;
         assert_eq!(texts(&shown), expected, "{args:?}");
         assert_eq!((shown.has_more_before, shown.has_more_after), (Some(before), Some(after)), "{args:?}");
         let paged = args.tail == Some(true) || args.before_message_id.or(args.after_message_id).is_some();
@@ -101,50 +101,50 @@ async fn pages_say_what_is_around_them() {
 
 #[tokio::test]
 async fn limits_hold() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let many = limits::PROCESS_HISTORY_MAX as usize + 1;
-    ground.say("default", vec![user("x"); many]).await;
-    let length = async |limit| history(&ground, Read { limit, ..Read::default() }).await.messages.len();
+    fixture.say("default", vec![user("x"); many]).await;
+    let length = async |limit| history(&fixture, Read { limit, ..Read::default() }).await.messages.len();
     assert_eq!(length(None).await, 200);
     assert_eq!(length(Some(u64::MAX)).await, many - 1);
 }
 
 #[tokio::test]
 async fn a_page_is_not_larger_than_can_be_sent() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     let third = "x".repeat(limits::PROCESS_HISTORY_BYTES_MAX / 3);
     let huge = "x".repeat(limits::PROCESS_HISTORY_BYTES_MAX + 1);
     let mut rows = vec![user(&third); 5];
     rows.push(user(&huge));
-    ground.say("default", rows).await;
+    fixture.say("default", rows).await;
     let ids =
         |history: &History| history.messages.iter().filter_map(|message| message.id).collect::<Vec<_>>();
-    let first = history(&ground, Read::default()).await;
+    let first = history(&fixture, Read::default()).await;
     assert_eq!((ids(&first), first.has_more_after, first.truncated), (vec![1, 2, 3], Some(true), Some(true)));
-    let tail = history(&ground, Read { tail: Some(true), ..Read::default() }).await;
+    let tail = history(&fixture, Read { tail: Some(true), ..Read::default() }).await;
     assert_eq!((ids(&tail), tail.has_more_before), (vec![6], Some(true)), "one comes, however large");
-    let before = history(&ground, Read { before_message_id: Some(6), ..Read::default() }).await;
+    let before = history(&fixture, Read { before_message_id: Some(6), ..Read::default() }).await;
     assert_eq!((ids(&before), before.has_more_before), (vec![3, 4, 5], Some(true)));
-    let after = history(&ground, Read { after_message_id: Some(3), ..Read::default() }).await;
+    let after = history(&fixture, Read { after_message_id: Some(3), ..Read::default() }).await;
     assert_eq!((ids(&after), after.has_more_after), (vec![4, 5], Some(true)));
 }
 
 #[tokio::test]
 async fn an_unknown_conversation_is_empty() {
-    let ground = Ground::new().await;
+    let fixture = Fixture::new().await;
     for id in ["none", "  "] {
         let args = Read { conversation_id: Some(id.into()), ..Read::default() };
-        let shown = history(&ground, args).await;
+        let shown = history(&fixture, args).await;
         assert_eq!((shown.messages.len(), shown.message_count, shown.truncated), (0, 0, None));
         assert_eq!((&shown.pending_hil, &shown.context), (&Nullable::Null, &Nullable::Null));
         let id = if id == "none" { id } else { "default" };
         assert_eq!(shown.conversation_id, Some(id.into()));
     }
-    assert_eq!(ground.store.conversation_count(ground.pid()).await.unwrap(), 1, "reading makes none");
-    let unknown = ground.host.history(&"none".into(), &Read::default()).await.unwrap_err();
+    assert_eq!(fixture.store.conversation_count(fixture.pid()).await.unwrap(), 1, "reading makes none");
+    let unknown = fixture.host.history(&"none".into(), &Read::default()).await.unwrap_err();
     assert_eq!((unknown.code, unknown.message.as_str()), (404, "Process not found: none"));
     let long = Read { conversation_id: Some("x".repeat(1000).into()), ..Read::default() };
-    assert_eq!(ground.host.history(ground.pid(), &long).await.unwrap_err().code, 400);
+    assert_eq!(fixture.host.history(fixture.pid(), &long).await.unwrap_err().code, 400);
 }
 
 fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
@@ -174,17 +174,17 @@ fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
 
 #[tokio::test]
 async fn what_waits_for_a_person_is_shown_oldest_first() {
-    let ground = Ground::new().await;
-    let other = ProcessRow { pid: "other".into(), ..ground.process.clone() };
-    assert!(ground.store.process_create(&other).await.unwrap());
-    ground.store.keep(Change::new(&other.pid).ask(&approval("foreign", &other.pid, 1))).await.unwrap();
-    let pid = ground.pid().clone();
-    ground.store.keep(Change::new(&pid).ask(&approval("newer", &pid, 9))).await.unwrap();
-    let shown = history(&ground, Read::default()).await;
+    let fixture = Fixture::new().await;
+    let other = ProcessRow { pid: "other".into(), ..fixture.process.clone() };
+    assert!(fixture.store.process_create(&other).await.unwrap());
+    fixture.store.keep(Change::new(&other.pid).ask(&approval("foreign", &other.pid, 1))).await.unwrap();
+    let pid = fixture.pid().clone();
+    fixture.store.keep(Change::new(&pid).ask(&approval("newer", &pid, 9))).await.unwrap();
+    let shown = history(&fixture, Read::default()).await;
     assert_eq!(shown.pending_hil.value().unwrap().request_id, "newer");
     assert_eq!(shown.pending_hils, None, "one is told once");
-    ground.store.keep(Change::new(&pid).ask(&approval("older", &pid, 5))).await.unwrap();
-    let shown = history(&ground, Read::default()).await;
+    fixture.store.keep(Change::new(&pid).ask(&approval("older", &pid, 5))).await.unwrap();
+    let shown = history(&fixture, Read::default()).await;
     assert_eq!(shown.pending_hil.value().unwrap().request_id, "older");
     let ids: Vec<String> = shown.pending_hils.unwrap().into_iter().map(|hil| hil.request_id).collect();
     assert_eq!(ids, ["older", "newer"]);
@@ -192,9 +192,9 @@ async fn what_waits_for_a_person_is_shown_oldest_first() {
 
 #[tokio::test]
 async fn the_context_is_the_stored_one_with_what_is_known_better() {
-    let ground = Ground::new().await;
-    let pid = ground.pid().clone();
-    ground.say("default", vec![user("a"), user("b")]).await;
+    let fixture = Fixture::new().await;
+    let pid = fixture.pid().clone();
+    fixture.say("default", vec![user("a"), user("b")]).await;
     let state = json!({
         "conversationId": "default", "messageCount": 1, "lastMessageId": 1, "provider": "p", "model": "m",
         "contextWindowTokens": 100, "maxOutputTokens": 10, "estimatedInputTokens": 5, "inputTokens": 5,
@@ -204,12 +204,12 @@ async fn the_context_is_the_stored_one_with_what_is_known_better() {
     let used = Used { input_tokens: 7, output_tokens: 8, output_nano: 2_000_000_000, ..Used::default() };
     let change = Change::new(&pid).context(&"default".into(), &state.to_string());
     let change = change.run_begin(&run).run_turn(&run.run_id, ("p", "m"), 0, &used);
-    ground.store.keep(change).await.unwrap();
-    let context = history(&ground, Read::default()).await.context.value().unwrap();
+    fixture.store.keep(change).await.unwrap();
+    let context = history(&fixture, Read::default()).await.context.value().unwrap();
     assert_eq!((context.message_count, context.last_message_id.clone()), (Some(2), Nullable::Value(2)));
     assert_eq!((context.input_tokens, context.updated_at), (5, 3));
     let usage = context.usage.unwrap();
     assert_eq!((usage.input, usage.output, usage.cost.total), (7, 8, 2.0));
-    ground.store.keep(Change::new(&pid).context(&"default".into(), "{broken")).await.unwrap();
-    assert_eq!(history(&ground, Read::default()).await.context, Nullable::Null);
+    fixture.store.keep(Change::new(&pid).context(&"default".into(), "{broken")).await.unwrap();
+    assert_eq!(history(&fixture, Read::default()).await.context, Nullable::Null);
 }

@@ -163,7 +163,7 @@ fn parsed<T: serde::de::DeserializeOwned>(json: Option<&str>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::{answer, result, user};
+    use crate::fixture::{answer, result, user};
 
     fn pieces(chars_max: usize, lines: &[&str]) -> Vec<String> {
         let mut pieces = Pieces::new(chars_max);

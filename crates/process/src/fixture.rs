@@ -1,4 +1,4 @@
-//! Ground for tests of this crate: a real store, a real file tree, a user, and an outside that writes signals down.
+//! Test fixture: a real store, a real file tree, a user, and a kernel that only writes signals down.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +30,8 @@ use crate::subsystem::Processes;
 /// When tests begin, in milliseconds.
 pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
 
-/// A gateway's surroundings, with one user, `ada`, and her process. Nothing is in its environment.
-pub(crate) struct Ground {
+/// What a gateway has around its processes, with one user, `ada`, and her process. Nothing is in its environment.
+pub(crate) struct Fixture {
     pub(crate) host: Host,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
@@ -42,14 +42,14 @@ pub(crate) struct Ground {
     data: TempDir,
 }
 
-impl Ground {
+impl Fixture {
     /// With the one `init` of the user, which is offered no tools.
-    pub(crate) async fn new() -> Ground {
-        Ground::with("init", json!({})).await
+    pub(crate) async fn new() -> Fixture {
+        Fixture::with("init", json!({})).await
     }
 
     /// With a process of that profile, and `offered` as the answer of `ai.tools`.
-    pub(crate) async fn with(profile: &str, offered: Value) -> Ground {
+    pub(crate) async fn with(profile: &str, offered: Value) -> Fixture {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         store.provision(NOW_MS).await.unwrap();
@@ -75,7 +75,7 @@ impl Ground {
         assert!(store.process_create(&process).await.unwrap());
         let gateway = gateway(&store, &clock, &tree, &around);
         let host = host(&gateway);
-        Ground { host, store, clock, process, identity, gateway, around, data }
+        Fixture { host, store, clock, process, identity, gateway, around, data }
     }
 
     /// The next life of the gateway.

@@ -42,15 +42,14 @@ async fn bodies_that_are_too_large_are_refused_announced_or_not() {
     }
 }
 
-/// Accepts one connection, sends `pieces` for ever, each after the client has read the one before, and returns when the
-/// client goes away.
+/// Accepts one connection, sends `first`, then `piece` over and over, and returns when the client goes away.
 async fn trickle(first: &'static [u8], piece: &'static [u8]) -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let serving = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a client");
         let mut asked = [0; 1_024];
-        stream.read(&mut asked).await.expect("a request");
+        assert_ne!(stream.read(&mut asked).await.expect("a request"), 0);
         stream.write_all(first).await.expect("a client that reads");
         let mut rest = Vec::new();
         if piece.is_empty() {

@@ -100,7 +100,7 @@ pub(crate) async fn work(
 /// before anything else is read: a later socket may ask for it.
 async fn take_request(driver: &Arc<Driver>, asker: &Asker, number: u64, request: Request) {
     let Ok(slot) = driver.requests.clone().try_acquire_owned() else {
-        let error = Error::too_busy("the device works on as many as it can");
+        let error = Error::device_busy();
         return say(driver, asker, frame::failure(&request.id, &error)).await;
     };
     let entry = match request.is_durable {

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use gateway::{Peer, Reply, Watch};
 use protocol::args::Members;
 use protocol::error::Error;
-use protocol::transfer::{Control, HEADER_BYTES, message, split};
+use protocol::transfer::{Control, FailReason, Failed, HEADER_BYTES, message, split};
 use tokio::sync::mpsc;
 use vfs::upload::{PartialId, Sweeper};
 
@@ -226,7 +226,7 @@ impl Transfers {
                 // The receiver of the file says how it ended.
                 if to_far == transfer.pull {
                     let control = serde_json::from_slice::<Control>(&message[HEADER_BYTES..]);
-                    finished = matches!(control, Ok(Control::Stored { .. } | Control::Failed { .. }));
+                    finished = matches!(control, Ok(Control::Stored { .. } | Control::Failed(_)));
                 }
                 self.passed_bytes.fetch_add(payload_bytes as u64, Ordering::Relaxed);
                 waiting.fetch_add(message.len(), Ordering::Relaxed);
@@ -250,7 +250,7 @@ impl Transfers {
         }
         let fits = |transfer: &Transfer| Table::sockets(transfer).any(|number| number == socket);
         for id in self.ids_where(fits) {
-            self.abort(id, "the other side disconnected");
+            self.abort(id, Failed::because(FailReason::Disconnected, "the other side disconnected"));
         }
     }
 
@@ -261,9 +261,9 @@ impl Transfers {
         }
     }
 
-    fn abort(&self, id: u32, why: &str) {
+    fn abort(&self, id: u32, why: impl Into<Failed>) {
         let Some(transfer) = self.lock().remove(id) else { return };
-        let error = protocol::frame::to_json(&Control::Failed { error: why.to_string() });
+        let error = protocol::frame::to_json(&Control::Failed(why.into()));
         let messages = |receives_file: bool| {
             // An empty chunk says that the trailer follows; the error stands in for it.
             let chunk = receives_file.then(|| message(id, b""));

@@ -1,5 +1,7 @@
 //! Why a command did not work: one line for a person, sometimes a hint, and the exit code.
 
+use protocol::error::Reason;
+
 /// What every command returns.
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -19,6 +21,8 @@ pub struct Failure {
     pub hint: Option<String>,
     /// The gateway's error code, when it was the gateway that refused.
     pub code: Option<i32>,
+    /// The gateway's reason, when it was the gateway that refused.
+    pub reason: Option<Reason>,
     /// The program's exit code.
     pub exit: u8,
     /// True when there is nobody to tell.
@@ -34,6 +38,7 @@ impl Failure {
             message: message.into(),
             hint: None,
             code: None,
+            reason: None,
             exit: FAILED,
             silent: false,
             ends_command: false,
@@ -68,7 +73,7 @@ impl From<protocol::error::Error> for Failure {
         let hint = match error.code {
             401 => Some("log in with `gsv auth login`, or check --user and the password or token"),
             425 => Some("set it up with `gsv auth setup`"),
-            503 if error.message.starts_with("Device") => {
+            503 if matches!(error.reason, Reason::device_offline | Reason::device_disconnected) => {
                 Some("`gsv devices` shows which devices are online")
             }
             _ => None,
@@ -77,7 +82,8 @@ impl From<protocol::error::Error> for Failure {
             425 => "the gateway is not set up yet".to_string(),
             _ => error.message,
         };
-        Failure { code: Some(error.code), hint: hint.map(str::to_string), ..Failure::new(message) }
+        let (code, reason, hint) = (Some(error.code), Some(error.reason), hint.map(str::to_string));
+        Failure { code, reason, hint, ..Failure::new(message) }
     }
 }
 

@@ -2,6 +2,7 @@
 //! stdin and Ctrl-C, and goes on after the gateway was away. `gsv run` and `gsv shell` stand on it.
 
 use base::limits;
+use protocol::error::Reason;
 use protocol::shell::{Exec, ExecResult, Status};
 
 use crate::context::Context;
@@ -147,8 +148,7 @@ fn is_loss(error: &client::Error) -> bool {
 /// Whether a failed call that starts a command may have started it all the same.
 fn may_have_started(error: &client::Error) -> bool {
     match error {
-        client::Error::Gateway(error) if error.code == 503 => error.message.contains("disconnected"),
-        client::Error::Gateway(error) => error.code == 504,
+        client::Error::Gateway(error) => error.reason == Reason::device_disconnected || error.code == 504,
         client::Error::Decode { .. } | client::Error::Closed(_) | client::Error::Timeout { .. } => true,
         client::Error::Unreachable { .. } | client::Error::Untrusted { .. } => false,
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use base::limits;
 use gateway::{Origin, Recalled, RoutedCall, Watch};
 use protocol::args::Members;
-use protocol::error::Error;
+use protocol::error::{Error, Reason};
 use protocol::ids::{Pid, Uid};
 use protocol::spec::Spec;
 use store::Store;
@@ -17,9 +17,6 @@ use crate::Kernel;
 use crate::connections::{Connection, DriverLogin};
 use crate::routes::{self, DeviceRequest, Far, Sending};
 use crate::ticket::Ticket;
-
-/// What a driver says that has too many requests at once; it has not looked at this one.
-const BUSY: &str = "the device works on as many as it can";
 
 /// Finds out, by the row that was written before the call was sent. Waits so long for the device to come back, and a
 /// while for the end of the call.
@@ -50,9 +47,9 @@ pub(crate) async fn recall_within(
         }
     };
     match kernel.clock.timeout(all, ask(kernel, uid, &row, wait)).await.unwrap_or(None) {
-        Some(Err(error)) if error == Error::call_never_seen() => never_sent(kernel, &row).await,
+        Some(Err(error)) if error.reason == Reason::call_never_seen => never_sent(kernel, &row).await,
         None => Recalled::Unknown,
-        Some(Err(error)) if error == Error::call_forgotten() => Recalled::Unknown,
+        Some(Err(error)) if error.reason == Reason::call_forgotten => Recalled::Unknown,
         Some(answer) => Recalled::Answered(answer),
     }
 }
@@ -96,7 +93,7 @@ async fn ask(
         let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch };
         routes::ask_again(kernel, &driver, sending);
         match answer.await {
-            Ok(Err(error)) if is_passing(&error, row) => kernel.clock.sleep(TICK).await,
+            Ok(Err(error)) if is_passing(&error) => kernel.clock.sleep(TICK).await,
             Ok(answer) => return Some(answer),
             Err(_) => return None,
         }
@@ -120,11 +117,10 @@ async fn watch(
 }
 
 /// Whether only the question has failed: the socket was lost, has too much to do, or did not answer in time. Errors of
-/// the call itself may have the same codes, but other words.
-fn is_passing(error: &Error, row: &RouteRow) -> bool {
-    let device = row.device_id.0.as_str();
-    let is_busy = [routes::CROWDED, BUSY].iter().any(|what| *error == Error::too_busy(what));
-    is_busy || [Error::device_disconnected(device), Error::route_timeout(&row.call, device)].contains(error)
+/// the call itself may have the same codes, but other reasons.
+fn is_passing(error: &Error) -> bool {
+    use Reason::{device_busy, device_calls_full, device_disconnected, route_timeout};
+    matches!(error.reason, device_busy | device_calls_full | device_disconnected | route_timeout)
 }
 
 /// How often it is looked whether the device is back.

@@ -22,9 +22,6 @@ use crate::Kernel;
 use crate::connections::Connection;
 use crate::ticket::{Relayed, Ticket};
 
-/// Why a call is refused before it is sent.
-pub(crate) const CROWDED: &str = "the device has too many calls open";
-
 /// The routes of one socket.
 #[derive(Default)]
 pub(crate) struct RouteTable {
@@ -245,7 +242,7 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: O
             || driver.outbox.is_crowded()
             || table.open.contains_key(&number)
         {
-            Some((Error::too_busy(CROWDED), route))
+            Some((Error::device_calls_full(), route))
         } else {
             table.open.insert(number, route);
             None
@@ -292,18 +289,9 @@ pub(crate) fn answered(
         return;
     };
     if !response.ok {
-        return finish(kernel, route, Err(driver_error(response)));
+        return finish(kernel, route, Err(response.to_error()));
     }
     finish(kernel, route, Ok(Relayed { text: response.data, whole }));
-}
-
-/// Shipped drivers use -1 for anything; it says no more than 500.
-fn driver_error(response: &Response<'_>) -> Error {
-    let mut error = response.to_error();
-    if error.code == -1 {
-        error.code = if error.message.starts_with("Unknown shell session") { 404 } else { 500 };
-    }
-    error
 }
 
 /// Ends a route: whoever watches it sees the answer first.

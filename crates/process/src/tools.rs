@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
+use protocol::error::Reason;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
 use store::approvals::RuleRow;
@@ -151,7 +152,7 @@ impl Invocation {
         let answer =
             self.world.outside.call(&self.process, &self.request_id, &self.syscall, &self.args).await;
         let answer = match answer {
-            Err(lost) if lost.is_device_disconnected() => {
+            Err(lost) if lost.reason == Reason::device_disconnected => {
                 match self.ask_device(limits::PROCESS_DEVICE_RETURN_WAIT).await {
                     Recalled::Answered(answer) => answer,
                     // Nothing has happened.

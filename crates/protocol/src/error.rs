@@ -1,28 +1,35 @@
 //! Errors on the wire: every one is a row here, and the reference page is printed from the rows.
+//!
+//! The name of a row is its reason. Programs branch on that (`details.reason`) and never on the wording, which is for
+//! people and may change.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod wire;
 
-/// `{code, message, details?, retryable?}`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ErrorShape")]
+use serde_json::Value;
+
+/// `{code, message, details: {reason, …}, retryable?}`
+#[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// What kind of failure; most are like HTTP's.
     pub code: i32,
+    /// Why, for programs.
+    pub reason: Reason,
     /// One sentence for a person.
     pub message: String,
-    /// Structured context, where a program needs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<serde_json::Value>,
+    /// What stands beside the reason, where a program needs more.
+    pub details: Option<Value>,
     /// Whether the same request may work later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }
 
 impl Error {
-    /// An error that is not a row of the table: a handler's own words.
+    /// An error that is not a row of the table: a handler's own words. Its reason follows from the code.
     pub fn new(code: i32, message: impl Into<String>) -> Error {
-        Error { code, message: message.into(), details: None, retryable: None }
+        Error::of(Reason::of_code(code), code, message.into())
+    }
+
+    fn of(reason: Reason, code: i32, message: String) -> Error {
+        Error { code, reason, message, details: None, retryable: None }
     }
 
     /// 400 in a handler's own words; name the field.
@@ -45,8 +52,8 @@ impl Error {
         Error::new(409, message)
     }
 
-    /// The same error with structured context.
-    pub fn with_details(mut self, details: serde_json::Value) -> Error {
+    /// The same error with structured context beside its reason.
+    pub fn with_details(mut self, details: Value) -> Error {
         self.details = Some(details);
         self
     }
@@ -64,23 +71,109 @@ impl std::error::Error for Error {}
 pub struct Row {
     /// The code on the wire.
     pub code: i32,
+    /// What programs branch on.
+    pub reason: Reason,
     /// The message, with its holes.
     pub message: &'static str,
     /// When it is answered.
     pub when: &'static str,
 }
 
+/// What a code stands for when an error is not a row but a handler's own words.
+pub struct OwnWords {
+    /// The code on the wire.
+    pub code: i32,
+    /// What programs branch on.
+    pub reason: Reason,
+    /// When it is answered.
+    pub when: &'static str,
+}
+
 macro_rules! errors {
-    ($( $(#[doc = $when:literal])+ $name:ident($($arg:ident: $ty:ty),*) => $code:literal, $message:literal; )*) => {
-        impl Error {
-            $( $(#[doc = $when])+ pub fn $name($($arg: $ty),*) -> Error { Error::new($code, format!($message)) } )*
+    (
+        own words { $( $(#[doc = $of_code:literal])+ $own:ident => $own_code:literal; )* }
+        $(
+            $(#[doc = $when:literal])+
+            $name:ident($($arg:ident: $ty:ty),*) => $code:literal, $message:literal $(, $details:tt)?;
+        )*
+    ) => {
+        /// Why a call failed, for programs: the name of the error's row.
+        #[allow(non_camel_case_types, reason = "a reason is spelled as on the wire, so that a row is written once")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Reason {
+            $( $(#[doc = $of_code])+ $own, )*
+            $( $(#[doc = $when])+ $name, )*
         }
+
+        impl Reason {
+            /// Every reason.
+            pub const ALL: &[Reason] = &[$( Reason::$own, )* $( Reason::$name, )*];
+
+            /// As it stands on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $( Reason::$own => stringify!($own), )*
+                    $( Reason::$name => stringify!($name), )*
+                }
+            }
+
+            /// That of an error which is a handler's own words.
+            fn of_code(code: i32) -> Reason {
+                match code {
+                    $( $own_code => Reason::$own, )*
+                    _ => Reason::failed,
+                }
+            }
+        }
+
+        impl Error {
+            $(
+                $(#[doc = $when])+
+                pub fn $name($($arg: $ty),*) -> Error {
+                    Error::of(Reason::$name, $code, format!($message))
+                        $( .with_details(serde_json::json!($details)) )?
+                }
+            )*
+        }
+
         /// Every row.
-        pub static ERRORS: &[Row] = &[$( Row { code: $code, message: $message, when: concat!($($when),+) } ),*];
+        pub static ERRORS: &[Row] = &[$(
+            Row { code: $code, reason: Reason::$name, message: $message, when: concat!($($when),+) }
+        ),*];
+
+        /// What stands for errors that are no rows, by their code.
+        pub static OWN_WORDS: &[OwnWords] = &[$(
+            OwnWords { code: $own_code, reason: Reason::$own, when: concat!($($of_code),+) }
+        ),*];
     };
 }
 
 errors! {
+    own words {
+        /// An argument that the call can not work with.
+        bad_request => 400;
+        /// Not logged in, or not well enough.
+        unauthorized => 401;
+        /// The caller may not do this.
+        forbidden => 403;
+        /// What the call is about is not there.
+        not_found => 404;
+        /// What the call is about is not in a state for it.
+        conflict => 409;
+        /// What the call is about was there and is no more.
+        gone => 410;
+        /// What was given, or would have to be answered, is too large.
+        payload_too_large => 413;
+        /// There is too much of it already.
+        too_many_requests => 429;
+        /// Something that is needed is away or not configured.
+        unavailable => 503;
+        /// Something that is needed did not answer in time.
+        timed_out => 504;
+        /// Anything else.
+        failed => 500;
+    }
+
     /// `sys.connect` asks for a protocol other than 1.
     unsupported_protocol() => 102, "Unsupported protocol version";
     /// `sys.connect` names a role that does not exist.
@@ -152,13 +245,17 @@ errors! {
 
     /// The message is larger than the gateway takes. The answer's id is `?` and the socket stays open.
     too_large(limit: usize) => 413, "Message too large: the limit is {limit} bytes";
-    /// The device has too many calls open, or the caller too many transfers.
+    /// A driver has as many requests as it takes; it has not looked at this one.
+    device_busy() => 429, "Too many requests: the device works on as many as it can";
+    /// The gateway has as many calls open on the device as it keeps; this one was not sent.
+    device_calls_full() => 429, "Too many requests: the device has too many calls open";
+    /// The caller has too many of something open.
     too_busy(what: &str) => 429, "Too many requests: {what}";
     /// Too many failed logins of this user from this address.
     too_many_logins(seconds: i64) => 429, "Too many failed logins: try again in {seconds} seconds";
 
     /// The gateway has no accounts yet; details say what to call.
-    setup_required_text() => 425, "Setup required";
+    setup_required() => 425, "Setup required", { "setupMode": true, "next": "sys.setup" };
 
     /// A fault of our own; the log has the details under the request's id.
     internal(detail: &str) => 500, "Internal error: {detail}";
@@ -184,16 +281,25 @@ errors! {
     store_failed(why: &str) => 507, "The store could not be written: {why}";
 }
 
-impl Error {
-    /// Whether a device went away while the call was under way.
-    pub fn is_device_disconnected(&self) -> bool {
-        let device = self.message.strip_prefix("Device disconnected: ");
-        device.is_some_and(|device| *self == Error::device_disconnected(device))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_one_of_a_row_or_of_a_code() {
+        let mut names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+        assert_eq!(names.len(), ERRORS.len() + OWN_WORDS.len());
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Reason::ALL.len(), "each has a name of its own");
     }
 
-    /// 425 with the details clients look at.
-    pub fn setup_required() -> Error {
-        Error::setup_required_text()
-            .with_details(serde_json::json!({ "setupMode": true, "next": "sys.setup" }))
+    #[test]
+    fn what_is_no_row_has_the_reason_of_its_code() {
+        assert_eq!(Error::bad("x").reason, Reason::bad_request);
+        assert_eq!(Error::forbidden("x").reason, Reason::forbidden);
+        assert_eq!(Error::not_found("x").reason, Reason::not_found);
+        assert_eq!(Error::conflict("x").reason, Reason::conflict);
+        assert_eq!(Error::new(418, "x").reason, Reason::failed);
     }
 }

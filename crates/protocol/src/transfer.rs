@@ -33,10 +33,7 @@ pub enum Trailer {
         sha256: String,
     },
     /// Something went wrong.
-    Failed {
-        /// What.
-        error: String,
-    },
+    Failed(Failed),
 }
 
 /// What the receiver says.
@@ -54,10 +51,65 @@ pub enum Control {
         stored: String,
     },
     /// The receiver gave up, or the gateway did.
-    Failed {
-        /// Why.
-        error: String,
-    },
+    Failed(Failed),
+}
+
+/// Why a transfer was given up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    /// For a person.
+    pub error: String,
+    /// For programs, where they can do something about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<FailReason>,
+}
+
+/// What a program can do something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailReason {
+    /// The connection of the other end was lost: the transfer can be gone on with.
+    Disconnected,
+    /// What was there from an earlier attempt was not the beginning of this file, and is thrown away.
+    DigestMismatch,
+    /// One that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+impl Failed {
+    /// With a reason.
+    pub fn because(reason: FailReason, error: impl Into<String>) -> Failed {
+        Failed { error: error.into(), reason: Some(reason) }
+    }
+
+    /// The reason. Peers before 0.3.0 give none, and only here their words say it.
+    pub fn reason(&self) -> Option<FailReason> {
+        let of_words = || match self.error.as_str() {
+            words if words.contains("disconnected") => Some(FailReason::Disconnected),
+            words if words.contains("digest does not match") => Some(FailReason::DigestMismatch),
+            _ => None,
+        };
+        self.reason.or_else(of_words)
+    }
+}
+
+impl From<String> for Failed {
+    fn from(error: String) -> Failed {
+        Failed { error, reason: None }
+    }
+}
+
+impl From<&str> for Failed {
+    fn from(error: &str) -> Failed {
+        error.to_string().into()
+    }
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.error)
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +127,17 @@ mod tests {
     fn controls_are_told_apart() {
         let text = serde_json::to_string(&Control::Ack { ack: 3 }).unwrap();
         assert_eq!(serde_json::from_str::<Control>(&text).unwrap(), Control::Ack { ack: 3 });
-        assert!(matches!(serde_json::from_str(r#"{"error":"x"}"#).unwrap(), Control::Failed { .. }));
+        assert!(matches!(serde_json::from_str(r#"{"error":"x"}"#).unwrap(), Control::Failed(_)));
+    }
+
+    #[test]
+    fn a_failure_has_a_reason_whoever_tells_it() {
+        let said = |text: &str| serde_json::from_str::<Failed>(text).unwrap().reason();
+        let torn = Failed::because(FailReason::DigestMismatch, "torn");
+        assert_eq!(said(&serde_json::to_string(&torn).unwrap()), Some(FailReason::DigestMismatch));
+        assert_eq!(said(r#"{"error":"x","reason":"of_tomorrow"}"#), Some(FailReason::Other));
+        assert_eq!(said(r#"{"error":"the other side disconnected"}"#), Some(FailReason::Disconnected));
+        assert_eq!(said(r#"{"error":"the digest does not match: a"}"#), Some(FailReason::DigestMismatch));
+        assert_eq!(said(r#"{"error":"Failed to write 'x'"}"#), None);
     }
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use base::limits;
 use bytes::Bytes;
-use protocol::transfer::{Control, Trailer, message};
+use protocol::transfer::{Control, FailReason, Failed, Trailer, message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 pub enum Error {
     /// The other end gave up, or the gateway did; in its words.
     #[error("{0}")]
-    Peer(String),
+    Peer(Failed),
     /// The file on this end could not be read or written.
     #[error("{0}")]
     File(#[from] std::io::Error),
@@ -39,6 +39,16 @@ pub enum Error {
     /// The other end does not keep to the protocol.
     #[error("unexpected message in the transfer: {0}")]
     Unexpected(String),
+}
+
+impl From<&Error> for Failed {
+    fn from(error: &Error) -> Failed {
+        match error {
+            Error::Peer(why) => why.clone(),
+            Error::Corrupt { .. } => Failed::because(FailReason::DigestMismatch, error.to_string()),
+            _ => error.to_string().into(),
+        }
+    }
 }
 
 /// Nothing can be sent any more.
@@ -72,14 +82,14 @@ impl<W: Wire> Link<W> {
     }
 
     /// Receiver: gives up and says why. A connection that is lost too makes no difference.
-    pub async fn fail(&self, error: &str) {
-        drop(self.say(&Control::Failed { error: error.to_string() }).await);
+    pub async fn fail(&self, why: impl Into<Failed>) {
+        drop(self.say(&Control::Failed(why.into())).await);
     }
 
     /// Sender: gives up and says why. A connection that is lost too makes no difference.
-    pub async fn fail_sending(&self, error: &str) {
+    pub async fn fail_sending(&self, why: impl Into<Failed>) {
         if self.put(&[]).await.is_ok() {
-            drop(self.say(&Trailer::Failed { error: error.to_string() }).await);
+            drop(self.say(&Trailer::Failed(why.into())).await);
         }
     }
 

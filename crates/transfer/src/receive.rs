@@ -38,7 +38,7 @@ pub async fn receive<W: Wire, F: AsyncWrite + Unpin>(
     if let Err(error) = &received
         && !matches!(error, Error::Closed)
     {
-        link.fail(&error.to_string()).await;
+        link.fail(error).await;
     }
     received
 }
@@ -73,7 +73,7 @@ pub(crate) async fn receive_bytes<W: Wire, F: AsyncWrite + Unpin>(
     }
     file.flush().await?;
     match parse::<Trailer>(&link.next().await?)? {
-        Trailer::Failed { error } => Err(Error::Peer(error)),
+        Trailer::Failed(why) => Err(Error::Peer(why)),
         Trailer::Done { .. } if offset + received < size => {
             Err(Error::Unexpected("the end came too early".into()))
         }

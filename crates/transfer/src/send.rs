@@ -13,7 +13,7 @@ use crate::link::{Error, Link, Wire, parse};
 pub async fn give<W: Wire, R: AsyncRead + Unpin>(mut link: Link<W>, mut file: R, offset: u64, size: u64) {
     let hash = match hash(&mut file, offset).await {
         Ok(hash) => hash,
-        Err(error) => return link.fail_sending(&error.to_string()).await,
+        Err(error) => return link.fail_sending(&error).await,
     };
     if let Err(error) = send(&mut link, &mut file, offset, size, hash, |_| {}).await {
         tracing::debug!(%error, "a file was not sent to its end");
@@ -52,7 +52,7 @@ pub async fn send<W: Wire, R: AsyncRead + Unpin>(
         Ok(sha256) => sha256,
         Err(error) => {
             if !matches!(error, Error::Closed | Error::Peer(_)) {
-                link.fail_sending(&error.to_string()).await;
+                link.fail_sending(&error).await;
             }
             return Err(error);
         }
@@ -64,7 +64,7 @@ pub async fn send<W: Wire, R: AsyncRead + Unpin>(
             Control::Ack { .. } => {}
             Control::Stored { stored } if stored.eq_ignore_ascii_case(&sha256) => return Ok(sha256),
             Control::Stored { stored } => return Err(Error::Corrupt { expected: sha256, found: stored }),
-            Control::Failed { error } => return Err(Error::Peer(error)),
+            Control::Failed(why) => return Err(Error::Peer(why)),
         }
     }
 }
@@ -90,7 +90,7 @@ async fn send_bytes<W: Wire, R: AsyncRead + Unpin>(
             };
             match parse::<Control>(&payload)? {
                 Control::Ack { ack } => acknowledged = acknowledged.max(ack.min(sent)),
-                Control::Failed { error } => return Err(Error::Peer(error)),
+                Control::Failed(why) => return Err(Error::Peer(why)),
                 Control::Stored { .. } => return Err(Error::Unexpected("stored before the end".to_string())),
             }
         }

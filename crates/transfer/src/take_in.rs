@@ -53,7 +53,7 @@ pub async fn take_in<W: Wire>(
         Err(error) => {
             tracing::debug!(%error, "a file was not taken in to its end");
             if !matches!(error, Error::Closed) {
-                link.fail(&error.to_string()).await;
+                link.fail(&error).await;
             }
             return;
         }
@@ -63,8 +63,8 @@ pub async fn take_in<W: Wire>(
     let storing = tokio::task::spawn_blocking(move || destination.store(file));
     let told = match link.say_alive_during(size - offset, storing).await {
         Ok(Ok(Ok(()))) => link.stored(&found).await,
-        Ok(Ok(Err(words))) => return link.fail(&words).await,
-        Ok(Err(error)) => return link.fail(&format!("Internal error: {error}")).await,
+        Ok(Ok(Err(words))) => return link.fail(words).await,
+        Ok(Err(error)) => return link.fail(format!("Internal error: {error}")).await,
         Err(error) => Err(error),
     };
     if let Err(error) = told {
@@ -77,5 +77,5 @@ async fn discard<W: Wire>(link: &Link<W>, destination: impl Destination, why: &E
     if let Err(error) = tokio::task::spawn_blocking(move || destination.discard()).await {
         tracing::warn!(%error, "a partial file could not be removed");
     }
-    link.fail(&why.to_string()).await;
+    link.fail(why).await;
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::config::{KEYS, Kind};
-use protocol::error::ERRORS;
+use protocol::error::{ERRORS, OWN_WORDS};
 use protocol::schema::{Bundle, DEFS};
 use protocol::signal::SIGNALS;
 use protocol::spec::{Access, Route, Spec};
@@ -104,13 +104,21 @@ pub fn signals(bundle: &Bundle) -> String {
 pub fn errors() -> String {
     let mut out = format!("# Errors\n\n{NOTE}\n");
     out.push_str("A request that could not be carried out is answered with `ok: false` and an error.\n");
-    out.push_str("Clients test `ok` and show `message`; `code` is for programs.\n\n");
-    out.push_str("| Code | Message | When |\n|---|---|---|\n");
+    out.push_str("Clients test `ok` and show `message`.\n");
+    out.push_str("Programs branch on `code` and on `details.reason`, never on the message: its wording may change.\n\n");
+    out.push_str("| Code | `details.reason` | Message | When |\n|---|---|---|---|\n");
     for row in ERRORS {
+        let (reason, message, when) = (row.reason.as_str(), cell(row.message), cell(&one_line(row.when)));
+        out.push_str(&format!("| {} | `{reason}` | `{message}` | {when} |\n", row.code));
+    }
+    out.push_str("\nErrors in the own words of a call have the reason of their code.\n");
+    out.push_str("So has an error of a device whose driver gives none.\n\n");
+    out.push_str("| Code | `details.reason` | When |\n|---|---|---|\n");
+    for row in OWN_WORDS {
         out.push_str(&format!(
             "| {} | `{}` | {} |\n",
             row.code,
-            cell(row.message),
+            row.reason.as_str(),
             cell(&one_line(row.when))
         ));
     }

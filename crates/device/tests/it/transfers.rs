@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use protocol::transfer::{Control, Trailer};
+use protocol::transfer::{Control, FailReason, Trailer};
 use serde_json::{Value, json};
 use sha2::Digest;
 use transfer::{Sha256, hex};
@@ -29,7 +29,7 @@ async fn pull(socket: &mut Socket, id: u32, path: &str, offset: u64) -> (Value, 
     let args = json!({ "path": path, "offset": offset, "transferId": id });
     let opened = socket.call(&format!("pull-{id}"), "fs.pull", args).await;
     if opened["ok"] == json!(false) {
-        return (opened, Vec::new(), Trailer::Failed { error: String::new() });
+        return (opened, Vec::new(), Trailer::Failed("".into()));
     }
     let mut bytes = Vec::new();
     loop {
@@ -123,7 +123,7 @@ async fn a_receiver_that_does_not_acknowledge_gets_one_window() {
     socket.call("other", "fs.read", json!({ "path": "." })).await;
     say(&mut socket, 9, &Control::Ack { ack: got as u64 }).await;
     assert_eq!(socket.chunk(9).await.len(), CHUNK);
-    say(&mut socket, 9, &Control::Failed { error: "enough".into() }).await;
+    say(&mut socket, 9, &Control::Failed("enough".into())).await;
     gateway.stop(socket).await;
 }
 
@@ -224,13 +224,16 @@ async fn wrong_bytes_are_not_stored_and_not_kept() {
     for (id, trailer) in [(1, digest(&meant)), (2, digest(&sent))] {
         assert_eq!(open_push(&mut socket, id, "file", &meant, None).await, 0);
         let end = push_rest(&mut socket, id, &sent, &trailer).await;
-        assert!(matches!(&end, Control::Failed { error } if error.contains("digest")), "{end:?}");
+        assert!(
+            matches!(&end, Control::Failed(why) if why.reason() == Some(FailReason::DigestMismatch)),
+            "{end:?}"
+        );
     }
     // Too many bytes.
     open_push(&mut socket, 3, "file", &meant, None).await;
     socket.binary(3, &vec![1; 1001]).await;
     let end: Control = serde_json::from_slice(&socket.chunk(3).await).unwrap();
-    assert!(matches!(end, Control::Failed { .. }));
+    assert!(matches!(end, Control::Failed(_)));
     assert_eq!(std::fs::read_to_string(temp.path().join("file")).unwrap(), "old");
     gateway.stop(socket).await;
 }

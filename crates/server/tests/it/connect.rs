@@ -72,7 +72,8 @@ async fn checks_come_in_the_documented_order() {
     for (args, code, message) in cases {
         let refused = peer.call("sys.connect", args.clone()).await.unwrap_err();
         assert_eq!(refused.pair(), (code, message), "{args}");
-        assert_eq!(refused.details, Value::Null);
+        let details = refused.details.as_object().unwrap();
+        assert!(details.len() == 1 && details["reason"].is_string(), "nothing but the reason: {details:?}");
     }
     let auth = json!({ "username": USER, "password": PASSWORD });
     assert!(
@@ -92,7 +93,10 @@ async fn setup_mode_is_told_to_every_first_call() {
     for call in ["sys.connect", "fs.read", "no.such.call"] {
         let refused = peer.call(call, args(json!({}))).await.unwrap_err();
         assert_eq!(refused.pair(), (425, "Setup required"), "{call}");
-        assert_eq!(refused.details, json!({ "setupMode": true, "next": "sys.setup" }));
+        assert_eq!(
+            refused.details,
+            json!({ "reason": "setup_required", "setupMode": true, "next": "sys.setup" })
+        );
     }
 }
 

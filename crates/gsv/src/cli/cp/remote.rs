@@ -1,6 +1,7 @@
 //! What a copy needs to know of a target's file tree, asked with the ordinary file calls.
 
 use base::limits;
+use protocol::error::Reason;
 use protocol::fs::{Delete, Listing, Read, ReadResult, Write};
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
@@ -18,7 +19,7 @@ pub async fn list(session: &Session, at: &Remote) -> Result<Option<Listing>> {
     let read = Read { path: at.path.clone(), offset: None, limit: Some(1) };
     match call(session, at, &read).await {
         // A device may offer transfers without offering to look around.
-        Err(failure) if failure.has_code(400) && failure.message.contains("does not implement") => Ok(None),
+        Err(failure) if failure.reason == Some(Reason::not_implemented_by_device) => Ok(None),
         Err(failure) => Err(failure),
         Ok(outcome) => Ok(directory(outcome)),
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use base::limits;
 use client::Link;
 use protocol::fs::{Pull, PullOpened, Push, PushOpened};
+use protocol::transfer::FailReason;
 use tokio::time::sleep;
 
 use super::local::{Earlier, Partial, Source};
@@ -67,11 +68,12 @@ impl From<transfer::Error> for Broken {
         let failure = Failure::new(error.to_string());
         match error {
             transfer::Error::Closed | transfer::Error::Idle(_) => Broken::Lost(failure),
-            // The gateway says so when the other end's connection was lost.
-            transfer::Error::Peer(words) if words.contains("disconnected") => Broken::Lost(failure),
             transfer::Error::Corrupt { .. } => Broken::Stale,
-            // What a target had from an earlier attempt was spoiled; it has thrown it away.
-            transfer::Error::Peer(words) if words.contains("digest does not match") => Broken::Stale,
+            transfer::Error::Peer(why) => match why.reason() {
+                Some(FailReason::Disconnected) => Broken::Lost(failure),
+                Some(FailReason::DigestMismatch) => Broken::Stale,
+                Some(FailReason::Other) | None => Broken::Final(failure),
+            },
             _ => Broken::Final(failure),
         }
     }
@@ -191,7 +193,7 @@ impl<'a> Copier<'a> {
         let partial = match earlier.open(anew).await {
             Ok(partial) => partial,
             Err(failure) => {
-                link.fail(&failure.message).await;
+                link.fail(failure.message.as_str()).await;
                 return Err(failure.into());
             }
         };
@@ -249,7 +251,7 @@ impl<'a> Copier<'a> {
         let hash = match transfer::hash(&mut source.file, opened.offset).await {
             Ok(hash) => hash,
             Err(error) => {
-                link.fail_sending(&error.to_string()).await;
+                link.fail_sending(&error).await;
                 return Err(error.into());
             }
         };
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_torn_upload_is_begun_anew() {
-        let peer = |words: &str| Broken::from(transfer::Error::Peer(words.to_string()));
+        let peer = |words: &str| Broken::from(transfer::Error::Peer(words.into()));
         let words = "the digest does not match: aa was meant, bb arrived";
         assert!(matches!(peer(words), Broken::Stale));
         assert!(matches!(peer("Device disconnected: desk"), Broken::Lost(_)));

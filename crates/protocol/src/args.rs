@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::error::Error;
+use crate::json_words::{self, Fault};
 use crate::scan;
 use crate::spec::Syscall;
 
@@ -14,18 +15,12 @@ pub fn decode<S: Syscall>(raw: &str) -> Result<S, Error> {
 
 fn explain<S: Syscall>(raw: &str) -> Error {
     let call = S::SPEC.name;
-    let mut deserializer = serde_json::Deserializer::from_str(raw);
-    let Err(error) = serde_path_to_error::deserialize::<_, S>(&mut deserializer) else {
-        return Error::bad_argument(call, "args", "could not be decoded");
-    };
-    let path = error.path().to_string();
-    let text = error.inner().to_string();
-    let text = text.split(" at line ").next().unwrap_or(&text).to_string();
-    if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-        let field = if path == "." { field.to_string() } else { format!("{path}.{field}") };
-        return Error::missing_argument(call, &field);
+    let wrong = json_words::explain::<S>(raw);
+    let field = if wrong.field.is_empty() { "args" } else { &wrong.field };
+    match &wrong.fault {
+        Fault::Missing => Error::missing_argument(call, field),
+        Fault::Unfit(why) => Error::bad_argument(call, field, why),
     }
-    Error::bad_argument(call, if path == "." { "args" } else { &path }, &text)
 }
 
 /// The members of a JSON object, keys decoded, values untouched.
@@ -135,10 +130,7 @@ mod tests {
     #[test]
     fn an_argument_error_names_the_field() {
         let error = decode::<crate::fs::Read>(r#"{"path":3}"#).unwrap_err();
-        assert_eq!(
-            (error.code, error.message.as_str()),
-            (400, "fs.read: path: invalid type: integer `3`, expected a string")
-        );
+        assert_eq!((error.code, error.message.as_str()), (400, "fs.read: path: must be a string, got 3"));
         let error = decode::<crate::fs::Read>("{}").unwrap_err();
         assert_eq!((error.code, error.message.as_str()), (400, "fs.read requires path"));
     }

@@ -16,6 +16,7 @@ pub mod frame;
 pub mod fs;
 pub mod identity;
 pub mod ids;
+pub mod json_words;
 pub mod literal;
 pub mod media;
 pub mod notification;

@@ -1,4 +1,4 @@
-//! The few config values the kernel itself looks at on every call, kept ready.
+//! Cache of the settings that the kernel looks at on every call, kept ready and replaced when one is set.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,8 +6,7 @@ use std::time::Duration;
 use base::limits;
 use protocol::config::{self, Kind};
 use protocol::error::Error;
-
-const ROUTE_TIMEOUT: &str = "config/routing/timeout_ms";
+use protocol::policy;
 
 /// Config values in use.
 pub(crate) struct Settings {
@@ -17,22 +16,19 @@ pub(crate) struct Settings {
 
 /// Whether a key is kept ready.
 pub(crate) fn is_kept(key: &str) -> bool {
-    key == ROUTE_TIMEOUT
+    key == config::ROUTING_TIMEOUT_MS.name()
 }
 
 impl Settings {
     pub(crate) fn new() -> Settings {
-        let settings = Settings { route_timeout_ms: AtomicU64::new(0) };
-        settings.apply(ROUTE_TIMEOUT, None);
-        settings
+        Settings { route_timeout_ms: AtomicU64::new(config::ROUTING_TIMEOUT_MS.of([])) }
     }
 
     /// Takes over a value that was set, or the default of one that was removed.
     pub(crate) fn apply(&self, key: &str, value: Option<&str>) {
-        let default = config::key(key).map(|row| row.default);
-        let Some(text) = value.filter(|value| check(key, value).is_ok()).or(default) else { return };
-        if key == ROUTE_TIMEOUT {
-            self.route_timeout_ms.store(text.parse().unwrap_or_default(), Ordering::Relaxed);
+        if is_kept(key) {
+            let value = value.filter(|value| check(key, value).is_ok());
+            self.route_timeout_ms.store(config::ROUTING_TIMEOUT_MS.of([value]), Ordering::Relaxed);
         }
     }
 
@@ -57,27 +53,37 @@ pub(crate) fn check_given(call: &str, field: &str, key: &str, value: &str) -> Re
     check(key, value).map_err(|why| Error::bad_argument(call, field, &why))
 }
 
-/// What is wrong with a value for a known key, if something is.
+/// What is wrong with a value, or with the key, if something is.
 fn check(key: &str, value: &str) -> Result<(), String> {
-    let Some(row) = config::row(key) else { return Ok(()) };
-    let fits = match row.kind {
-        Kind::Text => true,
+    let Some(known) = config::find(key) else { return Err(unknown(key)) };
+    let fits = match known.row.kind {
+        Kind::Text | Kind::File => true,
         Kind::Flag => matches!(value, "true" | "false"),
         Kind::Number { min, max } => value.parse().is_ok_and(|n: u64| (min..=max).contains(&n)),
         Kind::Timezone => is_timezone(value),
         Kind::OneOf(names) => names.iter().any(|name| name.eq_ignore_ascii_case(value.trim())),
+        Kind::Policy => return policy::check(value).map_err(|why| format!("{key} is not a policy: {why}")),
     };
-    if fits {
-        return Ok(());
-    }
-    let wanted = match row.kind {
-        Kind::Text => "text".to_string(),
+    if fits { Ok(()) } else { Err(format!("{key} must be {}", wanted(known.row.kind))) }
+}
+
+fn wanted(kind: Kind) -> String {
+    match kind {
+        Kind::Text | Kind::File => "text".to_string(),
         Kind::Flag => "true or false".to_string(),
         Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
         Kind::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
         Kind::OneOf(names) => format!("one of: {}", names.join(", ")),
-    };
-    Err(format!("{key} must be {wanted}"))
+        Kind::Policy => "an approval policy".to_string(),
+    }
+}
+
+/// What to say about a key that is in no row.
+pub(crate) fn unknown(key: &str) -> String {
+    match config::nearest(key) {
+        Some(near) => format!("there is no setting {key}; did you mean {near}?"),
+        None => format!("there is no setting {key}; `gsv config get` lists those there are"),
+    }
 }
 
 /// Whether a name is an IANA time zone.
@@ -90,14 +96,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_keys_are_checked_and_unknown_ones_are_not() {
-        assert!(check(ROUTE_TIMEOUT, "5000").is_ok());
+    fn known_keys_are_checked_and_others_are_unknown() {
+        assert!(check(config::ROUTING_TIMEOUT_MS.name(), "5000").is_ok());
         for bad in ["", "x", "1", "-5", "99999999999"] {
-            assert!(check(ROUTE_TIMEOUT, bad).is_err(), "{bad}");
+            assert!(check(config::ROUTING_TIMEOUT_MS.name(), bad).is_err(), "{bad}");
         }
         assert!(check("config/server/timezone", "Europe/Berlin").is_ok());
         assert!(check("config/server/timezone", "Mars/Olympus").is_err());
-        assert!(check("config/anything/else", "").is_ok());
+        assert_eq!(
+            check("config/anything/else", "x").unwrap_err(),
+            "there is no setting config/anything/else; `gsv config get` lists those there are"
+        );
+        assert_eq!(
+            check("config/ai/modle", "x").unwrap_err(),
+            "there is no setting config/ai/modle; did you mean config/ai/model?"
+        );
         for key in ["config/files/quota_bytes", "users/1000/files/quota_bytes"] {
             assert!(check(key, "10000000").is_ok() && check(key, "0").is_ok());
             for bad in ["10GB", "-1", "1.5", "1e9", " 5"] {
@@ -115,8 +128,11 @@ mod tests {
             ("generation/timeout_ms", &["1000"], &["5 s", "999"]),
             ("speech/max_chars", &["10"], &["all"]),
             ("reasoning", &["off", "xhigh", "Medium"], &["lots", "1"]),
-            ("generation/streaming", &["auto", "off"], &["maybe"]),
-            ("private_endpoints", &["deny", "allow"], &["no"]),
+            (
+                "tools/approval",
+                &["{}", r#"{"default":"ask"}"#],
+                &["ask", r#"{"default":"never"}"#, r#"{"rule":[]}"#],
+            ),
             ("provider", &["anthropic", "OpenAI", "google"], &["skynet"]),
             ("input", &["text", "text,image"], &["pictures", "image"]),
             ("model", &["anything at all"], &[]),
@@ -132,11 +148,18 @@ mod tests {
                 }
             }
         }
-        let names = |key: &str| match config::key(key).unwrap().kind {
+        for (name, good, bad) in
+            [("generation/streaming", "auto", "maybe"), ("private_endpoints", "deny", "no")]
+        {
+            let key = format!("config/ai/{name}");
+            assert!(check(&key, good).is_ok() && check(&key, bad).is_err(), "{key}");
+            assert!(check(&format!("users/1000/ai/{name}"), good).is_err(), "{name} is for everybody");
+        }
+        let names = |key: Key<String>| match key.row().kind {
             Kind::OneOf(names) => names,
             other => panic!("{other:?}"),
         };
-        let (providers, levels) = (names("config/ai/provider"), names("config/ai/reasoning"));
+        let (providers, levels) = (names(config::AI_PROVIDER), names(config::AI_REASONING));
         assert!(providers.iter().all(|name| name.parse::<model::Kind>().is_ok()));
         assert!(model::Kind::ALL.iter().all(|kind| providers.contains(&kind.as_str())));
         assert!(levels.iter().all(|name| name.parse::<model::Reasoning>().is_ok()));
@@ -145,14 +168,14 @@ mod tests {
 
     #[test]
     fn what_is_set_is_used_and_what_is_removed_falls_back() {
-        let settings = Settings::new();
+        let (settings, key) = (Settings::new(), config::ROUTING_TIMEOUT_MS.name());
         assert_eq!(settings.route_timeout(), Duration::from_secs(60));
-        settings.apply(ROUTE_TIMEOUT, Some("5000"));
-        settings.apply(ROUTE_TIMEOUT, Some("nonsense"));
-        assert_eq!(settings.route_timeout(), Duration::from_secs(60));
-        settings.apply(ROUTE_TIMEOUT, Some("5000"));
+        settings.apply(key, Some("5000"));
         assert_eq!(settings.route_timeout(), Duration::from_secs(5));
-        settings.apply(ROUTE_TIMEOUT, None);
+        settings.apply(key, Some("nonsense"));
+        assert_eq!(settings.route_timeout(), Duration::from_secs(60));
+        settings.apply(key, Some("5000"));
+        settings.apply(key, None);
         assert_eq!(settings.route_timeout(), Duration::from_secs(60));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Client, Model, Prices, PrivateHosts, Reasoning};
+use protocol::config::{self as keys, Key};
 use protocol::ai::{ToolsResult, WindowSource};
 use protocol::identity::ProcessIdentity;
 use serde_json::{Map, Value};
@@ -22,7 +23,7 @@ use crate::world::World;
 use crate::{pressure, profile, prompt};
 
 pub(crate) use endpoint::{
-    Chosen, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint, trimmed,
+    Chosen, EndpointKeys, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint, trimmed,
 };
 
 /// Resolves all of it, or finds it as it was resolved before if nothing has changed since. The error is for the person
@@ -76,7 +77,7 @@ async fn resolve(
         model: known.model,
         window_source: known.window_source,
         reasoning: reasoning(&config),
-        timeout: Duration::from_millis(config.number("ai/generation/timeout_ms")),
+        timeout: Duration::from_millis(config.number(keys::AI_GENERATION_TIMEOUT_MS)),
         streaming: config.streams(),
         prompt_chars: pressure::prompt_chars(&system, &offered.tools),
         system: system.into(),
@@ -132,7 +133,7 @@ pub(crate) struct KnownModel {
 
 /// What is known about the model: a user's own window goes before the table of models, everybody's after it.
 pub(crate) fn known_model(config: &Config, chosen: &Chosen) -> KnownModel {
-    const WINDOW: &str = "ai/context_window_tokens";
+    const WINDOW: Key<u64> = keys::AI_CONTEXT_WINDOW_TOKENS;
     let mut model = Model::find(chosen.endpoint.kind, &chosen.model);
     let (window, window_source) = match (config.own_number(WINDOW), model.context_window_tokens) {
         (Some(own), _) => (own, WindowSource::Config),
@@ -142,7 +143,7 @@ pub(crate) fn known_model(config: &Config, chosen: &Chosen) -> KnownModel {
     model.context_window_tokens = Some(window);
     model.prices = prices(config, &model).or(model.prices);
     // What is set says more than a table that ages.
-    match config.text("ai/input").trim() {
+    match config.text(keys::AI_INPUT).trim() {
         "" => {}
         input => model.images = input.split(',').any(|kind| kind.trim().eq_ignore_ascii_case("image")),
     }
@@ -151,14 +152,14 @@ pub(crate) fn known_model(config: &Config, chosen: &Chosen) -> KnownModel {
 
 /// Prices from config, where it names the model.
 fn prices(config: &Config, model: &Model) -> Option<Prices> {
-    let text = config.system_text("ai/prices");
+    let text = config.system_text(keys::AI_PRICES);
     if text.trim().is_empty() {
         return None;
     }
     let table: Map<String, Value> = match serde_json::from_str(text) {
         Ok(table) => table,
         Err(error) => {
-            tracing::warn!(%error, "config/ai/prices is no JSON object and is not used");
+            tracing::warn!(%error, key = keys::AI_PRICES.name(), "prices are no JSON object and are not used");
             return None;
         }
     };
@@ -166,7 +167,11 @@ fn prices(config: &Config, model: &Model) -> Option<Prices> {
     let changed = table.get(&name).or_else(|| table.get(&model.id))?;
     let prices = changed_prices(model.prices.unwrap_or_default(), changed);
     if prices.is_none() {
-        tracing::warn!(name, "what config/ai/prices says of a model are no prices; they are not used");
+        tracing::warn!(
+            name,
+            key = keys::AI_PRICES.name(),
+            "what is set of a model are no prices; they are not used"
+        );
     }
     prices
 }
@@ -182,11 +187,11 @@ fn changed_prices(known: Prices, changed: &Value) -> Option<Prices> {
 }
 
 pub(crate) fn max_tokens(config: &Config, model: &Model) -> u64 {
-    config.number("ai/max_tokens").min(model.max_output_tokens.unwrap_or(u64::MAX)).max(1)
+    config.number(keys::AI_MAX_TOKENS).min(model.max_output_tokens.unwrap_or(u64::MAX)).max(1)
 }
 
 pub(crate) fn reasoning(config: &Config) -> Reasoning {
-    let text = config.text("ai/reasoning");
+    let text = config.text(keys::AI_REASONING);
     if text.trim().is_empty() {
         return Reasoning::Off;
     }
@@ -198,9 +203,9 @@ pub(crate) fn reasoning(config: &Config) -> Reasoning {
 
 fn limits(config: &Config) -> RunLimits {
     RunLimits {
-        turns: config.number("process/max_turns"),
-        run_ms: i64::try_from(config.number("process/max_run_ms")).unwrap_or(i64::MAX),
-        tool_calls: config.number("process/max_tool_calls"),
+        turns: config.number(keys::PROCESS_MAX_TURNS),
+        run_ms: i64::try_from(config.number(keys::PROCESS_MAX_RUN_MS)).unwrap_or(i64::MAX),
+        tool_calls: config.number(keys::PROCESS_MAX_TOOL_CALLS),
     }
 }
 
@@ -213,11 +218,10 @@ pub(crate) async fn policy_now(world: &World, process: &ProcessRow) -> Result<Po
 /// What is said about asking a person: by the user, for the profile, for everybody; nothing means the built-in policy.
 pub(crate) fn policy_text<'a>(config: &'a Config, profile: &str) -> Option<&'a str> {
     let said = |text: &&str| !text.trim().is_empty();
-    let of_profile = format!("ai/profile/{profile}/tools/approval");
-    let text = config.user("ai/tools/approval").filter(said);
-    let text = text.or_else(|| config.system(&of_profile).filter(said));
+    let text = config.user(keys::AI_TOOLS_APPROVAL).filter(said);
+    let text = text.or_else(|| config.system_with(keys::AI_PROFILE_TOOLS_APPROVAL, &[profile]).filter(said));
     let text = text.or_else(|| (profile == "cron").then_some(CRON_POLICY));
-    text.or_else(|| config.system("ai/tools/approval").filter(said))
+    text.or_else(|| config.system(keys::AI_TOOLS_APPROVAL).filter(said))
 }
 
 /// Nobody can be asked by a process on a schedule: what would be asked elsewhere is refused there, but for commands,

@@ -6,6 +6,7 @@ mod template;
 mod texts;
 
 use protocol::ai::ToolDevice;
+use protocol::config;
 use protocol::identity::ProcessIdentity;
 use protocol::proc::ContextFile;
 use vfs::View;
@@ -38,7 +39,7 @@ struct Section {
 /// Puts a system prompt together. Files that can not be read are left out: an agent without them is better than none.
 pub(crate) async fn assemble(parts: &Parts<'_>, view: &View) -> String {
     let values = template::Values::new(parts);
-    let budget_bytes = parts.config.number("ai/max_context_bytes");
+    let budget_bytes = parts.config.number(config::AI_MAX_CONTEXT_BYTES);
     let expanded = |files: Vec<ContextFile>| {
         let expand = |file: ContextFile| ContextFile { text: template::expand(&file.text, &values), ..file };
         files.into_iter().map(expand).collect()
@@ -74,13 +75,13 @@ fn named(provider: &str, files: Vec<ContextFile>) -> Vec<Section> {
 
 /// What every process is told, templates not filled in.
 pub(crate) fn system_files(config: &Config) -> Vec<ContextFile> {
-    texts::merged(texts::SYSTEM, config.system_below("ai/context.d/"))
+    texts::merged(texts::SYSTEM, config.system_below(config::AI_CONTEXT_D, &[]))
 }
 
 /// What a profile adds, templates not filled in.
 pub(crate) fn profile_files(config: &Config, profile: &str) -> Vec<ContextFile> {
-    let prefix = format!("ai/profile/{profile}/context.d/");
-    texts::merged(texts::of_profile(profile), config.system_below(&prefix))
+    let told = config.system_below(config::AI_PROFILE_CONTEXT_D, &[profile]);
+    texts::merged(texts::of_profile(profile), told)
 }
 
 /// What the process was told when it started.

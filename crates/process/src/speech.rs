@@ -9,10 +9,13 @@ use model::speech::Speaker;
 use model::transcription::Transcriber;
 use model::{Cancel, Client, Endpoint, Kind, Secret};
 use protocol::ai::{AudioInput, Transcribe};
+use protocol::config::{self, Key};
 use protocol::ids::Uid;
 
 use crate::config::Config;
-use crate::prepare::{chat_endpoint, check_address, client, configured_endpoint, is_usual, key_hint, trimmed};
+use crate::prepare::{
+    EndpointKeys, chat_endpoint, check_address, client, configured_endpoint, is_usual, key_hint, trimmed,
+};
 use crate::world::World;
 
 /// What is said in a sound that came with a message, where a transcriber is configured. The message is good without:
@@ -48,9 +51,12 @@ pub(crate) async fn transcribe_quietly(
 /// Who writes a user's speech down. The error says what is missing in config.
 pub(crate) async fn transcriber(world: &World, uid: Uid) -> Result<(Client, Transcriber), String> {
     let config = Config::read(&world.store, uid).await?;
-    let model = model(&config, "ai/transcription", "Transcription unavailable", "whisper-1")?;
-    let endpoint = endpoint(world, &config, "ai/transcription").await?;
-    let bytes_max = usize::try_from(config.number("ai/transcription/max_bytes")).unwrap_or(usize::MAX);
+    let model = model(&config, config::AI_TRANSCRIPTION_MODEL, "Transcription unavailable", "whisper-1")?;
+    let keys =
+        EndpointKeys { base_url: config::AI_TRANSCRIPTION_BASE_URL, api_key: config::AI_TRANSCRIPTION_API_KEY };
+    let endpoint = endpoint(world, &config, keys).await?;
+    let bytes_max = config.number(config::AI_TRANSCRIPTION_MAX_BYTES);
+    let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     let by = Transcriber { bytes_max, ..Transcriber::new(endpoint, model) };
     Ok((client(world, &config).clone(), by))
 }
@@ -58,36 +64,36 @@ pub(crate) async fn transcriber(world: &World, uid: Uid) -> Result<(Client, Tran
 /// Who says texts for a user. The error says what is missing in config.
 pub(crate) async fn speaker(world: &World, uid: Uid) -> Result<(Client, Speaker), String> {
     let config = Config::read(&world.store, uid).await?;
-    let model = model(&config, "ai/speech", "Speech synthesis unavailable", "gpt-4o-mini-tts")?;
-    let endpoint = endpoint(world, &config, "ai/speech").await?;
-    let filled = |name: &str| {
-        let set = config.text(name).trim();
-        if set.is_empty() { config.system_text(name).trim() } else { set }.to_string()
+    let model = model(&config, config::AI_SPEECH_MODEL, "Speech synthesis unavailable", "gpt-4o-mini-tts")?;
+    let keys = EndpointKeys { base_url: config::AI_SPEECH_BASE_URL, api_key: config::AI_SPEECH_API_KEY };
+    let endpoint = endpoint(world, &config, keys).await?;
+    let filled = |key: Key<String>| {
+        let set = config.text(key).trim();
+        if set.is_empty() { config.system_text(key).trim() } else { set }.to_string()
     };
     let by = Speaker {
-        encoding: filled("ai/speech/encoding"),
-        chars_max: usize::try_from(config.number("ai/speech/max_chars")).unwrap_or(usize::MAX),
-        timeout: Duration::from_millis(config.number("ai/speech/timeout_ms")),
-        ..Speaker::new(endpoint, model, filled("ai/speech/speaker"))
+        encoding: filled(config::AI_SPEECH_ENCODING),
+        chars_max: usize::try_from(config.number(config::AI_SPEECH_MAX_CHARS)).unwrap_or(usize::MAX),
+        timeout: Duration::from_millis(config.number(config::AI_SPEECH_TIMEOUT_MS)),
+        ..Speaker::new(endpoint, model, filled(config::AI_SPEECH_SPEAKER))
     };
     Ok((client(world, &config).clone(), by))
 }
 
-fn model(config: &Config, prefix: &str, what: &str, such_as: &str) -> Result<String, String> {
-    let name = format!("{prefix}/model");
-    let model = config.text(&name).trim();
+fn model(config: &Config, key: Key<String>, what: &str, such_as: &str) -> Result<String, String> {
+    let model = config.text(key).trim();
     if model.is_empty() {
-        let names = config.names(&name);
+        let names = config.names(key);
         return Err(format!("{what}: no model is configured. Set {names}, to {such_as} for instance."));
     }
     Ok(model.to_string())
 }
 
 /// Where to ask: the place config names, or OpenAI's, with a key that may go there.
-async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoint, String> {
-    let place = configured_endpoint(config, prefix, false);
+async fn endpoint(world: &World, config: &Config, keys: EndpointKeys) -> Result<Endpoint, String> {
+    let place = configured_endpoint(config, keys, false);
     if let Some(url) = place.base_url {
-        check_address(config, &format!("{prefix}/base_url"), url)?;
+        check_address(config, keys.base_url, url)?;
     }
     let usual = is_usual(Kind::Openai, place.base_url);
     let kind = if usual { Kind::Openai } else { Kind::OpenaiChat };
@@ -96,15 +102,14 @@ async fn endpoint(world: &World, config: &Config, prefix: &str) -> Result<Endpoi
         None => chat_key(world, config, place.base_url, usual).await,
     };
     if usual && key.is_none() {
-        return Err(format!("No API key for OpenAI. Set {}.", config.names(&format!("{prefix}/api_key"))));
+        return Err(format!("No API key for OpenAI. Set {}.", config.names(keys.api_key)));
     }
-    let name = format!("{prefix}/api_key");
     let source = match (place.key, &key) {
-        (Some(_), _) => Some(config.place(&name)),
+        (Some(_), _) => Some(config.place(keys.api_key)),
         (None, Some(_)) => Some("the chat model or the gateway's environment".to_string()),
         (None, None) => None,
     };
-    let key_hint = Some(key_hint(config, &name, source.as_deref()));
+    let key_hint = Some(key_hint(config, keys.api_key, source.as_deref()));
     Ok(Endpoint { kind, base_url: place.base_url.map(str::to_string), key, key_hint })
 }
 

@@ -1,10 +1,23 @@
-//! Config keys: what they mean, what they are when nobody set them, and which ones are secrets.
+//! Typed settings: every config key is a row here, with its type, default, who may write it and whether it is a secret.
+//!
+//! A key is a constant ([`SHELL_WAIT_MS`]) and is read through it ([`Key::of`]); its name is written nowhere else. The
+//! reference page is printed from the rows.
+
+mod lookup;
+
+pub use lookup::{Known, find, is_sensitive, nearest};
+
+use std::marker::PhantomData;
+
+use crate::ids::Uid;
 
 /// What a value must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Any text.
+    /// Any text; an empty one is as good as none.
     Text,
+    /// The text of a file; an empty one is a value too.
+    File,
     /// A whole number within bounds.
     Number {
         /// Smallest.
@@ -18,26 +31,168 @@ pub enum Kind {
     Timezone,
     /// One of some words, however they are capitalised.
     OneOf(&'static [&'static str]),
+    /// An approval policy as JSON, see [`crate::policy`].
+    Policy,
 }
 
-/// One known key.
-pub struct Key {
-    /// Such as `config/routing/timeout_ms`.
-    pub key: &'static str,
+/// Who may write a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// Nobody: it is there to be read.
+    Nobody,
+    /// Root, for everybody.
+    Root,
+    /// Root, for everybody as `config/…` and for one user as `users/<uid>/…`.
+    RootForUser,
+    /// Root for everybody as `config/…`, and each user as `users/<uid>/…`, which goes first.
+    User,
+}
+
+/// One row: a key, or a family of keys with variable parts.
+#[derive(Debug)]
+pub struct Row {
+    /// Such as `config/routing/timeout_ms`. `<name>` stands for one segment, `<path…>` for one or more.
+    pub name: &'static str,
     /// Its value when nobody set it.
     pub default: &'static str,
     /// What it must look like.
     pub kind: Kind,
+    /// Who may set it.
+    pub writer: Writer,
+    /// Whether it is hidden from everybody but its owner, and encrypted at rest.
+    pub is_secret: bool,
     /// What it is for.
     pub doc: &'static str,
 }
 
+impl Row {
+    /// Whether the name has variable parts.
+    pub fn is_family(&self) -> bool {
+        self.name.contains('<')
+    }
+}
+
+/// A key with the type of its value.
+pub struct Key<T> {
+    row: &'static Row,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Key<T> {}
+
+/// A type that a value can have.
+pub trait Setting: Default {
+    /// The value in a stored text; `None` when it does not fit the row.
+    fn read(row: &Row, text: &str) -> Option<Self>;
+}
+
+impl Setting for String {
+    fn read(_: &Row, text: &str) -> Option<String> {
+        Some(text.to_string())
+    }
+}
+
+impl Setting for u64 {
+    fn read(row: &Row, text: &str) -> Option<u64> {
+        let number = text.trim().parse().ok()?;
+        match row.kind {
+            Kind::Number { min, max } => (min..=max).contains(&number).then_some(number),
+            _ => None,
+        }
+    }
+}
+
+impl Setting for bool {
+    fn read(_: &Row, text: &str) -> Option<bool> {
+        text.trim().parse().ok()
+    }
+}
+
+impl<T> Key<T> {
+    const fn new(row: &'static Row) -> Key<T> {
+        Key { row, value: PhantomData }
+    }
+
+    /// Its row.
+    pub const fn row(self) -> &'static Row {
+        self.row
+    }
+
+    /// Everybody's key: `config/…`.
+    pub const fn name(self) -> &'static str {
+        self.row.name
+    }
+
+    /// One user's key: `users/<uid>/…`.
+    pub fn own(self, uid: Uid) -> String {
+        format!("users/{uid}/{}", self.stem())
+    }
+
+    /// The name without its beginning, the same for everybody and for one user.
+    pub fn stem(self) -> &'static str {
+        stem(self.row.name)
+    }
+
+    /// The key of a family with its variable parts filled in, in their order.
+    pub fn with(self, parts: &[&str]) -> String {
+        let mut parts = parts.iter();
+        let fill = |segment: &'static str| {
+            if segment.starts_with('<') { parts.next().copied() } else { Some(segment) }
+        };
+        self.name().split('/').filter_map(fill).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl<T: Setting> Key<T> {
+    /// The value that counts: of the stored texts, which come in the order of their rank, the first that fits, else the
+    /// built-in one.
+    pub fn of<'a>(self, stored: impl IntoIterator<Item = Option<&'a str>>) -> T {
+        let stored = stored.into_iter().flatten().chain([self.row.default]);
+        stored.filter_map(|text| self.read(text)).next().unwrap_or_default()
+    }
+
+    /// The value in one stored text, where it fits.
+    pub fn read(self, text: &str) -> Option<T> {
+        T::read(self.row, text)
+    }
+}
+
+/// The name of everybody's key without its beginning.
+pub fn stem(name: &str) -> &str {
+    name.strip_prefix(SYSTEM).unwrap_or(name)
+}
+
+/// What everybody's keys begin with.
+const SYSTEM: &str = "config/";
+
 macro_rules! keys {
-    ($( $(#[doc = $doc:literal])+ $key:literal = $default:literal, $kind:expr; )*) => {
-        /// Every known key.
-        pub static KEYS: &[Key] =
-            &[$( Key { key: $key, default: $default, kind: $kind, doc: concat!($($doc),+) } ),*];
+    ($(
+        $(#[doc = $doc:literal])+
+        $key:ident: $ty:ty = $name:literal, $default:literal, $kind:expr, $writer:ident $($secret:ident)?;
+    )*) => {
+        $(
+            $(#[doc = $doc])+
+            pub const $key: Key<$ty> = Key::new(&Row {
+                name: $name,
+                default: $default,
+                kind: $kind,
+                writer: Writer::$writer,
+                is_secret: keys!(@secret $($secret)?),
+                doc: concat!($($doc),+),
+            });
+        )*
+
+        /// Every row.
+        pub static ROWS: &[&Row] = &[$( $key.row ),*];
     };
+    (@secret) => { false };
+    (@secret secret) => { true };
 }
 
 /// The providers of models; `google` is another name of `gemini`.
@@ -46,111 +201,93 @@ const PROVIDERS: [&str; 8] =
 
 keys! {
     /// What this gateway is called.
-    "config/server/name" = "gsv", Kind::Text;
+    SERVER_NAME: String = "config/server/name", "gsv", Kind::Text, Root;
     /// The time zone of schedules that name none.
-    "config/server/timezone" = "UTC", Kind::Timezone;
+    SERVER_TIMEZONE: String = "config/server/timezone", "UTC", Kind::Timezone, Root;
+    /// The gateway's version. It can be read only.
+    SERVER_VERSION: String = "config/server/version", "", Kind::Text, Nobody;
     /// How long a device may take to answer a call, in milliseconds.
-    "config/routing/timeout_ms" = "60000", Kind::Number { min: 1_000, max: 3_600_000 };
+    ROUTING_TIMEOUT_MS: u64 = "config/routing/timeout_ms", "60000", Kind::Number { min: 1_000, max: 3_600_000 }, Root;
     /// How long a call waits for a command of the native shell before it answers `running`, in milliseconds.
-    "config/shell/wait_ms" = "5000", Kind::Number { min: 0, max: 60_000 };
+    SHELL_WAIT_MS: u64 = "config/shell/wait_ms", "5000", Kind::Number { min: 0, max: 60_000 }, Root;
     /// A command of the native shell is ended after so many milliseconds.
-    "config/shell/timeout_ms" = "300000", Kind::Number { min: 100, max: 86_400_000 };
+    SHELL_TIMEOUT_MS: u64 = "config/shell/timeout_ms", "300000", Kind::Number { min: 100, max: 86_400_000 }, Root;
     /// How much of each output stream of a native command is kept, in bytes.
-    "config/shell/max_output_bytes" = "524288", Kind::Number { min: 1_024, max: 16_777_216 };
+    SHELL_MAX_OUTPUT_BYTES: u64 = "config/shell/max_output_bytes", "524288", Kind::Number { min: 1_024, max: 16_777_216 }, Root;
     /// Whether `curl` works in the native shell.
-    "config/shell/network_enabled" = "true", Kind::Flag;
+    SHELL_NETWORK_ENABLED: bool = "config/shell/network_enabled", "true", Kind::Flag, Root;
     /// Whether `curl` may reach loopback, private and link-local addresses.
-    "config/shell/network_private" = "false", Kind::Flag;
+    SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", Kind::Flag, Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
-    /// `users/<uid>/files/quota_bytes`, which only root may set, takes precedence for one user.
-    "config/files/quota_bytes" = "0", Kind::Number { min: 0, max: 9_007_199_254_740_991 };
+    FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", Kind::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
-    /// Each key below `config/ai/` of this kind may be set for one user as `users/<uid>/ai/…`.
-    "config/ai/provider" = "", Kind::OneOf(&PROVIDERS);
+    AI_PROVIDER: String = "config/ai/provider", "", Kind::OneOf(&PROVIDERS), User;
     /// The model's name, as its provider knows it.
-    "config/ai/model" = "", Kind::Text;
+    AI_MODEL: String = "config/ai/model", "", Kind::Text, User;
     /// The provider's key.
-    "config/ai/api_key" = "", Kind::Text;
+    AI_API_KEY: String = "config/ai/api_key", "", Kind::Text, User secret;
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
-    "config/ai/base_url" = "", Kind::Text;
+    AI_BASE_URL: String = "config/ai/base_url", "", Kind::Text, User;
     /// What a model takes: `text`, or `text,image` for one that sees pictures; what is known of the model when empty.
-    "config/ai/input" = "", Kind::OneOf(&["text", "text,image"]);
+    AI_INPUT: String = "config/ai/input", "", Kind::OneOf(&["text", "text,image"]), User;
     /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
-    "config/ai/reasoning" = "off", Kind::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]);
+    AI_REASONING: String = "config/ai/reasoning", "off", Kind::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]), User;
     /// The longest answer of a model, in tokens.
-    "config/ai/max_tokens" = "8192", Kind::Number { min: 1, max: 10_000_000 };
+    AI_MAX_TOKENS: u64 = "config/ai/max_tokens", "8192", Kind::Number { min: 1, max: 10_000_000 }, User;
     /// How much a model takes, in tokens, when neither the user's config nor the table of models says so.
-    "config/ai/context_window_tokens" = "256000", Kind::Number { min: 1_000, max: 100_000_000 };
+    AI_CONTEXT_WINDOW_TOKENS: u64 = "config/ai/context_window_tokens", "256000", Kind::Number { min: 1_000, max: 100_000_000 }, User;
     /// How long the texts of a home's or a workspace's `context.d` may be together, in bytes.
-    "config/ai/max_context_bytes" = "32768", Kind::Number { min: 0, max: 16_777_216 };
+    AI_MAX_CONTEXT_BYTES: u64 = "config/ai/max_context_bytes", "32768", Kind::Number { min: 0, max: 16_777_216 }, User;
     /// How long one answer of a model may take, in milliseconds.
-    "config/ai/generation/timeout_ms" = "180000", Kind::Number { min: 1_000, max: 3_600_000 };
+    AI_GENERATION_TIMEOUT_MS: u64 = "config/ai/generation/timeout_ms", "180000", Kind::Number { min: 1_000, max: 3_600_000 }, User;
     /// `off` sends no events of a model's answer while it comes.
-    "config/ai/generation/streaming" = "auto", Kind::OneOf(&["auto", "on", "off"]);
+    AI_GENERATION_STREAMING: String = "config/ai/generation/streaming", "auto", Kind::OneOf(&["auto", "on", "off"]), Root;
     /// `deny` refuses model providers at loopback and private addresses.
-    "config/ai/private_endpoints" = "allow", Kind::OneOf(&["allow", "deny"]);
+    AI_PRIVATE_ENDPOINTS: String = "config/ai/private_endpoints", "allow", Kind::OneOf(&["allow", "deny"]), Root;
     /// Prices that differ from the built-in table: JSON, `{"provider/model": {"input", "output", "cacheRead",
     /// "cacheWrite"}}`, in US dollars for a million tokens.
-    "config/ai/prices" = "", Kind::Text;
-    /// When a process asks before a tool runs, as JSON; the built-in policy when empty. Per profile:
-    /// `config/ai/profile/<profile>/tools/approval`.
-    "config/ai/tools/approval" = "", Kind::Text;
+    AI_PRICES: String = "config/ai/prices", "", Kind::Text, Root;
+    /// When a process asks before a tool runs, as JSON; the built-in policy when empty.
+    AI_TOOLS_APPROVAL: String = "config/ai/tools/approval", "", Kind::Policy, User;
+    /// The same for processes with one profile; the user's own goes before it.
+    AI_PROFILE_TOOLS_APPROVAL: String = "config/ai/profile/<profile>/tools/approval", "", Kind::Policy, Root;
+    /// A text that every process is told: it replaces the built-in one of that name, and an empty one leaves it out.
+    AI_CONTEXT_D: String = "config/ai/context.d/<name>", "", Kind::File, Root;
+    /// The same for processes with one profile.
+    AI_PROFILE_CONTEXT_D: String = "config/ai/profile/<profile>/context.d/<name>", "", Kind::File, Root;
+    /// A skill of processes with one profile.
+    AI_PROFILE_SKILLS_D: String = "config/ai/profile/<profile>/skills.d/<path…>", "", Kind::File, Root;
     /// The model that turns speech into text; none when empty.
-    "config/ai/transcription/model" = "", Kind::Text;
+    AI_TRANSCRIPTION_MODEL: String = "config/ai/transcription/model", "", Kind::Text, User;
     /// Where that model is, with the version path; OpenAI's when empty.
-    "config/ai/transcription/base_url" = "", Kind::Text;
+    AI_TRANSCRIPTION_BASE_URL: String = "config/ai/transcription/base_url", "", Kind::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
-    "config/ai/transcription/api_key" = "", Kind::Text;
+    AI_TRANSCRIPTION_API_KEY: String = "config/ai/transcription/api_key", "", Kind::Text, User secret;
     /// The largest sound that is turned into text, in bytes.
-    "config/ai/transcription/max_bytes" = "26214400", Kind::Number { min: 1, max: 104_857_600 };
+    AI_TRANSCRIPTION_MAX_BYTES: u64 = "config/ai/transcription/max_bytes", "26214400", Kind::Number { min: 1, max: 104_857_600 }, User;
     /// The model that turns text into speech; none when empty.
-    "config/ai/speech/model" = "", Kind::Text;
+    AI_SPEECH_MODEL: String = "config/ai/speech/model", "", Kind::Text, User;
     /// Where that model is, with the version path; OpenAI's when empty.
-    "config/ai/speech/base_url" = "", Kind::Text;
+    AI_SPEECH_BASE_URL: String = "config/ai/speech/base_url", "", Kind::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
-    "config/ai/speech/api_key" = "", Kind::Text;
+    AI_SPEECH_API_KEY: String = "config/ai/speech/api_key", "", Kind::Text, User secret;
     /// The voice.
-    "config/ai/speech/speaker" = "alloy", Kind::Text;
+    AI_SPEECH_SPEAKER: String = "config/ai/speech/speaker", "alloy", Kind::Text, User;
     /// The encoding of speech, such as `mp3`.
-    "config/ai/speech/encoding" = "mp3", Kind::Text;
+    AI_SPEECH_ENCODING: String = "config/ai/speech/encoding", "mp3", Kind::Text, User;
     /// The longest text that is spoken, in characters.
-    "config/ai/speech/max_chars" = "4000", Kind::Number { min: 1, max: 100_000 };
+    AI_SPEECH_MAX_CHARS: u64 = "config/ai/speech/max_chars", "4000", Kind::Number { min: 1, max: 100_000 }, User;
     /// How long speaking may take, in milliseconds.
-    "config/ai/speech/timeout_ms" = "30000", Kind::Number { min: 1_000, max: 600_000 };
+    AI_SPEECH_TIMEOUT_MS: u64 = "config/ai/speech/timeout_ms", "30000", Kind::Number { min: 1_000, max: 600_000 }, User;
     /// A run ends after so many answers of the model.
-    "config/process/max_turns" = "100", Kind::Number { min: 1, max: 100_000 };
+    PROCESS_MAX_TURNS: u64 = "config/process/max_turns", "100", Kind::Number { min: 1, max: 100_000 }, Root;
     /// A run ends after so many milliseconds.
-    "config/process/max_run_ms" = "3600000", Kind::Number { min: 1_000, max: 2_592_000_000 };
+    PROCESS_MAX_RUN_MS: u64 = "config/process/max_run_ms", "3600000", Kind::Number { min: 1_000, max: 2_592_000_000 }, Root;
     /// A run ends after so many tool calls.
-    "config/process/max_tool_calls" = "500", Kind::Number { min: 1, max: 1_000_000 };
+    PROCESS_MAX_TOOL_CALLS: u64 = "config/process/max_tool_calls", "500", Kind::Number { min: 1, max: 1_000_000 }, Root;
     /// How many processes a user may have that have not exited; 0 means any number.
-    "config/process/max_per_user" = "0", Kind::Number { min: 0, max: 1_000_000 };
-}
-
-/// The row of a known key.
-pub fn key(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.key == name)
-}
-
-/// The row that says what the value of a key must look like: its own, or, for a user's own value that stands in for
-/// everybody's (`users/<uid>/ai/…`, `users/<uid>/files/quota_bytes`), that of everybody's key.
-pub fn row(name: &str) -> Option<&'static Key> {
-    let own = || {
-        let (_, rest) = name.strip_prefix("users/")?.split_once('/')?;
-        let stands_in = rest.starts_with("ai/") || rest == "files/quota_bytes";
-        KEYS.iter().find(|row| stands_in && row.key.strip_prefix("config/") == Some(rest))
-    };
-    key(name).or_else(own)
-}
-
-/// Whether a key holds a secret, by the name of its last segment.
-pub fn is_sensitive(key: &str) -> bool {
-    const NAMES: [&str; 7] =
-        ["api_key", "secret", "token", "password", "access_token", "refresh_token", "client_secret"];
-    const ENDINGS: [&str; 4] = ["_api_key", "_secret", "_token", "_password"];
-    let last = key.rsplit('/').next().unwrap_or(key).to_ascii_lowercase();
-    NAMES.contains(&last.as_str()) || ENDINGS.iter().any(|ending| last.ends_with(ending))
+    PROCESS_MAX_PER_USER: u64 = "config/process/max_per_user", "0", Kind::Number { min: 0, max: 1_000_000 }, Root;
 }
 
 #[cfg(test)]
@@ -158,24 +295,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_users_value_has_the_row_of_everybodys() {
-        for name in ["ai/max_tokens", "ai/generation/timeout_ms", "files/quota_bytes"] {
-            let row = row(&format!("users/1000/{name}")).unwrap();
-            assert_eq!(row.key, format!("config/{name}"));
+    fn defaults_fit_their_rows() {
+        for row in ROWS {
+            let fits = match row.kind {
+                Kind::Number { .. } => u64::read(row, row.default).is_some(),
+                Kind::Flag => bool::read(row, row.default).is_some(),
+                Kind::OneOf(words) => row.default.is_empty() || words.contains(&row.default),
+                Kind::Text | Kind::File | Kind::Timezone | Kind::Policy => true,
+            };
+            assert!(fits, "{}", row.name);
+            assert!(row.name.starts_with(SYSTEM), "{}", row.name);
         }
-        for name in ["users/1000/shell/wait_ms", "users/ai/max_tokens", "users/1000/ai", "config/ai", ""] {
-            assert!(row(name).is_none(), "{name}");
-        }
-        assert_eq!(row("config/shell/wait_ms").unwrap().key, "config/shell/wait_ms");
     }
 
     #[test]
-    fn secrets_are_known_by_their_last_segment() {
-        for key in ["config/ai/api_key", "users/1/ai/API_KEY", "x/openai_api_key", "a/b_token", "secret"] {
-            assert!(is_sensitive(key), "{key}");
-        }
-        for key in ["config/ai/model", "config/ai/api_key/note", "config/tokens", "config/ai/max_tokens"] {
-            assert!(!is_sensitive(key), "{key}");
-        }
+    fn the_first_value_that_fits_counts() {
+        assert_eq!(AI_MAX_TOKENS.of([None, None]), 8_192);
+        assert_eq!(AI_MAX_TOKENS.of([None, Some("7")]), 7);
+        assert_eq!(AI_MAX_TOKENS.of([Some("many"), Some("7")]), 7);
+        assert_eq!(AI_MAX_TOKENS.of([Some("0"), Some("-7")]), 8_192, "out of bounds");
+        assert!(!SHELL_NETWORK_ENABLED.of([Some("false")]) && SHELL_NETWORK_ENABLED.of([Some("no")]));
+        assert_eq!(SERVER_NAME.of([Some("tower")]), "tower");
+    }
+
+    #[test]
+    fn keys_have_a_name_for_everybody_and_one_for_each_user() {
+        assert_eq!(AI_MODEL.name(), "config/ai/model");
+        assert_eq!((AI_MODEL.own(Uid(7)).as_str(), AI_MODEL.stem()), ("users/7/ai/model", "ai/model"));
+        assert_eq!(AI_PROFILE_CONTEXT_D.with(&["task", "a.md"]), "config/ai/profile/task/context.d/a.md");
+        assert_eq!(AI_PROFILE_CONTEXT_D.with(&["task"]), "config/ai/profile/task/context.d");
     }
 }

@@ -22,6 +22,7 @@ pub mod media;
 pub mod notification;
 pub mod outcome;
 pub mod pkg;
+pub mod policy;
 pub mod proc;
 pub mod repo;
 pub mod router;

@@ -28,7 +28,8 @@ syscalls! {
     "sys.setup" Setup => SetupDone, Open, Kernel;
     /// Reads one config value, or all below a prefix. Secrets are shown to root and to their owner only.
     "sys.config.get" ConfigGet => ConfigEntries, Granted, Kernel;
-    /// Sets a config value. Root sets any key, users their own below `users/<uid>/ai/`; there an empty value removes it.
+    /// Sets a config value, or removes it. Keys that are not known are refused. Root sets any key, users their own below
+    /// `users/<uid>/ai/`.
     "sys.config.set" ConfigSet => Done, Granted, Kernel;
 }
 
@@ -296,9 +297,10 @@ pub struct ConfigEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysConfigSetArgs")]
 pub struct ConfigSet {
-    /// The key.
+    /// One of the keys of the reference of config; others are refused.
     pub key: String,
-    /// Text; numbers and booleans are taken as their text.
-    #[schemars(with = "String")]
+    /// Text; numbers and booleans are taken as their text. `null` removes the key, as an empty text does but where it
+    /// stands for an empty file.
+    #[schemars(with = "Option<String>")]
     pub value: serde_json::Value,
 }

@@ -1,6 +1,6 @@
 //! Registry of the commands that run in this gateway: started, polled, ended.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use base::clock::Clock;
 use base::limits;
 use bashkit::BuiltinRegistry;
 use protocol::calls::Calls;
+use protocol::config::{self, Key, Setting};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::shell::{Exec, ExecResult, Status};
@@ -59,45 +60,41 @@ pub struct Settings {
     pub timezone: String,
 }
 
+/// The config keys that commands look at.
+const KEYS: &[&str] = &[
+    config::SERVER_NAME.name(),
+    config::SERVER_TIMEZONE.name(),
+    config::SHELL_WAIT_MS.name(),
+    config::SHELL_TIMEOUT_MS.name(),
+    config::SHELL_MAX_OUTPUT_BYTES.name(),
+    config::SHELL_NETWORK_ENABLED.name(),
+    config::SHELL_NETWORK_PRIVATE.name(),
+];
+
+/// The stored texts of those keys that are set.
+pub(crate) type Texts = BTreeMap<&'static str, String>;
+
 impl Settings {
-    /// As they are when nobody has set anything.
-    pub fn defaults(version: &str) -> Settings {
-        let mut settings = Settings {
-            hostname: String::new(),
+    /// The key, if commands look at it.
+    pub(crate) fn key(name: &str) -> Option<&'static str> {
+        KEYS.iter().find(|key| **key == name).copied()
+    }
+
+    /// What the texts say, for nobody in particular.
+    pub(crate) fn of(texts: &Texts, version: &str) -> Settings {
+        fn get<T: Setting>(texts: &Texts, key: Key<T>) -> T {
+            key.of([texts.get(key.name()).map(String::as_str)])
+        }
+        Settings {
+            hostname: get(texts, config::SERVER_NAME),
             version: version.to_string(),
             pid: None,
-            wait_ms: 0,
-            timeout_ms: 0,
-            max_output_bytes: 0,
-            network: false,
-            network_private: false,
-            timezone: String::new(),
-        };
-        for row in protocol::config::KEYS {
-            settings.apply(row.key, row.default);
-        }
-        settings
-    }
-
-    /// Whether a config key is one of them.
-    pub fn is_one(key: &str) -> bool {
-        matches!(key, "config/server/name" | "config/server/timezone") || key.starts_with("config/shell/")
-    }
-
-    /// Takes over a value that was set; one that does not fit changes nothing.
-    pub fn apply(&mut self, key: &str, value: &str) {
-        let number = |before: u64| value.parse().unwrap_or(before);
-        match key {
-            "config/server/name" => self.hostname = value.to_string(),
-            "config/server/timezone" => self.timezone = value.to_string(),
-            "config/shell/wait_ms" => self.wait_ms = number(self.wait_ms),
-            "config/shell/timeout_ms" => self.timeout_ms = number(self.timeout_ms),
-            "config/shell/max_output_bytes" => {
-                self.max_output_bytes = number(self.max_output_bytes as u64) as usize;
-            }
-            "config/shell/network_enabled" => self.network = value == "true",
-            "config/shell/network_private" => self.network_private = value == "true",
-            _ => {}
+            wait_ms: get(texts, config::SHELL_WAIT_MS),
+            timeout_ms: get(texts, config::SHELL_TIMEOUT_MS),
+            max_output_bytes: get(texts, config::SHELL_MAX_OUTPUT_BYTES) as usize,
+            network: get(texts, config::SHELL_NETWORK_ENABLED),
+            network_private: get(texts, config::SHELL_NETWORK_PRIVATE),
+            timezone: get(texts, config::SERVER_TIMEZONE),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use base::limits;
 use protocol::ai::SkillKind;
+use protocol::config;
 use vfs::{Kind, VPath, View};
 
 use text::Parsed;
@@ -76,7 +77,7 @@ fn layers(view: &View, profile: Option<&str>) -> Vec<Layer> {
     };
     let one_name = |name: &&str| !name.is_empty() && !name.contains('/') && !matches!(*name, "." | "..");
     if let Some(profile) = profile.filter(one_name) {
-        let root = format!("/sys/config/ai/profile/{profile}/skills.d");
+        let root = format!("/sys/{}", config::AI_PROFILE_SKILLS_D.with(&[profile]));
         add(SkillKind::Profile, format!("profile:{profile}"), root, who.uid.is_root());
     }
     add(SkillKind::Home, "home".to_string(), format!("{}/skills.d", who.home), true);

@@ -11,13 +11,12 @@ use base::sync::{read, write};
 use base::timer::Alarm;
 use gateway::{Call, Caller, Cx, Gateway, Gauges, Gone, Later, Located, Rewrite, RoutedCall, Subsystem};
 use protocol::args::Members;
-use protocol::config;
 use protocol::error::Error;
 use protocol::ids::DeviceId;
 use protocol::router::Router;
 use protocol::signal::ExecStatus;
 
-use crate::shells::{Settings, Shells};
+use crate::shells::{Settings, Shells, Texts};
 
 /// The target that means the gateway itself.
 const NATIVE: &str = "gsv";
@@ -29,7 +28,8 @@ const PRUNE: Duration = Duration::from_secs(3_600);
 pub struct ShellArea {
     gateway: Gateway,
     shells: Shells,
-    settings: RwLock<Settings>,
+    /// Texts that are set, and what they come to.
+    settings: RwLock<(Texts, Settings)>,
     prune: Arc<Alarm>,
 }
 
@@ -44,7 +44,9 @@ impl ShellArea {
                     tokio::spawn(async move { area.prune().await });
                 }
             });
-            let settings = RwLock::new(Settings::defaults(gateway.version_text()));
+            let texts = Texts::new();
+            let settings = Settings::of(&texts, gateway.version_text());
+            let settings = RwLock::new((texts, settings));
             ShellArea { shells: Shells::new(clock), gateway, settings, prune }
         });
         let weak = Arc::downgrade(&area);
@@ -65,7 +67,7 @@ impl ShellArea {
     /// What a command runs with that such a caller starts.
     fn settings_for(&self, caller: &Caller) -> Settings {
         let pid = caller.origin.pid().map(|pid| pid.0.clone());
-        Settings { pid, ..read(&self.settings).clone() }
+        Settings { pid, ..read(&self.settings).1.clone() }
     }
 }
 
@@ -91,7 +93,7 @@ impl Subsystem for ShellArea {
             let (store, now_ms) = (self.gateway.store(), self.gateway.now_ms());
             store.sessions_prune(now_ms).await?;
             sessions::end_native(store, now_ms).await?;
-            for (key, value) in store.config_where("config", Settings::is_one).await? {
+            for (key, value) in store.config_where("config", |key| Settings::key(key).is_some()).await? {
                 self.config_changed(&key, Some(&value));
             }
             Ok(())
@@ -126,10 +128,13 @@ impl Subsystem for ShellArea {
     }
 
     fn config_changed(&self, key: &str, value: Option<&str>) {
-        if Settings::is_one(key) {
-            let value = value.or_else(|| config::key(key).map(|row| row.default));
-            write(&self.settings).apply(key, value.unwrap_or_default());
-        }
+        let Some(key) = Settings::key(key) else { return };
+        let mut settings = write(&self.settings);
+        match value {
+            Some(value) => settings.0.insert(key, value.to_string()),
+            None => settings.0.remove(key),
+        };
+        settings.1 = Settings::of(&settings.0, self.gateway.version_text());
     }
 
     fn intercepts(&self) -> &'static [&'static str] {

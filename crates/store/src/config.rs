@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use protocol::config::is_sensitive;
+use protocol::config::{Key, Setting, is_sensitive};
 
 use crate::secrets::Secrets;
 use crate::sql::Statement;
@@ -15,6 +15,11 @@ impl Store {
         let Some(mut row) = self.read(statement).await?.pop() else { return Ok(None) };
         let (key, value, sealed) = (row.text()?, row.text()?, row.flag()?);
         Ok(Some(self.unseal(&key, value, sealed)?))
+    }
+
+    /// Everybody's value of a setting, or the built-in one.
+    pub async fn setting<T: Setting>(&self, key: Key<T>) -> Result<T> {
+        Ok(key.of([self.config_value(key.name()).await?.as_deref()]))
     }
 
     /// All below `<prefix>/` (all of them when empty), by key.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::config::{KEYS, Kind};
+use protocol::config::{Kind, ROWS, Writer};
 use protocol::error::{ERRORS, OWN_WORDS};
 use protocol::schema::{Bundle, DEFS};
 use protocol::signal::SIGNALS;
@@ -129,18 +129,33 @@ pub fn errors() -> String {
 pub fn config() -> String {
     let mut out = format!("# Config\n\n{NOTE}\n");
     out.push_str("Read with `sys.config.get`, set with `sys.config.set`.\n");
-    out.push_str("Keys that are not in this table may be set too; nothing in the gateway reads them.\n\n");
-    out.push_str("| Key | Default | Value | Meaning |\n|---|---|---|---|\n");
-    for key in KEYS {
-        let kind = match key.kind {
+    out.push_str("Keys that are not in this table are refused.\n");
+    out.push_str("`null`, or an empty text where that is no value, removes what was set.\n");
+    out.push_str("`<name>` stands for any one segment, `<path…>` for one or more.\n");
+    out.push_str("Each user may have an own value, which goes first, where the table says *user*: ");
+    out.push_str("`config/ai/model` is then `users/<uid>/ai/model`.\n");
+    out.push_str("Secrets are encrypted at rest and shown to root and to their owner only.\n\n");
+    out.push_str("| Key | Type | Default | Written by | Secret | Meaning |\n|---|---|---|---|---|---|\n");
+    for row in ROWS {
+        let kind = match row.kind {
             Kind::Text => "text".to_string(),
+            Kind::File => "the text of a file".to_string(),
+            Kind::Policy => "an [approval policy](../guide/approvals.md), as JSON".to_string(),
             Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Flag => "`true` or `false`".to_string(),
             Kind::Timezone => "an IANA time zone".to_string(),
             Kind::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         };
-        let meaning = cell(&one_line(key.doc));
-        out.push_str(&format!("| `{}` | `{}` | {kind} | {meaning} |\n", key.key, cell(key.default)));
+        let writer = match row.writer {
+            Writer::Nobody => "nobody",
+            Writer::Root => "root",
+            Writer::RootForUser => "root, also for one user",
+            Writer::User => "root, user",
+        };
+        let default = if row.default.is_empty() { String::new() } else { format!("`{}`", cell(row.default)) };
+        let secret = if row.is_secret { "yes" } else { "" };
+        let meaning = cell(&one_line(row.doc));
+        out.push_str(&format!("| `{}` | {kind} | {default} | {writer} | {secret} | {meaning} |\n", row.name));
     }
     out
 }

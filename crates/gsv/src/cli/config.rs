@@ -40,9 +40,14 @@ enum Action {
     Set {
         /// The key.
         key: String,
-        /// Its new value; an empty one removes a local or user key.
+        /// Its new value.
         #[arg(allow_hyphen_values = true)]
         value: String,
+    },
+    /// Remove a value: the built-in one, or everybody's, counts again.
+    Unset {
+        /// The key.
+        key: String,
     },
 }
 
@@ -63,6 +68,13 @@ pub async fn run(context: &Context, config: Config) -> Result<u8> {
             let session = session::open(context).await?;
             let answer = session.call(&ConfigSet { key: key.clone(), value: Value::String(value) }).await?;
             context.output.answer(&answer.raw, || format!("set {key}"))?;
+            Ok(0)
+        }
+        (true, Action::Unset { key }) => set_local(context, &key, ""),
+        (false, Action::Unset { key }) => {
+            let session = session::open(context).await?;
+            let answer = session.call(&ConfigSet { key: key.clone(), value: Value::Null }).await?;
+            context.output.answer(&answer.raw, || format!("removed {key}"))?;
             Ok(0)
         }
     }
@@ -100,7 +112,8 @@ fn set_local(context: &Context, key: &str, value: &str) -> Result<u8> {
         }
         Ok(())
     })?;
-    context.output.answer(&json!({ "ok": true }).to_string(), || format!("set {key}"))?;
+    let done = if value.is_empty() { "removed" } else { "set" };
+    context.output.answer(&json!({ "ok": true }).to_string(), || format!("{done} {key}"))?;
     Ok(0)
 }
 

@@ -65,6 +65,8 @@ fn local_settings_are_kept_masked_and_checked() {
     assert_eq!(run(&["config", "--local", "set", "gateway.colour", "red"]).code, 2);
     let all = run(&["config", "--local", "get"]).out;
     assert!(all.contains("gateway.url = ws://elsewhere/ws\n") && !all.contains("secret-token"));
+    assert_eq!(run(&["config", "--local", "unset", "node.token"]).code, 0);
+    assert!(!run(&["config", "--local", "get"]).out.contains("node.token"));
     let file = home.path().join("config/gsv/config.toml");
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);

@@ -116,7 +116,10 @@ fn the_prompt_outlives_the_gateway_and_sets_the_model() {
     let (code, shown) = person.leave();
     assert_eq!(code, 0, "{shown}");
     let uid = world.json(&["proc", "list"])["processes"][0]["uid"].clone();
-    assert_eq!(world.ok(&["config", "get", &format!("users/{uid}/ai/model")]), "other\n");
+    let key = format!("users/{uid}/ai/model");
+    assert_eq!(world.ok(&["config", "get", &key]), "other\n");
+    world.ok(&["config", "unset", &key]);
+    assert_eq!(world.json(&["config", "get", &key])["entries"], serde_json::json!([]));
 }
 
 #[test]

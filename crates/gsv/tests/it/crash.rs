@@ -19,7 +19,7 @@ async fn root(world: &World) -> Peer {
 /// Sets one key after the other until the gateway is gone; every acknowledged one is noted.
 async fn write_until_death(mut peer: Peer, round: usize, noted: Arc<Mutex<Vec<String>>>) {
     for number in 0.. {
-        let key = format!("crash/{round}/{number:06}");
+        let key = format!("config/ai/context.d/{round}-{number:06}");
         let args = json!({ "key": key, "value": key });
         match peer.try_call("sys.config.set", args).await {
             Some(answer) => {
@@ -51,7 +51,8 @@ async fn killed_at_any_moment_the_gateway_loses_nothing_it_acknowledged() {
             writer.await.unwrap();
         }
         world.restart_gateway();
-        let found = root(&world).await.call("sys.config.get", json!({ "key": "crash" })).await.unwrap();
+        let found =
+            root(&world).await.call("sys.config.get", json!({ "key": "config/ai/context.d" })).await.unwrap();
         let entries = found["entries"].as_array().unwrap();
         for key in noted.lock().unwrap().iter() {
             let entry = entries.iter().find(|entry| entry["key"] == key.as_str());
@@ -122,7 +123,7 @@ async fn on_a_full_disk_writes_are_refused_and_reads_go_on() {
     let value = "v".repeat(200_000);
     let mut refused = None;
     for number in 0..400 {
-        let args = json!({ "key": format!("config/fill/{number}"), "value": value });
+        let args = json!({ "key": format!("config/ai/context.d/fill-{number}"), "value": value });
         if let Err(error) = root.call("sys.config.set", args).await {
             refused = Some(error);
             break;
@@ -136,7 +137,7 @@ async fn on_a_full_disk_writes_are_refused_and_reads_go_on() {
     assert!(root.call("sys.user.list", json!({})).await.is_ok(), "reading goes on");
     std::fs::remove_file(data.join("ballast")).unwrap();
     assert_eq!(root.call("fs.write", file).await.unwrap()["ok"], true);
-    let args = json!({ "key": "config/after", "value": "works" });
+    let args = json!({ "key": "config/ai/context.d/after", "value": "works" });
     assert_eq!(root.call("sys.config.set", args).await.unwrap(), json!({ "ok": true }));
     drop(root);
     world.gateway.child.kill().unwrap();

@@ -123,12 +123,13 @@ const RULES: &[Rule] = &[
         write: (To::Root, NEVER),
         create: (To::Root, NEVER),
         delete: To::Root,
+        root_misses: Some(Code::Invalid),
         ..SHOWN
     },
     Rule {
         directory: "/sys/config/ai",
         file: "/sys/config/ai/api_key",
-        other: "/sys/config/ai/other_key",
+        other: "/sys/config/ai/speech/api_key",
         read: (To::Root, DENIED),
         write: (To::Root, NEVER),
         create: (To::Root, NEVER),
@@ -139,7 +140,7 @@ const RULES: &[Rule] = &[
     Rule {
         directory: "/sys/users/1000/ai",
         file: "/sys/users/1000/ai/model",
-        other: "/sys/users/1000/ai/other",
+        other: "/sys/users/1000/ai/base_url",
         list: (To::OwnerAndRoot, DENIED),
         read: (To::OwnerAndRoot, DENIED),
         write: (To::OwnerAndRoot, DENIED),

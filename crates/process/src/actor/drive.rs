@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base::limits;
 use futures_util::FutureExt;
+use protocol::config;
 use protocol::signal::run::Change as What;
 use store::runs::RunRow;
 
@@ -220,7 +221,7 @@ impl Actor {
     pub(super) async fn out_of_time(&mut self) -> StoreResult<()> {
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
         if self.time_left().is_some_and(|left| left.is_zero()) {
-            self.end_at_limit("config/process/max_run_ms", setup.limits.run_ms, "milliseconds").await?;
+            self.end_at_limit(config::PROCESS_MAX_RUN_MS, setup.limits.run_ms, "milliseconds").await?;
         }
         self.advance().await
     }
@@ -232,7 +233,7 @@ impl Actor {
         if run.turns < most {
             return Ok(false);
         }
-        self.end_at_limit("config/process/max_turns", most, "answers of the model").await?;
+        self.end_at_limit(config::PROCESS_MAX_TURNS, most, "answers of the model").await?;
         Ok(true)
     }
 

@@ -1,5 +1,6 @@
 //! Begin and end of runs: the end is published to everybody, and the longest waiting of the queue begins.
 
+use protocol::config::Key;
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::literal::True;
 use protocol::proc::history::MessageRole;
@@ -45,8 +46,8 @@ impl Ending {
         Ending { status: RunStatus::Error, reason, text: None, error: Some(error), notices }
     }
 
-    pub(super) fn at_limit(key: &str, most: impl std::fmt::Display, what: &str) -> Ending {
-        Ending::failed("run.limit", format!("The run reached its limit of {most} {what} ({key})."))
+    pub(super) fn at_limit(key: Key<u64>, most: impl std::fmt::Display, what: &str) -> Ending {
+        Ending::failed("run.limit", format!("The run reached its limit of {most} {what} ({}).", key.name()))
     }
 }
 
@@ -58,7 +59,7 @@ impl Actor {
 
     pub(super) async fn end_at_limit(
         &mut self,
-        key: &str,
+        key: Key<u64>,
         most: impl std::fmt::Display,
         what: &str,
     ) -> StoreResult<()> {

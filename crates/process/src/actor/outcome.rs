@@ -1,5 +1,6 @@
 //! Completion handling: what tasks came to (a setup, an answer of the model, the result of a call) becomes rows.
 
+use protocol::config;
 use protocol::literal::Nullable;
 use protocol::proc::history::{ContextState, MessageRole};
 use protocol::signal::run::{Change as What, Output, ToolFinished};
@@ -222,7 +223,7 @@ impl Actor {
         }
         let most = self.live.setup.as_ref()?.limits.tool_calls;
         let all = calls_so_far + self.live.calls.len() as u64;
-        (all > most).then(|| Ending::at_limit("config/process/max_tool_calls", most, "tool calls"))
+        (all > most).then(|| Ending::at_limit(config::PROCESS_MAX_TOOL_CALLS, most, "tool calls"))
     }
 }
 

@@ -49,6 +49,6 @@ pub(super) async fn shown(world: &World, process: &ProcessRow, profile: &str) ->
         profile_context_files: Some(prompt::profile_files(&config, profile)),
         skill_index: Some(skills::index(&view, profile).await),
         profile_approval_policy: Nullable::from(policy_text(&config, profile).map(str::to_string)),
-        max_context_bytes: config.number("ai/max_context_bytes"),
+        max_context_bytes: config.number(protocol::config::AI_MAX_CONTEXT_BYTES),
     })
 }

@@ -5,6 +5,7 @@
 //! that a user has chosen alone.
 
 use model::{Endpoint, Kind, Secret};
+use protocol::config::{self, Key};
 
 use crate::config::Config;
 use crate::discovery::ModelDiscovery;
@@ -24,32 +25,41 @@ pub(crate) struct ConfiguredEndpoint<'a> {
     pub(crate) own: bool,
 }
 
-/// Reads `<prefix>/base_url` and `<prefix>/api_key`. `elsewhere` says that the user has chosen another provider.
-pub(crate) fn configured_endpoint<'a>(
-    config: &'a Config,
-    prefix: &str,
+/// The keys of such an endpoint.
+#[derive(Clone, Copy)]
+pub(crate) struct EndpointKeys {
+    pub(crate) base_url: Key<String>,
+    pub(crate) api_key: Key<String>,
+}
+
+/// Where the chat model is.
+const CHAT: EndpointKeys = EndpointKeys { base_url: config::AI_BASE_URL, api_key: config::AI_API_KEY };
+
+/// Reads the address and the key. `elsewhere` says that the user has chosen another provider.
+pub(crate) fn configured_endpoint(
+    config: &Config,
+    keys: EndpointKeys,
     elsewhere: bool,
-) -> ConfiguredEndpoint<'a> {
-    let (url, key) = (format!("{prefix}/base_url"), format!("{prefix}/api_key"));
-    let everybodys_url = filled(config.system(&url)).filter(|_| !elsewhere);
-    let base_url = config.user(&url).map_or(everybodys_url, |own| filled(Some(own)));
+) -> ConfiguredEndpoint<'_> {
+    let everybodys_url = filled(config.system(keys.base_url)).filter(|_| !elsewhere);
+    let base_url = config.user(keys.base_url).map_or(everybodys_url, |own| filled(Some(own)));
     let own = elsewhere || base_url.map(trimmed) != everybodys_url.map(trimmed);
-    let key = match config.user(&key) {
+    let key = match config.user(keys.api_key) {
         Some(own_key) => filled(Some(own_key)),
-        None => filled(config.system(&key)).filter(|_| !own),
+        None => filled(config.system(keys.api_key)).filter(|_| !own),
     };
     ConfiguredEndpoint { base_url, key, own }
 }
 
 /// Chooses.
 pub(crate) async fn choose(config: &Config, discovery: &ModelDiscovery) -> Result<Chosen, String> {
-    let everybodys = filled(config.system("ai/provider"));
-    let provider = config.user("ai/provider").map_or(everybodys, |own| filled(Some(own)));
+    let everybodys = filled(config.system(config::AI_PROVIDER));
+    let provider = config.user(config::AI_PROVIDER).map_or(everybodys, |own| filled(Some(own)));
     let elsewhere = !same_provider(provider, everybodys);
-    let place = configured_endpoint(config, "ai", elsewhere);
-    let model = match config.user("ai/model") {
+    let place = configured_endpoint(config, CHAT, elsewhere);
+    let model = match config.user(config::AI_MODEL) {
         Some(own) => filled(Some(own)),
-        None => filled(config.system("ai/model")).filter(|_| !elsewhere),
+        None => filled(config.system(config::AI_MODEL)).filter(|_| !elsewhere),
     };
     let kind = match (provider, place.base_url) {
         (Some(name), _) => name.parse::<Kind>().map_err(|_| unknown_provider(config, name))?,
@@ -76,7 +86,7 @@ async fn discovered(config: &Config, discovery: &ModelDiscovery, model: Option<&
     let named = model.filter(|_| choice.endpoint.kind != Kind::Demo);
     let mut endpoint = choice.endpoint;
     let source = endpoint.key.as_ref().map(|_| in_environment(choice.found));
-    endpoint.key_hint = Some(key_hint(config, "ai/api_key", source.as_deref()));
+    endpoint.key_hint = Some(key_hint(config, config::AI_API_KEY, source.as_deref()));
     Chosen { model: named.map_or(choice.model, str::to_string), endpoint }
 }
 
@@ -87,7 +97,7 @@ fn endpoint(
     place: &ConfiguredEndpoint<'_>,
 ) -> Result<Endpoint, String> {
     if let Some(url) = place.base_url {
-        check_address(config, "ai/base_url", url)?;
+        check_address(config, config::AI_BASE_URL, url)?;
     }
     let usual = is_usual(kind, place.base_url);
     let key = place.key.map(str::to_string).or_else(|| {
@@ -98,16 +108,16 @@ fn endpoint(
         let variable = kind.key_variable().map(|name| format!(", or {name} in the gateway's environment"));
         return Err(format!(
             "No API key for provider: {kind}. Set {}{}.",
-            config.names("ai/api_key"),
+            config.names(config::AI_API_KEY),
             variable.unwrap_or_default()
         ));
     }
     let source = match (place.key, &key) {
-        (Some(_), _) => Some(config.place("ai/api_key")),
+        (Some(_), _) => Some(config.place(config::AI_API_KEY)),
         (None, Some(_)) => kind.key_variable().map(in_environment),
         (None, None) => None,
     };
-    let key_hint = Some(key_hint(config, "ai/api_key", source.as_deref()));
+    let key_hint = Some(key_hint(config, config::AI_API_KEY, source.as_deref()));
     let base_url = place.base_url.map(str::to_string);
     Ok(Endpoint { kind, base_url, key: key.map(Secret::new), key_hint })
 }
@@ -117,8 +127,8 @@ fn in_environment(variable: &str) -> String {
 }
 
 /// What to do when a key is refused: where it is from, and how a user sets another.
-pub(crate) fn key_hint(config: &Config, name: &str, source: Option<&str>) -> String {
-    let own = config.own_name(name);
+pub(crate) fn key_hint(config: &Config, key: Key<String>, source: Option<&str>) -> String {
+    let own = config.own_name(key);
     match source {
         Some(source) => format!("The key is from {source}. Set another with: gsv config set {own} KEY"),
         None => format!("No key was sent. Set one with: gsv config set {own} KEY"),
@@ -126,11 +136,11 @@ pub(crate) fn key_hint(config: &Config, name: &str, source: Option<&str>) -> Str
 }
 
 /// An address must be one before a key is sent there. It is not repeated: it may hold a password.
-pub(crate) fn check_address(config: &Config, name: &str, url: &str) -> Result<(), String> {
+pub(crate) fn check_address(config: &Config, key: Key<String>, url: &str) -> Result<(), String> {
     if url.starts_with("http://") || url.starts_with("https://") {
         return Ok(());
     }
-    let place = config.place(name);
+    let place = config.place(key);
     Err(format!("{place} is no address of a server: it must begin with http:// or https://"))
 }
 
@@ -163,7 +173,10 @@ async fn usual_model(
             if choice.endpoint.kind == kind {
                 return Ok(choice.model);
             }
-            Err(format!("No model is configured for provider {kind}. Set {}.", config.names("ai/model")))
+            Err(format!(
+                "No model is configured for provider {kind}. Set {}.",
+                config.names(config::AI_MODEL)
+            ))
         }
     }
 }
@@ -175,7 +188,7 @@ async fn local_model(
 ) -> Result<String, String> {
     let url = endpoint.base_url.as_deref().unwrap_or(Kind::Ollama.default_base_url());
     let Some(server) = discovery.ollama(config.private_hosts(), url.to_string()).await else {
-        let place = config.names("ai/base_url");
+        let place = config.names(config::AI_BASE_URL);
         return Err(format!("Ollama does not answer. Start it, or set its address in {place}."));
     };
     let none = || "Ollama has no model. Pull one, with `ollama pull qwen3` for instance.".to_string();
@@ -184,11 +197,11 @@ async fn local_model(
 
 fn unknown_provider(config: &Config, name: &str) -> String {
     let known = Kind::ALL.map(Kind::as_str).join(", ");
-    format!("Unknown model provider: {name}. Set {} to one of: {known}.", config.place("ai/provider"))
+    format!("Unknown model provider: {name}. Set {} to one of: {known}.", config.place(config::AI_PROVIDER))
 }
 
 fn whose_key(config: &Config) -> String {
-    let (key, provider) = (config.place("ai/api_key"), config.names("ai/provider"));
+    let (key, provider) = (config.place(config::AI_API_KEY), config.names(config::AI_PROVIDER));
     format!("{key} is set, but not whose key it is. Set {provider}.")
 }
 

@@ -222,7 +222,7 @@ async fn a_driver_that_floods_with_status_holds_only_itself_up() {
         let payload = json!({ "sessionId": format!("s{n}"), "event": "finished" });
         driver.send(json!({ "type": "sig", "signal": "exec.status", "payload": payload })).await;
     }
-    let set = json!({ "key": "users/1000/ai/x", "value": "1" });
+    let set = json!({ "key": "users/1000/ai/model", "value": "1" });
     assert_eq!(user.call("sys.config.set", set).await.unwrap(), json!({ "ok": true }));
 }
 

@@ -194,7 +194,7 @@ async fn every_command_finds_the_fields_it_needs_in_their_types() {
     }
     let args = json!({ "tokenId": created["tokenId"], "reason": "why" });
     assert_eq!(user.call("sys.token.revoke", args).await.unwrap()["revoked"], true);
-    let args = json!({ "key": "users/1000/ai/temperature", "value": "1" });
+    let args = json!({ "key": "users/1000/ai/max_tokens", "value": "1" });
     user.call("sys.config.set", args).await.unwrap();
 
     let processes = user.call("proc.list", json!({})).await.unwrap();

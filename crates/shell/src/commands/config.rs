@@ -23,8 +23,8 @@ async fn run(cx: &Cx<'_>) -> Done {
     flat(match words.as_slice() {
         [] | ["get" | "list" | "ls"] => get(cx, None).await,
         ["get" | "list" | "ls", key] => get(cx, Some(key)).await,
-        ["set", key, value @ ..] if !value.is_empty() => set(cx, key, &value.join(" ")).await,
-        ["unset" | "rm", key] => set(cx, key, "").await,
+        ["set", key, value @ ..] if !value.is_empty() => set(cx, key, Value::String(value.join(" "))).await,
+        ["unset" | "rm", key] => set(cx, key, Value::Null).await,
         ["--help" | "-h" | "help"] => {
             Ok(Done::printed(format!("{}{}\n", COMMAND.usage_line(), COMMAND.manual)))
         }
@@ -49,7 +49,7 @@ async fn get(cx: &Cx<'_>, key: Option<&str>) -> Result<Done, Done> {
     }
 }
 
-async fn set(cx: &Cx<'_>, key: &str, value: &str) -> Result<Done, Done> {
-    cx.call(&ConfigSet { key: key.to_string(), value: Value::String(value.to_string()) }).await?;
+async fn set(cx: &Cx<'_>, key: &str, value: Value) -> Result<Done, Done> {
+    cx.call(&ConfigSet { key: key.to_string(), value }).await?;
     Ok(Done::default())
 }

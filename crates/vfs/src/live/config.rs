@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use protocol::config::is_sensitive;
+use protocol::config::{SERVER_VERSION, is_sensitive};
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntry, ConfigGet, ConfigSet};
+use serde_json::Value;
 
 use crate::fault::{Code, Fault};
 use crate::stat::{Named, Stat};
@@ -15,9 +16,6 @@ use crate::view::View;
 
 use super::fault::{of_store, on_read, on_write};
 use super::node::{self, Access, Ask, Node};
-
-/// A key that can be read only.
-const VERSION_KEY: &str = "config/server/version";
 
 /// `parts` begin with `config` or `users`.
 pub(crate) async fn look(view: &View, parts: &[&str], ask: Ask) -> Result<Node, Fault> {
@@ -63,7 +61,7 @@ pub(crate) async fn write(view: &View, parts: &[&str], bytes: &[u8]) -> Result<(
             return Err(node::fault(Code::NotDirectory));
         }
     }
-    set(view, key, value).await
+    set(view, key, value.into()).await
 }
 
 /// False when this is nothing that can be removed.
@@ -71,17 +69,12 @@ pub(crate) async fn remove(view: &View, parts: &[&str]) -> Result<bool, Fault> {
     let Node::File(..) = look(view, parts, Ask::Node).await? else { return Ok(false) };
     let top = top(view, parts)?;
     check_root(view, top)?;
-    let key = parts.join("/");
-    if top.is_none() && protocol::config::key(&key).is_none() {
-        // An empty value is kept as a value of such a key; it can not be removed by a call either.
-        return Ok(false);
-    }
-    set(view, key, String::new()).await?;
+    set(view, parts.join("/"), Value::Null).await?;
     Ok(true)
 }
 
-async fn set(view: &View, key: String, value: String) -> Result<(), Fault> {
-    view.calls.call(&ConfigSet { key, value: value.into() }).await.map(|_| ()).map_err(on_write)
+async fn set(view: &View, key: String, value: Value) -> Result<(), Fault> {
+    view.calls.call(&ConfigSet { key, value }).await.map(|_| ()).map_err(on_write)
 }
 
 async fn entries(view: &View, key: &str) -> Result<Vec<ConfigEntry>, Fault> {
@@ -168,7 +161,7 @@ fn access(key: &str) -> Access {
     match owned {
         Some((uid, rest)) if rest.starts_with("ai/") => Access::of(uid, 0o600),
         Some((uid, _)) => Access { uid: Uid::ROOT, ..Access::of(uid, 0o640) },
-        None if key == VERSION_KEY => Access::root(0o444),
+        None if key == SERVER_VERSION.name() => Access::root(0o444),
         None if is_sensitive(key) => Access::root(0o600),
         None => Access::root(0o644),
     }

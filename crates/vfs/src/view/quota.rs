@@ -3,15 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{MutexGuard, PoisonError};
 
-use protocol::config;
+use protocol::config::FILES_QUOTA_BYTES;
 use protocol::ids::Uid;
 
 use crate::disk::fail::Fail;
 use crate::fault::Code;
 use crate::view::View;
-
-/// What everybody may keep.
-const KEY: &str = "config/files/quota_bytes";
 
 impl View {
     /// Lets the disk know the caller's quota as it is now. It is read again only after the config has changed.
@@ -22,15 +19,14 @@ impl View {
         if uid.is_root() || self.quotas_read().get(&uid) == Some(&generation) {
             return Ok(());
         }
-        let own_key = format!("users/{uid}/files/quota_bytes");
-        let store = &self.tree.store;
-        let (default, own) = tokio::join!(store.config_value(KEY), store.config_value(&own_key));
+        let (own_key, store) = (FILES_QUOTA_BYTES.own(uid), &self.tree.store);
+        let (everybodys, own) =
+            tokio::join!(store.config_value(FILES_QUOTA_BYTES.name()), store.config_value(&own_key));
         let broken =
             |error: store::Error| Fail::because(Code::Io, format!("the quota can not be read: {error}"));
-        let default = default.map_err(broken)?.and_then(|text| text.trim().parse().ok());
-        let default = default.or_else(|| config::key(KEY).and_then(|key| key.default.parse().ok()));
-        let own = own.map_err(broken)?.and_then(|text| text.trim().parse().ok());
-        self.tree.disk.usage.set_quota(default.unwrap_or(0), uid, own);
+        let everybodys = FILES_QUOTA_BYTES.of([everybodys.map_err(broken)?.as_deref()]);
+        let own = own.map_err(broken)?.and_then(|text| FILES_QUOTA_BYTES.read(&text));
+        self.tree.disk.usage.set_quota(everybodys, uid, own);
         self.quotas_read().insert(uid, generation);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Commands at the prompt, which begin with a slash.
 
 use base::limits;
+use protocol::config::{self, Key};
 use protocol::proc::conversation::Open;
 use protocol::proc::cost::Cost;
 use protocol::proc::history::Read;
@@ -116,13 +117,14 @@ impl Chat<'_> {
                 return Err(Failure::usage("a model is named MODEL or PROVIDER/MODEL"));
             }
             let uid = self.line.uid;
-            let settings = [provider.map(|provider| ("provider", provider)), Some(("model", model))];
-            for (name, value) in settings.into_iter().flatten() {
-                let key = format!("users/{uid}/ai/{name}");
+            let provider = provider.map(|provider| (config::AI_PROVIDER, provider));
+            for (key, value) in provider.into_iter().chain([(config::AI_MODEL, model)]) {
+                let key = key.own(uid);
                 self.line.ask(&ConfigSet { key, value: Value::String(value.to_string()) }).await?;
             }
         }
-        let (provider, model) = (self.setting("provider").await?, self.setting("model").await?);
+        let (provider, model) =
+            (self.setting(config::AI_PROVIDER).await?, self.setting(config::AI_MODEL).await?);
         let set = match (provider, model) {
             (None, None) => "no model is set: the gateway takes what it finds".to_string(),
             (Some(provider), None) => format!("{provider}, with its usual model"),
@@ -141,9 +143,9 @@ impl Chat<'_> {
     }
 
     /// A setting of the models: one's own, else everybody's.
-    async fn setting(&mut self, name: &str) -> Result<Option<String>> {
+    async fn setting(&mut self, key: Key<String>) -> Result<Option<String>> {
         let uid = self.line.uid;
-        for key in [format!("users/{uid}/ai/{name}"), format!("config/ai/{name}")] {
+        for key in [key.own(uid), key.name().to_string()] {
             let found = match self.line.ask(&ConfigGet { key: Some(key.clone()) }).await {
                 // What one may not read is not one's own.
                 Err(failure) if failure.has_code(403) || failure.has_code(404) => continue,

@@ -2,7 +2,7 @@
 
 use base::limits;
 use gateway::Caller;
-use protocol::config::{KEYS, is_sensitive};
+use protocol::config::{self, Kind, ROWS, SERVER_VERSION, is_sensitive};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
@@ -10,9 +10,6 @@ use serde_json::Value;
 
 use crate::calls::Cx;
 use crate::{settings, store_error};
-
-/// A key that shows the gateway's version and can not be set.
-const VERSION_KEY: &str = "config/server/version";
 
 pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error> {
     let key = args.key.as_deref().unwrap_or_default().trim_end_matches('/');
@@ -40,18 +37,19 @@ async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {
 }
 
 fn default_of(cx: &Cx, key: &str) -> Option<String> {
-    if key == VERSION_KEY {
+    if key == SERVER_VERSION.name() {
         return Some(cx.kernel.version.clone());
     }
-    protocol::config::key(key).map(|row| row.default.to_string())
+    let row = ROWS.iter().find(|row| row.name == key && !row.is_family())?;
+    Some(row.default.to_string())
 }
 
 fn defaults<'a>(cx: &'a Cx, prefix: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
     let below = move |key: &str| {
         prefix.is_empty() || key.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'))
     };
-    let known = KEYS.iter().map(|row| row.key).chain([VERSION_KEY]);
-    known.filter(move |key| below(key)).filter_map(|key| Some((key.to_string(), default_of(cx, key)?)))
+    let below = ROWS.iter().map(|row| row.name).filter(move |key| below(key));
+    below.filter_map(|key| Some((key.to_string(), default_of(cx, key)?)))
 }
 
 fn may_read(caller: &Caller, key: &str) -> bool {
@@ -77,16 +75,28 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     check_write(&cx.caller, key)?;
     check_agent(&cx.caller, key)?;
     let store = &cx.kernel.store;
-    let removable = key.starts_with("users/") || protocol::config::key(key).is_some();
-    if value.trim().is_empty() && removable {
-        store.config_remove(key).await.map_err(store_error)?;
-        cx.kernel.config_changed(key, None);
-    } else {
-        settings::check_given("sys.config.set", "value", key, &value)?;
-        store.config_set(key, &value).await.map_err(store_error)?;
-        cx.kernel.config_changed(key, Some(&value));
+    match value.filter(|value| is_value(key, value)) {
+        Some(value) => {
+            if config::find(key).is_none() {
+                return Err(Error::bad_argument("sys.config.set", "key", &settings::unknown(key)));
+            }
+            settings::check_given("sys.config.set", "value", key, &value)?;
+            store.config_set(key, &value).await.map_err(store_error)?;
+            cx.kernel.config_changed(key, Some(&value));
+        }
+        // Also a key that is not known: it may be left from a time when any could be set.
+        None => {
+            store.config_remove(key).await.map_err(store_error)?;
+            cx.kernel.config_changed(key, None);
+        }
     }
     Ok(Done { ok: true })
+}
+
+/// An empty text is as good as none, but for files, where it says that the file is empty.
+fn is_value(key: &str, value: &str) -> bool {
+    let is_file = || config::find(key).is_some_and(|known| known.row.kind == Kind::File);
+    !value.trim().is_empty() || is_file()
 }
 
 /// An agent that could change when it has to ask would not have to ask.
@@ -97,13 +107,14 @@ fn check_agent(caller: &Caller, key: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn text_of(value: &Value) -> Result<String, Error> {
+/// The text of a value; `None` removes the key.
+fn text_of(value: &Value) -> Result<Option<String>, Error> {
     match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(flag) => Ok(flag.to_string()),
-        Value::Null => Err(Error::missing_argument("sys.config.set", "a value")),
-        _ => Err(Error::bad_argument("sys.config.set", "value", "must be text, a number or a boolean")),
+        Value::String(text) => Ok(Some(text.clone())),
+        Value::Number(number) => Ok(Some(number.to_string())),
+        Value::Bool(flag) => Ok(Some(flag.to_string())),
+        Value::Null => Ok(None),
+        _ => Err(Error::bad_argument("sys.config.set", "value", "must be text, a number, a boolean or null")),
     }
 }
 
@@ -113,7 +124,7 @@ fn check_key(key: &str) -> Result<(), Error> {
     }
     let clean =
         !key.contains(char::is_control) && key.split('/').all(|part| !part.is_empty() && part != "..");
-    if !clean || key.len() > limits::CONFIG_KEY_BYTES_MAX || key == VERSION_KEY {
+    if !clean || key.len() > limits::CONFIG_KEY_BYTES_MAX || key == SERVER_VERSION.name() {
         return Err(Error::bad_argument("sys.config.set", "key", "is not a key that can be set"));
     }
     Ok(())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::limits;
-use protocol::args;
 use protocol::error::Error;
 use protocol::ids::{Gid, TokenId, Uid};
 use protocol::sys::token::Kind;
 use protocol::sys::{Setup, SetupDone};
+use protocol::{args, config};
 use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
@@ -78,19 +78,19 @@ fn config_of(request: &Setup) -> Result<Vec<(String, String)>, Error> {
         if !settings::is_timezone(&timezone) {
             return Err(Error::bad("timezone must be a valid IANA timezone"));
         }
-        config.push(("config/server/timezone".to_string(), timezone));
+        config.push((config::SERVER_TIMEZONE.name().to_string(), timezone));
     }
     if let Some(ai) = &request.ai {
         let key = ai.api_key.clone().filter(|key| !key.trim().is_empty());
         let given = [
-            ("ai.provider", "config/ai/provider", trimmed(&ai.provider)),
-            ("ai.model", "config/ai/model", trimmed(&ai.model)),
-            ("ai.apiKey", "config/ai/api_key", key),
+            ("ai.provider", config::AI_PROVIDER, trimmed(&ai.provider)),
+            ("ai.model", config::AI_MODEL, trimmed(&ai.model)),
+            ("ai.apiKey", config::AI_API_KEY, key),
         ];
         for (field, key, value) in given {
             let Some(value) = value else { continue };
-            settings::check_given("sys.setup", field, key, &value)?;
-            config.push((key.to_string(), value));
+            settings::check_given("sys.setup", field, key.name(), &value)?;
+            config.push((key.name().to_string(), value));
         }
     }
     Ok(config)

@@ -1,6 +1,7 @@
 //! `proc.spawn`: new processes, and the one `init` that every user has.
 
 use base::limits;
+use protocol::config::PROCESS_MAX_PER_USER;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Pid, Uid};
@@ -13,8 +14,6 @@ use super::{check_length, unknown};
 use crate::handlers::Cx;
 use crate::subsystem::init_pid;
 use gateway::store_error;
-
-const MAX_PER_USER: &str = "config/process/max_per_user";
 
 pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error> {
     let profile = args.profile.as_ref().map_or("task", Profile::as_str).trim().to_string();
@@ -138,12 +137,12 @@ fn check_run_as(args: &Spawn, who: &ProcessIdentity) -> Result<(), Error> {
 
 /// Whether the user may have one more.
 async fn check_count(cx: &Cx, uid: Uid) -> Result<(), Error> {
-    let kept = cx.area.gateway.store().config_value(MAX_PER_USER).await.map_err(store_error)?;
-    let most: u64 = kept.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let most = cx.area.gateway.store().setting(PROCESS_MAX_PER_USER).await.map_err(store_error)?;
     if most == 0 || cx.area.gateway.store().processes_alive(uid).await.map_err(store_error)? < most {
         return Ok(());
     }
-    let why = format!("{most} processes is the most a user may have ({MAX_PER_USER}); kill one first");
+    let key = PROCESS_MAX_PER_USER.name();
+    let why = format!("{most} processes is the most a user may have ({key}); kill one first");
     Err(Error::too_busy(&why))
 }
 

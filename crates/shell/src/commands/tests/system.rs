@@ -102,7 +102,7 @@ async fn config_reads_and_writes_settings() {
     assert_eq!(stage.prints(&["config", "set", "config/server/name", "my", "box"]).await, "");
     assert_eq!(stage.last("sys.config.set"), Some(json!({ "key": "config/server/name", "value": "my box" })));
     stage.prints(&["config", "unset", "config/server/name"]).await;
-    assert_eq!(stage.last("sys.config.set"), Some(json!({ "key": "config/server/name", "value": "" })));
+    assert_eq!(stage.last("sys.config.set"), Some(json!({ "key": "config/server/name", "value": null })));
     stage.answer("sys.config.set", Err(Error::permission_denied("sys.config.set")));
     let refused = stage.fails(&["config", "set", "a", "b"]).await;
     assert_eq!(refused, (1, "config: Permission denied: sys.config.set\n".to_string()));

@@ -386,7 +386,10 @@ export interface Syscalls {
     args: SysConfigGetArgs;
     result: SysConfigGetResult;
   };
-  /** Sets a config value. Root sets any key, users their own below `users/<uid>/ai/`; there an empty value removes it. */
+  /**
+   * Sets a config value, or removes it. Keys that are not known are refused. Root sets any key, users their own below
+   * `users/<uid>/ai/`.
+   */
   "sys.config.set": {
     args: SysConfigSetArgs;
     result: SysDone;
@@ -1361,14 +1364,21 @@ export interface DeviceStatus {
   device: DeviceState;
 }
 
-/** `{code, message, details?, retryable?}` */
+/** What programs branch on. */
+export interface ErrorDetails {
+  /** Why, in one word that does not change: see the reference of errors. Errors of older devices may have none. */
+  reason?: string;
+  [key: string]: unknown;
+}
+
+/** `{code, message, details?, retryable?}` as it comes. */
 export interface ErrorShape {
   /** What kind of failure; most are like HTTP's. */
   code: number;
   /** One sentence for a person. */
   message: string;
-  /** Structured context, where a program needs it. */
-  details?: unknown;
+  /** What programs branch on. */
+  details?: ErrorDetails;
   /** Whether the same request may work later. */
   retryable?: boolean;
 }
@@ -4462,10 +4472,13 @@ export interface SysConfigGetResult {
 
 /** Arguments of `sys.config.set`. */
 export interface SysConfigSetArgs {
-  /** The key. */
+  /** One of the keys of the reference of config; others are refused. */
   key: string;
-  /** Text; numbers and booleans are taken as their text. */
-  value: string;
+  /**
+   * Text; numbers and booleans are taken as their text. `null` removes the key, as an empty text does but where it
+   * stands for an empty file.
+   */
+  value: string | null;
 }
 
 /** Arguments of `sys.connect`. */

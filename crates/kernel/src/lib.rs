@@ -13,10 +13,8 @@ mod devices;
 mod dispatch;
 mod grants;
 mod homes;
-mod logins;
 mod metrics;
 mod outbox;
-mod passwords;
 mod recall;
 mod receive;
 mod routes;
@@ -58,8 +56,8 @@ pub struct Kernel {
     connections: connections::Connections,
     devices: devices::Devices,
     grants: grants::Grants,
-    logins: logins::Logins,
-    passwords: passwords::Passwords,
+    logins: auth::Logins,
+    passwords: auth::Passwords,
     settings: settings::Settings,
     metrics: Arc<metrics::Metrics>,
     tree: Arc<vfs::Tree>,
@@ -142,7 +140,7 @@ impl Kernel {
                 devices,
                 grants,
                 logins: Default::default(),
-                passwords: passwords::Passwords::new(),
+                passwords: auth::Passwords::new(),
                 settings,
                 metrics,
                 tree,
@@ -268,7 +266,7 @@ impl Kernel {
 
     /// Whether a token is one of root's sessions; for `/metrics`.
     pub async fn is_root_token(&self, raw: &str) -> bool {
-        let found = self.store.token_by_hash(protocol::ids::Uid::ROOT, &passwords::token_hash(raw)).await;
+        let found = self.store.token_by_hash(protocol::ids::Uid::ROOT, &auth::token_hash(raw)).await;
         let now_ms = self.clock.now_ms();
         found.ok().flatten().is_some_and(|token| {
             token.allowed_role == Role::User

@@ -18,7 +18,7 @@ use store::devices::Device;
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{homes, passwords, signals, store_error};
+use crate::{homes, signals, store_error};
 
 pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
     let username = check_username(&args.username)?;
@@ -233,7 +233,7 @@ async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
 fn user(account: Account, groups: Vec<String>) -> User {
     User {
         groups,
-        locked: account.locked || passwords::is_unset(&account.hash),
+        locked: account.locked || auth::is_unset(&account.hash),
         identity: account.identity(),
     }
 }

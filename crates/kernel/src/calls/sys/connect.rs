@@ -18,7 +18,7 @@ use super::device;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
-use crate::{Kernel, access, passwords, routes, signals, store_error, tasks};
+use crate::{Kernel, access, routes, signals, store_error, tasks};
 
 /// Handles the request; one attempt per socket at a time.
 pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: Ticket, raw: &str) {
@@ -226,7 +226,7 @@ async fn verify_password(
     if password.len() > limits::PASSWORD_BYTES_MAX {
         return Ok(false);
     }
-    let usable = account.filter(|account| !account.locked && !passwords::is_unset(&account.hash));
+    let usable = account.filter(|account| !account.locked && !auth::is_unset(&account.hash));
     let fits = kernel.passwords.verify(password, usable.map(|account| account.hash.as_str()), peer).await?;
     Ok(fits && usable.is_some())
 }
@@ -243,7 +243,7 @@ async fn verify_token(
         return Ok(None);
     }
     // Hashed before the account is looked at: it takes as long when there is none.
-    let hash = passwords::token_hash(raw);
+    let hash = auth::token_hash(raw);
     let Some(account) = account else { return Ok(None) };
     let found = kernel.store.token_by_hash(account.uid, &hash).await.map_err(store_error)?;
     let now_ms = kernel.clock.now_ms();

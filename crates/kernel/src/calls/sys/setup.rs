@@ -14,7 +14,7 @@ use store::tokens::NewToken;
 
 use super::{device, token};
 use crate::ticket::Ticket;
-use crate::{Kernel, homes, passwords, settings, store_error, tasks};
+use crate::{Kernel, homes, settings, store_error, tasks};
 
 /// Handles the request; the gate has checked that the system is in setup mode.
 pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
@@ -63,7 +63,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     homes::settle(&kernel.tree, account.clone()).await;
     Ok(SetupDone {
         user: account.identity(),
-        root_locked: passwords::is_unset(&root_hash),
+        root_locked: auth::is_unset(&root_hash),
         bootstrap: None,
         node_token: raw.zip(token_row).map(|(raw, row)| token::with_secret(&row, raw)),
     })
@@ -108,14 +108,14 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     let label = token::check_label("node.label", label)?.unwrap_or_else(|| format!("node:{device_id}"));
-    let raw = passwords::new_token(Kind::Node);
+    let raw = auth::new_token(Kind::Node);
     let new = NewToken {
         token_id: TokenId(base::random::uuid()),
         uid: Uid::ROOT,
         kind: Kind::Node,
         label: Some(label),
-        hash: passwords::token_hash(&raw),
-        prefix: passwords::token_prefix(&raw),
+        hash: auth::token_hash(&raw),
+        prefix: auth::token_prefix(&raw),
         allowed_device_id: Some(device_id.to_string()),
         created_at: now_ms,
         expires_at,

@@ -10,7 +10,7 @@ use store::tokens::{NewToken as Row, Token};
 use super::device::check_id;
 use crate::calls::Cx;
 use crate::outbox::Close;
-use crate::{passwords, store_error};
+use crate::store_error;
 
 pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let uid = whose(&cx, args.uid, "create tokens for another user")?.unwrap_or(cx.caller.uid());
@@ -38,14 +38,14 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.account_by_uid(uid).await.map_err(store_error)?;
     known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
-    let raw = passwords::new_token(kind);
+    let raw = auth::new_token(kind);
     let row = Row {
         token_id: TokenId(base::random::uuid()),
         uid,
         kind,
         label: check_label("label", args.label.as_deref())?,
-        hash: passwords::token_hash(&raw),
-        prefix: passwords::token_prefix(&raw),
+        hash: auth::token_hash(&raw),
+        prefix: auth::token_prefix(&raw),
         allowed_device_id: device.map(str::to_string),
         created_at: now_ms,
         expires_at,

@@ -8,7 +8,7 @@ use base::limits;
 
 /// The books.
 #[derive(Default)]
-pub(crate) struct Logins {
+pub struct Logins {
     records: Mutex<HashMap<Key, Record>>,
 }
 
@@ -26,7 +26,7 @@ struct Record {
 }
 
 /// One attempt with a password, under way. Dropped without success it counts as failed.
-pub(crate) struct Attempt<'a> {
+pub struct Attempt<'a> {
     logins: &'a Logins,
     key: Key,
     now_ms: i64,
@@ -35,7 +35,7 @@ pub(crate) struct Attempt<'a> {
 
 impl Logins {
     /// Begins an attempt, or says how many seconds to wait.
-    pub(crate) fn begin(&self, username: &str, peer: IpAddr, now_ms: i64) -> Result<Attempt<'_>, i64> {
+    pub fn begin(&self, username: &str, peer: IpAddr, now_ms: i64) -> Result<Attempt<'_>, i64> {
         let key = key(username, peer);
         let mut records = self.lock();
         if !records.contains_key(&key) && records.len() >= limits::LOGIN_RECORDS_MAX {
@@ -65,7 +65,7 @@ impl Logins {
 
 impl Attempt<'_> {
     /// The login worked: the slate is clean.
-    pub(crate) fn succeeded(mut self) {
+    pub fn succeeded(mut self) {
         self.succeeded = true;
     }
 }

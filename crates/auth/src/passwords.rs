@@ -21,7 +21,7 @@ const NOBODY: &str =
 
 /// Hashes passwords off the async threads, a few at a time.
 #[derive(Clone)]
-pub(crate) struct Passwords {
+pub struct Passwords {
     running: Arc<Semaphore>,
     waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
 }
@@ -44,13 +44,20 @@ impl Drop for Place {
     }
 }
 
+impl Default for Passwords {
+    fn default() -> Passwords {
+        Passwords::new()
+    }
+}
+
 impl Passwords {
-    pub(crate) fn new() -> Passwords {
+    /// Nothing is being hashed.
+    pub fn new() -> Passwords {
         Passwords { running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)), waiting: Arc::default() }
     }
 
     /// The hash to keep for a new password.
-    pub(crate) async fn hash(&self, password: &str) -> Result<String, Error> {
+    pub async fn hash(&self, password: &str) -> Result<String, Error> {
         let password = password.to_string();
         self.off_thread(None, move || {
             let hash: PasswordHash = Argon2::default().hash_password(password.as_bytes()).map_err(failed)?;
@@ -60,7 +67,7 @@ impl Passwords {
     }
 
     /// Whether a password fits a hash. Takes as long when there is none. No address may fill the queue alone.
-    pub(crate) async fn verify(
+    pub async fn verify(
         &self,
         password: &str,
         hash: Option<&str>,
@@ -98,7 +105,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
 }
 
 /// Whether a stored hash means that there is no password.
-pub(crate) fn is_unset(hash: &str) -> bool {
+pub fn is_unset(hash: &str) -> bool {
     matches!(hash, "" | "!" | "*")
 }
 
@@ -126,19 +133,19 @@ fn verify_pbkdf2(password: &str, hash: &str) -> Option<bool> {
 }
 
 /// A fresh raw token of a kind.
-pub(crate) fn new_token(kind: Kind) -> String {
+pub fn new_token(kind: Kind) -> String {
     format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(base::random::bytes::<24>()))
 }
 
 /// What is kept of a raw token.
-pub(crate) fn token_hash(raw: &str) -> String {
+pub fn token_hash(raw: &str) -> String {
     let digest = Sha256::digest(raw.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("$token-sha256${hex}")
 }
 
 /// The part of a raw token that people see.
-pub(crate) fn token_prefix(raw: &str) -> String {
+pub fn token_prefix(raw: &str) -> String {
     raw.chars().take(16).collect()
 }
 

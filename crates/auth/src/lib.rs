@@ -1,7 +1,13 @@
-//! Authentication: password hashes, token hashes, and throttling of failed logins. Knows no sockets.
+//! Authentication: a password or a token in, an account out, with throttling of failures. Knows no sockets.
+//!
+//! [`Authenticator::authenticate`] is the one door: `sys.connect`, HTTP Basic, bearer tokens and cookies all come
+//! through it. [`Passwords`] and [`tokens`] make and check hashes, `throttle` counts failures. What an account may do
+//! is not decided here.
 
+mod authenticator;
 mod passwords;
 mod throttle;
+pub mod tokens;
 
-pub use passwords::{Passwords, is_unset, new_token, token_hash, token_prefix};
-pub use throttle::{Attempt, Logins};
+pub use authenticator::{Authenticated, Authenticator, Credentials, Secret};
+pub use passwords::{Passwords, is_unset};

@@ -1,4 +1,5 @@
-//! Password and token hashes. New passwords get argon2id; hashes in the older pbkdf2 format still verify.
+//! Password hashing off the async threads, behind a bounded queue. New passwords get argon2id; hashes in the older
+//! pbkdf2 format still verify.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,10 +9,9 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use base::limits;
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use protocol::error::Error;
-use protocol::sys::token::Kind;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::Sha512;
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 
@@ -132,23 +132,6 @@ fn verify_pbkdf2(password: &str, hash: &str) -> Option<bool> {
     Some(found.ct_eq(&wanted).into())
 }
 
-/// A fresh raw token of a kind.
-pub fn new_token(kind: Kind) -> String {
-    format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(base::random::bytes::<24>()))
-}
-
-/// What is kept of a raw token.
-pub fn token_hash(raw: &str) -> String {
-    let digest = Sha256::digest(raw.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("$token-sha256${hex}")
-}
-
-/// The part of a raw token that people see.
-pub fn token_prefix(raw: &str) -> String {
-    raw.chars().take(16).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,13 +164,5 @@ mod tests {
         {
             assert!(!verify("", bad) && !verify(bad, bad), "{bad}");
         }
-    }
-
-    #[test]
-    fn tokens_look_as_documented() {
-        let raw = new_token(Kind::Node);
-        assert!(raw.starts_with("gsv_node_") && raw.len() == 9 + 32);
-        assert!(token_hash(&raw).starts_with("$token-sha256$") && token_hash(&raw).len() == 14 + 64);
-        assert_eq!(token_prefix(&raw).len(), 16);
     }
 }

@@ -1,4 +1,4 @@
-//! Failed logins by user and address, and how long the next attempt must wait.
+//! Throttling of failed logins: counted by kind of credential, user and address, with a wait that doubles.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,14 +6,22 @@ use std::sync::Mutex;
 
 use base::limits;
 
-/// The books.
+/// The failures that count.
 #[derive(Default)]
-pub struct Logins {
+pub(crate) struct Logins {
     records: Mutex<HashMap<Key, Record>>,
 }
 
+/// What was tried. Each kind is counted by itself: a machine that repeats a dead token must not keep its owner from
+/// logging in with the password, and the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Realm {
+    Password,
+    Token,
+}
+
 /// A user's name, cut to what a name can be, and an address, cut to what one customer gets.
-type Key = (String, IpAddr);
+type Key = (Realm, String, IpAddr);
 
 #[derive(Default)]
 struct Record {
@@ -25,8 +33,8 @@ struct Record {
     blocked_until_ms: i64,
 }
 
-/// One attempt with a password, under way. Dropped without success it counts as failed.
-pub struct Attempt<'a> {
+/// One attempt, under way. Dropped without success it counts as failed.
+pub(crate) struct Attempt<'a> {
     logins: &'a Logins,
     key: Key,
     now_ms: i64,
@@ -35,8 +43,14 @@ pub struct Attempt<'a> {
 
 impl Logins {
     /// Begins an attempt, or says how many seconds to wait.
-    pub fn begin(&self, username: &str, peer: IpAddr, now_ms: i64) -> Result<Attempt<'_>, i64> {
-        let key = key(username, peer);
+    pub(crate) fn begin(
+        &self,
+        realm: Realm,
+        username: &str,
+        peer: IpAddr,
+        now_ms: i64,
+    ) -> Result<Attempt<'_>, i64> {
+        let key = key(realm, username, peer);
         let mut records = self.lock();
         if !records.contains_key(&key) && records.len() >= limits::LOGIN_RECORDS_MAX {
             make_room(&mut records, now_ms);
@@ -65,7 +79,7 @@ impl Logins {
 
 impl Attempt<'_> {
     /// The login worked: the slate is clean.
-    pub fn succeeded(mut self) {
+    pub(crate) fn succeeded(mut self) {
         self.succeeded = true;
     }
 }
@@ -84,14 +98,14 @@ impl Drop for Attempt<'_> {
     }
 }
 
-fn key(username: &str, peer: IpAddr) -> Key {
+fn key(realm: Realm, username: &str, peer: IpAddr) -> Key {
     // No user has a longer name; all such attempts share one record.
     let username = if username.len() <= limits::USERNAME_BYTES_MAX { username } else { "" };
     let network = match peer {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
         v4 => v4,
     };
-    (username.to_string(), network)
+    (realm, username.to_string(), network)
 }
 
 /// Forgets what no longer counts; if everything does, the oldest that blocks nobody.
@@ -135,11 +149,11 @@ mod tests {
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn fail(logins: &Logins, name: &str, now_ms: i64) {
-        drop(logins.begin(name, PEER, now_ms).ok());
+        drop(logins.begin(Realm::Password, name, PEER, now_ms).ok());
     }
 
     fn wait(logins: &Logins, name: &str, now_ms: i64) -> Option<i64> {
-        match logins.begin(name, PEER, now_ms) {
+        match logins.begin(Realm::Password, name, PEER, now_ms) {
             Ok(attempt) => {
                 // Looking is not trying.
                 logins.lock().get_mut(&attempt.key).unwrap().trying -= 1;
@@ -172,7 +186,7 @@ mod tests {
         }
         assert_eq!(wait(&logins, "ann", now), Some(limits::LOGIN_WAIT_MS_MAX / 1_000));
         now += limits::LOGIN_WAIT_MS_MAX;
-        logins.begin("ann", PEER, now).ok().unwrap().succeeded();
+        logins.begin(Realm::Password, "ann", PEER, now).ok().unwrap().succeeded();
         assert_eq!(wait(&logins, "ann", now), None);
     }
 
@@ -189,7 +203,7 @@ mod tests {
     #[test]
     fn attempts_at_the_same_time_are_bounded() {
         let logins = Logins::default();
-        let running: Vec<_> = (0..100).filter_map(|_| logins.begin("ann", PEER, 5).ok()).collect();
+        let running: Vec<_> = (0..100).filter_map(|_| logins.begin(Realm::Password, "ann", PEER, 5).ok()).collect();
         assert_eq!(running.len() as u32, limits::LOGIN_FAILURES_MAX + limits::LOGIN_TRIES_AT_ONCE);
     }
 
@@ -209,7 +223,7 @@ mod tests {
             fail(&logins, "ann", 1_004);
         }
         assert!(wait(&logins, "ann", 1_005).is_some(), "also with a full book failures count");
-        assert!(logins.lock().keys().all(|(name, _)| name.len() <= limits::USERNAME_BYTES_MAX));
+        assert!(logins.lock().keys().all(|(_, name, _)| name.len() <= limits::USERNAME_BYTES_MAX));
     }
 
     #[test]
@@ -217,7 +231,7 @@ mod tests {
         let logins = Logins::default();
         for n in 0..20u128 {
             let peer = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
-            drop(logins.begin("ann", peer, 7).ok());
+            drop(logins.begin(Realm::Password, "ann", peer, 7).ok());
         }
         assert_eq!(logins.lock().len(), 1);
     }

@@ -6,6 +6,7 @@
 
 mod access;
 mod alarms;
+mod authenticate;
 mod calls;
 mod connections;
 mod core;
@@ -56,8 +57,7 @@ pub struct Kernel {
     connections: connections::Connections,
     devices: devices::Devices,
     grants: grants::Grants,
-    logins: auth::Logins,
-    passwords: auth::Passwords,
+    authenticator: auth::Authenticator,
     settings: settings::Settings,
     metrics: Arc<metrics::Metrics>,
     tree: Arc<vfs::Tree>,
@@ -139,8 +139,7 @@ impl Kernel {
                 connections: connections::Connections::new(clock.clone(), metrics.clone()),
                 devices,
                 grants,
-                logins: Default::default(),
-                passwords: auth::Passwords::new(),
+                authenticator: auth::Authenticator::new(store.clone(), clock.clone()),
                 settings,
                 metrics,
                 tree,
@@ -262,17 +261,6 @@ impl Kernel {
     /// How many sockets are open.
     pub fn socket_count(&self) -> usize {
         self.connections.all().len()
-    }
-
-    /// Whether a token is one of root's sessions; for `/metrics`.
-    pub async fn is_root_token(&self, raw: &str) -> bool {
-        let found = self.store.token_by_hash(protocol::ids::Uid::ROOT, &auth::token_hash(raw)).await;
-        let now_ms = self.clock.now_ms();
-        found.ok().flatten().is_some_and(|token| {
-            token.allowed_role == Role::User
-                && token.revoked_at.is_none()
-                && token.expires_at.is_none_or(|end| end > now_ms)
-        })
     }
 
     /// Prometheus text.

@@ -214,6 +214,8 @@ errors! {
     credential_required() => 401, "Password or token required";
     /// Unknown user, wrong password, or a token that is unknown, revoked, expired or for something else.
     authentication_failed() => 401, "Authentication failed";
+    /// A driver connects with a token of its user that is alive and bound to another device; `details.deviceId` names it.
+    token_of_other_device(device: &str) => 401, "Authentication failed: the token is for the device {device}";
 
     /// The caller holds no capability that covers the call, or the call is not for connections.
     permission_denied(call: &str) => 403, "Permission denied: {call}";

@@ -1,13 +1,13 @@
 //! The listener and the plain HTTP routes.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::service::Service;
@@ -17,7 +17,7 @@ use kernel::Kernel;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::ws;
+use crate::{credentials, ws};
 
 /// A request's head must be here by then; also ends connections that never send.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -109,25 +109,24 @@ async fn home(State(kernel): State<Arc<Kernel>>) -> Html<String> {
     ))
 }
 
-/// For this machine, or for root: a proxy in front makes every request look local, so a forwarded one needs the
-/// token.
+/// For this machine, or for root: a proxy in front makes every request look local, so a forwarded one needs root's
+/// token or password.
 async fn metrics(State(kernel): State<Arc<Kernel>>, request: Request<Body>) -> Response {
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let local = peer.is_some_and(|ip| ip.to_canonical().is_loopback())
-        && !ws::is_proxied(request.headers())
-        && ws::names_this_machine(request.headers());
-    let allowed = local
-        || match bearer(request.headers()) {
-            Some(token) => kernel.is_root_token(token).await,
-            None => false,
-        };
-    if !allowed {
-        let text = "Metrics are for this machine, or with root's token as a bearer token.";
-        return (StatusCode::FORBIDDEN, text).into_response();
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let headers = request.headers();
+    let is_local = peer.is_loopback() && !ws::is_proxied(headers) && ws::names_this_machine(headers);
+    if !is_local {
+        match credentials::caller(&kernel, headers, peer).await {
+            Some(Ok(caller)) if caller.is_root() => {}
+            Some(Err(error)) => return credentials::refuse(&error),
+            Some(Ok(_)) | None => {
+                let text =
+                    "Metrics are for this machine, or for root: with a token of root's as a bearer token, \
+                     or with root's name and password.";
+                return (StatusCode::FORBIDDEN, text).into_response();
+            }
+        }
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], kernel.metrics()).into_response()
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").map(str::trim)
 }

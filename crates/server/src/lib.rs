@@ -1,5 +1,6 @@
 //! HTTP and WebSocket. Knows sockets and pages; what the frames mean is the kernel's business.
 
+mod credentials;
 mod http;
 mod inlet;
 mod outlet;

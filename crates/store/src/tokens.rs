@@ -89,6 +89,12 @@ impl Store {
         self.read(statement.bind(uid).bind(hash)).await?.pop().map(token_from).transpose()
     }
 
+    /// The token with that hash, whoever it belongs to: a bearer token says whose it is.
+    pub async fn token_with_hash(&self, hash: &str) -> Result<Option<Token>> {
+        let statement = Statement::new(concat!("SELECT ", token_columns!(), " FROM tokens WHERE hash = $1"));
+        self.read(statement.bind(hash)).await?.pop().map(token_from).transpose()
+    }
+
     /// Newest first; of one user or of all.
     pub async fn tokens(&self, uid: Option<Uid>) -> Result<Vec<Token>> {
         let statement = Statement::new(concat!(

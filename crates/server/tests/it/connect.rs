@@ -190,7 +190,7 @@ async fn failed_logins_are_throttled_per_user_and_probes_are_not_counted() {
         let probe = peer.connect("user", "probe", json!({})).await.unwrap_err();
         assert_eq!(probe.pair(), (401, "Authentication required"));
     }
-    let wrong = json!({ "auth": { "username": USER, "token": "gsv_user_wrong" } });
+    let wrong = json!({ "auth": { "username": USER, "password": "wrong-password" } });
     for _ in 0..10 {
         assert_eq!(peer.connect("user", "x", wrong.clone()).await.unwrap_err().code, 401);
     }
@@ -201,6 +201,22 @@ async fn failed_logins_are_throttled_per_user_and_probes_are_not_counted() {
     assert_eq!(peer.connect("user", "x", right).await.unwrap_err().code, 429, "also with the right password");
     let root = json!({ "auth": { "username": "root", "password": testkit::gateway::ROOT_PASSWORD } });
     assert!(peer.connect("user", "x", root).await.is_ok(), "another user is not held up");
+}
+
+#[tokio::test]
+async fn a_machine_with_a_dead_token_does_not_lock_its_owner_out() {
+    let gateway = Gateway::set_up().await;
+    let mut driver = gateway.peer().await;
+    let mut args = gateway.driver_args("i");
+    args["auth"]["token"] = json!("gsv_node_revoked");
+    for _ in 0..10 {
+        assert_eq!(driver.connect("driver", DEVICE, args.clone()).await.unwrap_err().code, 401);
+    }
+    assert_eq!(driver.connect("driver", DEVICE, args).await.unwrap_err().code, 429, "tokens are throttled too");
+    let right = json!({ "auth": { "username": USER, "password": PASSWORD } });
+    assert!(gateway.peer().await.connect("user", "x", right).await.is_ok());
+    let mut good = gateway.peer().await;
+    assert!(good.connect("driver", DEVICE, gateway.driver_args("i")).await.is_ok(), "a good token always gets in");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The plain HTTP routes, and who may open a WebSocket.
 
+use base64::Engine;
 use testkit::Gateway;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -112,4 +113,23 @@ async fn metrics_are_for_this_machine_or_for_root() {
     let with = |token: &str| format!("{proxied}Authorization: Bearer {token}\r\n");
     assert!(get(&gateway, "/metrics", &with(&tokens[0])).await.starts_with("HTTP/1.1 200"));
     assert!(get(&gateway, "/metrics", &with(&tokens[1])).await.starts_with("HTTP/1.1 403"));
+    // With a name and a password, or with a token in the place of the password.
+    let basic = |name: &str, secret: &str| {
+        let text = base64::engine::general_purpose::STANDARD.encode(format!("{name}:{secret}"));
+        format!("{proxied}Authorization: Basic {text}\r\n")
+    };
+    for secret in [testkit::gateway::ROOT_PASSWORD, &tokens[0]] {
+        assert!(get(&gateway, "/metrics", &basic("root", secret)).await.starts_with("HTTP/1.1 200"));
+    }
+    let own = basic(testkit::gateway::USER, testkit::gateway::PASSWORD);
+    assert!(get(&gateway, "/metrics", &own).await.starts_with("HTTP/1.1 403"));
+    let stolen = get(&gateway, "/metrics", &basic(testkit::gateway::USER, &tokens[0])).await;
+    assert!(stolen.starts_with("HTTP/1.1 401"), "{stolen}");
+    // Wrong ones are counted as those of `sys.connect` are.
+    for n in 0..10 {
+        let refused = get(&gateway, "/metrics", &with("gsv_user_wrong")).await;
+        assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("Bearer"), "{n}: {refused}");
+    }
+    assert!(get(&gateway, "/metrics", &with("gsv_user_wrong")).await.starts_with("HTTP/1.1 429"));
+    assert!(get(&gateway, "/metrics", &with(&tokens[0])).await.starts_with("HTTP/1.1 200"));
 }

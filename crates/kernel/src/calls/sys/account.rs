@@ -25,7 +25,7 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, 
     let password = check_password("password", &args.password)?;
     let mut groups = gids_of(&cx, args.groups.as_deref().unwrap_or_default()).await?;
     groups.push(Gid::USERS);
-    let hash = cx.kernel.passwords.hash(password).await?;
+    let hash = cx.kernel.authenticator.passwords().hash(password).await?;
     let now_ms = cx.kernel.clock.now_ms();
     let new = NewAccount { username: username.to_string(), hash, groups, now_ms };
     let account = cx.kernel.store.account_create(new).await.map_err(|error| match error {
@@ -58,7 +58,8 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         None => None,
     };
     if let Some(password) = &args.password {
-        let hash = cx.kernel.passwords.hash(check_password("password", password)?).await?;
+        let password = check_password("password", password)?;
+        let hash = cx.kernel.authenticator.passwords().hash(password).await?;
         store.account_set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await.map_err(store_error)?;
     }
     if let Some(locked) = args.locked {

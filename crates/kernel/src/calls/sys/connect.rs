@@ -1,8 +1,8 @@
 //! `sys.connect`: logging in.
 
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 
+use auth::{Authenticated, Credentials, Secret};
 use base::limits;
 use protocol::args::{self, Members};
 use protocol::capability;
@@ -94,7 +94,7 @@ async fn log_in(
     role: Role,
 ) -> Result<Arrival, Error> {
     let auth = request.auth.as_ref().ok_or_else(Error::authentication_required)?;
-    let (account, token) = authenticate(kernel, connection, request, auth, role).await?;
+    let Authenticated { account, token } = authenticate(kernel, connection, request, auth, role).await?;
     let driver = check_role(request, role)?;
     let identity = account.identity();
     let device = match &driver {
@@ -172,98 +172,21 @@ async fn authenticate(
     kernel: &Kernel,
     connection: &Connection,
     request: &Connect,
-    auth: &Auth,
+    given: &Auth,
     role: Role,
-) -> Result<(Account, Option<Token>), Error> {
-    let password = auth.password.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let token = auth.token.as_deref().filter(|text| !text.is_empty());
-    if auth.username.is_empty() {
+) -> Result<Authenticated, Error> {
+    if given.username.is_empty() {
         return Err(Error::username_required());
     }
-    let (peer, now_ms) = (connection.peer, kernel.clock.now_ms());
-    let machine = role != Role::User;
-    let credential = match (password, token) {
-        (Some(_), Some(_)) => return Err(Error::either_password_or_token()),
-        (_, None) if machine => return Err(Error::token_required()),
-        (None, None) => return Err(Error::credential_required()),
-        (Some(password), None) => Credential::Password(password),
-        (None, Some(token)) => Credential::Token(token),
+    let secret = Secret::choose(given.password.as_deref(), given.token.as_deref(), role)?;
+    let credentials = Credentials {
+        username: Some(&given.username),
+        secret,
+        role,
+        device_id: &request.client.id,
+        peer: connection.peer,
     };
-    let account = kernel.store.account(&auth.username).await.map_err(store_error)?;
-    let open = account.as_ref().filter(|account| !account.locked);
-    if let Credential::Token(token) = credential
-        && let Some(token) = verify_token(kernel, open, token, role, &request.client.id).await?
-        && let Some(account) = account.as_ref()
-    {
-        // A good token is let in whoever else fails from the same address.
-        return Ok((account.clone(), Some(token)));
-    }
-    let attempt = kernel.logins.begin(&auth.username, peer, now_ms).map_err(Error::too_many_logins)?;
-    let fits = match credential {
-        Credential::Password(password) => verify_password(kernel, account.as_ref(), password, peer).await?,
-        Credential::Token(_) => false,
-    };
-    match account.filter(|_| fits) {
-        Some(account) => {
-            attempt.succeeded();
-            Ok((account, None))
-        }
-        None => Err(Error::authentication_failed()),
-    }
-}
-
-enum Credential<'a> {
-    Password(&'a str),
-    Token(&'a str),
-}
-
-async fn verify_password(
-    kernel: &Kernel,
-    account: Option<&Account>,
-    password: &str,
-    peer: IpAddr,
-) -> Result<bool, Error> {
-    if password.len() > limits::PASSWORD_BYTES_MAX {
-        return Ok(false);
-    }
-    let usable = account.filter(|account| !account.locked && !auth::is_unset(&account.hash));
-    let fits = kernel.passwords.verify(password, usable.map(|account| account.hash.as_str()), peer).await?;
-    Ok(fits && usable.is_some())
-}
-
-/// The token when it is the user's, alive, for this role and, if bound, for this device.
-async fn verify_token(
-    kernel: &Kernel,
-    account: Option<&Account>,
-    raw: &str,
-    role: Role,
-    client_id: &str,
-) -> Result<Option<Token>, Error> {
-    if raw.len() > limits::TOKEN_BYTES_MAX {
-        return Ok(None);
-    }
-    // Hashed before the account is looked at: it takes as long when there is none.
-    let hash = auth::token_hash(raw);
-    let Some(account) = account else { return Ok(None) };
-    let found = kernel.store.token_by_hash(account.uid, &hash).await.map_err(store_error)?;
-    let now_ms = kernel.clock.now_ms();
-    let good = found.filter(|token| {
-        let bound = token.allowed_device_id.as_deref();
-        token.revoked_at.is_none()
-            && token.expires_at.is_none_or(|end| end > now_ms)
-            && token.allowed_role == role
-            && (role != Role::Driver || bound.is_none_or(|device| device == client_id))
-    });
-    let Some(token) = good else { return Ok(None) };
-    if token.last_used_at.is_none_or(|last| now_ms - last > limits::LOGIN_WINDOW_MS) {
-        let (store, id) = (kernel.store.clone(), token.token_id.clone());
-        tasks::run(async move {
-            if let Err(error) = store.token_used(&id, now_ms).await {
-                tracing::warn!(%error, "a token's last use could not be noted");
-            }
-        });
-    }
-    Ok(Some(token))
+    kernel.authenticator.authenticate(&credentials).await
 }
 
 /// Checks 12 to 14: what a role needs besides credentials.

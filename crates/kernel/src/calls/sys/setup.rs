@@ -49,9 +49,9 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let config = config_of(&request)?;
     let now_ms = kernel.clock.now_ms();
     let (raw, new_token) = node_token(&request, now_ms)?.unzip();
-    let hash = kernel.passwords.hash(password).await?;
+    let hash = kernel.authenticator.passwords().hash(password).await?;
     let root_hash = match root_password {
-        Some(root_password) => kernel.passwords.hash(root_password).await?,
+        Some(root_password) => kernel.authenticator.passwords().hash(root_password).await?,
         None => hash.clone(),
     };
     let account = NewAccount { username: username.to_string(), hash, groups: vec![Gid::USERS], now_ms };
@@ -108,14 +108,14 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     let label = token::check_label("node.label", label)?.unwrap_or_else(|| format!("node:{device_id}"));
-    let raw = auth::new_token(Kind::Node);
+    let raw = auth::tokens::new(Kind::Node);
     let new = NewToken {
         token_id: TokenId(base::random::uuid()),
         uid: Uid::ROOT,
         kind: Kind::Node,
         label: Some(label),
-        hash: auth::token_hash(&raw),
-        prefix: auth::token_prefix(&raw),
+        hash: auth::tokens::hash(&raw),
+        prefix: auth::tokens::prefix(&raw),
         allowed_device_id: Some(device_id.to_string()),
         created_at: now_ms,
         expires_at,

@@ -38,14 +38,14 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.account_by_uid(uid).await.map_err(store_error)?;
     known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
-    let raw = auth::new_token(kind);
+    let raw = auth::tokens::new(kind);
     let row = Row {
         token_id: TokenId(base::random::uuid()),
         uid,
         kind,
         label: check_label("label", args.label.as_deref())?,
-        hash: auth::token_hash(&raw),
-        prefix: auth::token_prefix(&raw),
+        hash: auth::tokens::hash(&raw),
+        prefix: auth::tokens::prefix(&raw),
         allowed_device_id: device.map(str::to_string),
         created_at: now_ms,
         expires_at,

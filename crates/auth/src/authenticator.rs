@@ -1,0 +1,218 @@
+//! The login check: credentials in, account out. The order of the checks is such that a stranger learns nothing from
+//! the answer or from the time it takes: an unknown user is as slow as a wrong password, and both get the same 401.
+
+use std::net::IpAddr;
+
+use base::clock::Clock;
+use base::limits;
+use protocol::error::Error;
+use protocol::identity::Role;
+use protocol::ids::DeviceId;
+use store::Store;
+use store::accounts::Account;
+use store::tokens::Token;
+use subtle::ConstantTimeEq;
+
+use crate::passwords::{Passwords, is_unset};
+use crate::throttle::{Logins, Realm};
+use crate::tokens;
+
+/// Checks credentials and counts those that fail.
+pub struct Authenticator {
+    store: Store,
+    clock: Clock,
+    passwords: Passwords,
+    logins: Logins,
+}
+
+/// Who wants in, and with what.
+#[derive(Clone, Copy)]
+pub struct Credentials<'a> {
+    /// The login name. A bearer token needs none: it says whose it is.
+    pub username: Option<&'a str>,
+    /// What proves it.
+    pub secret: Secret<'a>,
+    /// What the caller wants to be; requests over HTTP are users.
+    pub role: Role,
+    /// The device a driver wants to speak for; empty for everybody else.
+    pub device_id: &'a str,
+    /// Where the attempt comes from: failures are counted by user and address.
+    pub peer: IpAddr,
+}
+
+/// A password or a raw token.
+#[derive(Clone, Copy)]
+pub enum Secret<'a> {
+    /// For people.
+    Password(&'a str),
+    /// For machines, and for people's sessions.
+    Token(&'a str),
+}
+
+impl<'a> Secret<'a> {
+    /// The one that was given, where a request has room for both. Machines need a token.
+    pub fn choose(password: Option<&'a str>, token: Option<&'a str>, role: Role) -> Result<Secret<'a>, Error> {
+        let password = password.map(str::trim).filter(|text| !text.is_empty());
+        let token = token.filter(|text| !text.is_empty());
+        match (password, token) {
+            (Some(_), Some(_)) => Err(Error::either_password_or_token()),
+            (_, None) if role != Role::User => Err(Error::token_required()),
+            (None, None) => Err(Error::credential_required()),
+            (Some(password), None) => Ok(Secret::Password(password)),
+            (None, Some(token)) => Ok(Secret::Token(token)),
+        }
+    }
+}
+
+/// Who it was.
+#[derive(Clone, Debug)]
+pub struct Authenticated {
+    /// The account; never a locked one.
+    pub account: Account,
+    /// The token, when it was one.
+    pub token: Option<Token>,
+}
+
+/// What became of a token.
+enum Found {
+    Good(Token),
+    /// Alive and the user's, but bound to this other device.
+    OtherDevice(DeviceId),
+    Nothing,
+}
+
+impl Authenticator {
+    /// Nobody has tried yet.
+    pub fn new(store: Store, clock: Clock) -> Authenticator {
+        Authenticator { store, clock, passwords: Passwords::new(), logins: Logins::default() }
+    }
+
+    /// The hashes of passwords.
+    pub fn passwords(&self) -> &Passwords {
+        &self.passwords
+    }
+
+    /// The account behind credentials. 401 when they are wrong, 429 after too many that were; failed tokens and failed
+    /// passwords are counted apart, so that a machine with an old token does not lock its owner out.
+    pub async fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Authenticated, Error> {
+        match credentials.secret {
+            Secret::Password(password) => self.by_password(credentials, password).await,
+            Secret::Token(raw) => self.by_token(credentials, raw).await,
+        }
+    }
+
+    async fn by_password(&self, given: &Credentials<'_>, password: &str) -> Result<Authenticated, Error> {
+        let username = given.username.filter(|name| !name.is_empty()).ok_or_else(Error::username_required)?;
+        if given.role != Role::User {
+            return Err(Error::token_required());
+        }
+        let account = self.store.account(username).await.map_err(store_failed)?;
+        let attempt = self.logins.begin(Realm::Password, username, given.peer, self.clock.now_ms());
+        let attempt = attempt.map_err(Error::too_many_logins)?;
+        if !self.password_fits(account.as_ref(), password, given.peer).await? {
+            return Err(Error::authentication_failed());
+        }
+        let account = account.ok_or_else(Error::authentication_failed)?;
+        attempt.succeeded();
+        Ok(Authenticated { account, token: None })
+    }
+
+    async fn password_fits(
+        &self,
+        account: Option<&Account>,
+        password: &str,
+        peer: IpAddr,
+    ) -> Result<bool, Error> {
+        if password.len() > limits::PASSWORD_BYTES_MAX {
+            return Ok(false);
+        }
+        let usable = account.filter(|account| !account.locked && !is_unset(&account.hash));
+        let fits = self.passwords.verify(password, usable.map(|account| account.hash.as_str()), peer).await?;
+        Ok(fits && usable.is_some())
+    }
+
+    async fn by_token(&self, given: &Credentials<'_>, raw: &str) -> Result<Authenticated, Error> {
+        let (account, found) = self.find(given, raw).await?;
+        if let (Some(account), Found::Good(token)) = (account, &found) {
+            // A good token is let in whoever else fails from the same address.
+            self.note_use(token);
+            return Ok(Authenticated { account, token: Some(token.clone()) });
+        }
+        // Whoever holds a token that is alive may know what it is for. That is no guess, so it does not count as one.
+        if let Found::OtherDevice(device) = found {
+            let details = serde_json::json!({ "deviceId": device });
+            return Err(Error::token_of_other_device(&device.0).with_details(details));
+        }
+        let username = given.username.unwrap_or_default();
+        // Dropped without success, which counts it.
+        let attempt = self.logins.begin(Realm::Token, username, given.peer, self.clock.now_ms());
+        drop(attempt.map_err(Error::too_many_logins)?);
+        Err(Error::authentication_failed())
+    }
+
+    /// The account a token is for, unless it is locked, and what the token is good for.
+    async fn find(&self, given: &Credentials<'_>, raw: &str) -> Result<(Option<Account>, Found), Error> {
+        if raw.len() > limits::TOKEN_BYTES_MAX {
+            return Ok((None, Found::Nothing));
+        }
+        // Hashed before anything is looked at: it takes as long when there is no such account.
+        let hash = tokens::hash(raw);
+        let (account, token) = match given.username {
+            Some(username) => {
+                let account = self.store.account(username).await.map_err(store_failed)?;
+                match account.filter(|account| !account.locked) {
+                    None => (None, None),
+                    Some(account) => {
+                        let token = self.store.token_by_hash(account.uid, &hash).await.map_err(store_failed)?;
+                        (Some(account), token)
+                    }
+                }
+            }
+            None => match self.store.token_with_hash(&hash).await.map_err(store_failed)? {
+                None => (None, None),
+                Some(token) => {
+                    let account = self.store.account_by_uid(token.uid).await.map_err(store_failed)?;
+                    (account.filter(|account| !account.locked), Some(token))
+                }
+            },
+        };
+        let found = match token.filter(|_| account.is_some()) {
+            Some(token) => self.judge(given, token, &hash),
+            None => Found::Nothing,
+        };
+        Ok((account, found))
+    }
+
+    fn judge(&self, given: &Credentials<'_>, token: Token, hash: &str) -> Found {
+        let is_alive = token.revoked_at.is_none()
+            && token.expires_at.is_none_or(|end| end > self.clock.now_ms())
+            && token.allowed_role == given.role
+            && bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
+        let bound = token.allowed_device_id.as_deref().filter(|_| given.role == Role::Driver);
+        match bound.map(|id| DeviceId(id.to_string())) {
+            _ if !is_alive => Found::Nothing,
+            Some(bound) if !bound.is_named(given.device_id) => Found::OtherDevice(bound),
+            _ => Found::Good(token),
+        }
+    }
+
+    /// Writes down when a token was last used, now and then and beside the login.
+    fn note_use(&self, token: &Token) {
+        let now_ms = self.clock.now_ms();
+        if token.last_used_at.is_some_and(|last| now_ms - last <= limits::LOGIN_WINDOW_MS) {
+            return;
+        }
+        let (store, id) = (self.store.clone(), token.token_id.clone());
+        tokio::spawn(async move {
+            if let Err(error) = store.token_used(&id, now_ms).await {
+                tracing::warn!(%error, "a token's last use could not be noted");
+            }
+        });
+    }
+}
+
+/// What a caller is told when the store fails; the details are for the log.
+fn store_failed(error: store::Error) -> Error {
+    tracing::error!(%error, "a login could not be checked");
+    Error::store_failed("see the gateway's log")
+}

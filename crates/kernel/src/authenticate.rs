@@ -1,0 +1,31 @@
+//! Login without a socket: credentials in, caller out, for requests over HTTP.
+
+use std::sync::Arc;
+
+use auth::Credentials;
+use protocol::error::Error;
+
+use crate::caller::{Caller, Origin};
+use crate::{Kernel, access};
+
+impl Kernel {
+    /// Who makes a request that came without a socket, by the same rules and with the same throttling as
+    /// `sys.connect`. It may then call what a socket of that account may.
+    pub async fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Caller, Error> {
+        if self.in_setup_mode() {
+            return Err(Error::setup_required());
+        }
+        let authenticated = self.authenticator.authenticate(credentials).await?;
+        let identity = authenticated.account.identity();
+        // Asked for first: what is read after it is at least as new.
+        let as_of = self.grants.generation();
+        let capabilities = access::capabilities_for(self, credentials.role, &identity.gids);
+        Ok(Caller {
+            identity: Arc::new(identity),
+            role: credentials.role,
+            capabilities,
+            as_of,
+            origin: Origin::Inside,
+        })
+    }
+}

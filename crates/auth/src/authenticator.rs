@@ -1,6 +1,9 @@
 //! The login check: credentials in, account out. The order of the checks is such that a stranger learns nothing from
 //! the answer or from the time it takes: an unknown user is as slow as a wrong password, and both get the same 401.
 
+#[cfg(test)]
+mod tests;
+
 use std::net::IpAddr;
 
 use base::clock::Clock;
@@ -14,7 +17,7 @@ use store::tokens::Token;
 use subtle::ConstantTimeEq;
 
 use crate::passwords::{Passwords, is_unset};
-use crate::throttle::{Logins, Realm};
+use crate::throttle::{Realm, Throttle};
 use crate::tokens;
 
 /// Checks credentials and counts those that fail.
@@ -22,7 +25,7 @@ pub struct Authenticator {
     store: Store,
     clock: Clock,
     passwords: Passwords,
-    logins: Logins,
+    throttle: Throttle,
 }
 
 /// Who wants in, and with what.
@@ -51,7 +54,11 @@ pub enum Secret<'a> {
 
 impl<'a> Secret<'a> {
     /// The one that was given, where a request has room for both. Machines need a token.
-    pub fn choose(password: Option<&'a str>, token: Option<&'a str>, role: Role) -> Result<Secret<'a>, Error> {
+    pub fn choose(
+        password: Option<&'a str>,
+        token: Option<&'a str>,
+        role: Role,
+    ) -> Result<Secret<'a>, Error> {
         let password = password.map(str::trim).filter(|text| !text.is_empty());
         let token = token.filter(|text| !text.is_empty());
         match (password, token) {
@@ -84,7 +91,7 @@ enum Found {
 impl Authenticator {
     /// Nobody has tried yet.
     pub fn new(store: Store, clock: Clock) -> Authenticator {
-        Authenticator { store, clock, passwords: Passwords::new(), logins: Logins::default() }
+        Authenticator { store, clock, passwords: Passwords::new(), throttle: Throttle::default() }
     }
 
     /// The hashes of passwords.
@@ -107,7 +114,7 @@ impl Authenticator {
             return Err(Error::token_required());
         }
         let account = self.store.account(username).await.map_err(store_failed)?;
-        let attempt = self.logins.begin(Realm::Password, username, given.peer, self.clock.now_ms());
+        let attempt = self.throttle.begin(Realm::Password, username, given.peer, self.clock.now_ms());
         let attempt = attempt.map_err(Error::too_many_logins)?;
         if !self.password_fits(account.as_ref(), password, given.peer).await? {
             return Err(Error::authentication_failed());
@@ -145,7 +152,7 @@ impl Authenticator {
         }
         let username = given.username.unwrap_or_default();
         // Dropped without success, which counts it.
-        let attempt = self.logins.begin(Realm::Token, username, given.peer, self.clock.now_ms());
+        let attempt = self.throttle.begin(Realm::Token, username, given.peer, self.clock.now_ms());
         drop(attempt.map_err(Error::too_many_logins)?);
         Err(Error::authentication_failed())
     }
@@ -163,7 +170,8 @@ impl Authenticator {
                 match account.filter(|account| !account.locked) {
                     None => (None, None),
                     Some(account) => {
-                        let token = self.store.token_by_hash(account.uid, &hash).await.map_err(store_failed)?;
+                        let token =
+                            self.store.token_by_hash(account.uid, &hash).await.map_err(store_failed)?;
                         (Some(account), token)
                     }
                 }

@@ -26,13 +26,13 @@ pub struct Passwords {
     waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
 }
 
-/// A place in the queue, given back when dropped.
-struct Place {
+/// A slot in the queue, given back when dropped.
+struct QueueSlot {
     waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
     peer: Option<IpAddr>,
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(count) = waiting.get_mut(&self.peer) {
@@ -67,17 +67,12 @@ impl Passwords {
     }
 
     /// Whether a password fits a hash. Takes as long when there is none. No address may fill the queue alone.
-    pub async fn verify(
-        &self,
-        password: &str,
-        hash: Option<&str>,
-        peer: IpAddr,
-    ) -> Result<bool, Error> {
+    pub async fn verify(&self, password: &str, hash: Option<&str>, peer: IpAddr) -> Result<bool, Error> {
         let (password, hash) = (password.to_string(), hash.unwrap_or(NOBODY).to_string());
         self.off_thread(Some(peer), move || Ok(verify(&password, &hash))).await
     }
 
-    fn queue(&self, peer: Option<IpAddr>) -> Option<Place> {
+    fn queue(&self, peer: Option<IpAddr>) -> Option<QueueSlot> {
         let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let total: usize = waiting.values().sum();
         let own = waiting.get(&peer).copied().unwrap_or(0);
@@ -85,7 +80,7 @@ impl Passwords {
             return None;
         }
         *waiting.entry(peer).or_default() += 1;
-        Some(Place { waiting: self.waiting.clone(), peer })
+        Some(QueueSlot { waiting: self.waiting.clone(), peer })
     }
 
     async fn off_thread<T: Send + 'static>(
@@ -93,7 +88,7 @@ impl Passwords {
         peer: Option<IpAddr>,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let _place = self.queue(peer).ok_or_else(|| Error::too_busy("too many logins at once"))?;
+        let _slot = self.queue(peer).ok_or_else(|| Error::too_busy("too many logins at once"))?;
         let _running = self.running.acquire().await.map_err(failed)?;
         tokio::task::spawn_blocking(work).await.map_err(failed)?
     }

@@ -8,7 +8,7 @@ use base::limits;
 
 /// The failures that count.
 #[derive(Default)]
-pub(crate) struct Logins {
+pub(crate) struct Throttle {
     records: Mutex<HashMap<Key, Record>>,
 }
 
@@ -35,13 +35,13 @@ struct Record {
 
 /// One attempt, under way. Dropped without success it counts as failed.
 pub(crate) struct Attempt<'a> {
-    logins: &'a Logins,
+    throttle: &'a Throttle,
     key: Key,
     now_ms: i64,
     succeeded: bool,
 }
 
-impl Logins {
+impl Throttle {
     /// Begins an attempt, or says how many seconds to wait.
     pub(crate) fn begin(
         &self,
@@ -69,7 +69,7 @@ impl Logins {
             return Err(1);
         }
         record.trying += 1;
-        Ok(Attempt { logins: self, key, now_ms, succeeded: false })
+        Ok(Attempt { throttle: self, key, now_ms, succeeded: false })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Record>> {
@@ -86,7 +86,7 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        let mut records = self.logins.lock();
+        let mut records = self.throttle.lock();
         let Some(record) = records.get_mut(&self.key) else { return };
         record.trying = record.trying.saturating_sub(1);
         if self.succeeded {
@@ -148,11 +148,11 @@ mod tests {
 
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    fn fail(logins: &Logins, name: &str, now_ms: i64) {
+    fn fail(logins: &Throttle, name: &str, now_ms: i64) {
         drop(logins.begin(Realm::Password, name, PEER, now_ms).ok());
     }
 
-    fn wait(logins: &Logins, name: &str, now_ms: i64) -> Option<i64> {
+    fn wait(logins: &Throttle, name: &str, now_ms: i64) -> Option<i64> {
         match logins.begin(Realm::Password, name, PEER, now_ms) {
             Ok(attempt) => {
                 // Looking is not trying.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn ten_failures_in_a_minute_block_and_the_wait_doubles() {
-        let logins = Logins::default();
+        let logins = Throttle::default();
         let mut now = 1_000_000;
         for _ in 0..limits::LOGIN_FAILURES_MAX {
             assert_eq!(wait(&logins, "ann", now), None);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn slow_failures_do_not_block() {
-        let logins = Logins::default();
+        let logins = Throttle::default();
         for attempt in 0..100 {
             let now = attempt * 130_000;
             fail(&logins, "ann", now);
@@ -202,14 +202,15 @@ mod tests {
 
     #[test]
     fn attempts_at_the_same_time_are_bounded() {
-        let logins = Logins::default();
-        let running: Vec<_> = (0..100).filter_map(|_| logins.begin(Realm::Password, "ann", PEER, 5).ok()).collect();
+        let logins = Throttle::default();
+        let running: Vec<_> =
+            (0..100).filter_map(|_| logins.begin(Realm::Password, "ann", PEER, 5).ok()).collect();
         assert_eq!(running.len() as u32, limits::LOGIN_FAILURES_MAX + limits::LOGIN_TRIES_AT_ONCE);
     }
 
     #[test]
     fn junk_names_neither_fill_the_memory_nor_lift_a_block() {
-        let logins = Logins::default();
+        let logins = Throttle::default();
         for _ in 0..limits::LOGIN_FAILURES_MAX {
             fail(&logins, "root", 1_000);
         }
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn one_network_of_ipv6_is_one_address() {
-        let logins = Logins::default();
+        let logins = Throttle::default();
         for n in 0..20u128 {
             let peer = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
             drop(logins.begin(Realm::Password, "ann", peer, 7).ok());

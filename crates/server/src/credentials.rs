@@ -35,9 +35,7 @@ pub(crate) async fn caller(
         Given::Basic { username, secret } if auth::tokens::is_token(secret) => {
             (Some(username.as_str()), auth::Secret::Token(secret))
         }
-        Given::Basic { username, secret } => {
-            (Some(username.as_str()), auth::Secret::Password(secret.trim()))
-        }
+        Given::Basic { username, secret } => (Some(username.as_str()), auth::Secret::Password(secret.trim())),
     };
     let credentials = auth::Credentials { username, secret, role: Role::User, device_id: "", peer };
     Some(kernel.authenticate(&credentials).await)

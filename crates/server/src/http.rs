@@ -121,8 +121,7 @@ async fn metrics(State(kernel): State<Arc<Kernel>>, request: Request<Body>) -> R
             Some(Ok(caller)) if caller.is_root() => {}
             Some(Err(error)) => return credentials::refuse(&error),
             Some(Ok(_)) | None => {
-                let text =
-                    "Metrics are for this machine, or for root: with a token of root's as a bearer token, \
+                let text = "Metrics are for this machine, or for root: with a token of root's as a bearer token, \
                      or with root's name and password.";
                 return (StatusCode::FORBIDDEN, text).into_response();
             }

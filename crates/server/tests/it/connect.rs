@@ -50,7 +50,7 @@ async fn checks_come_in_the_documented_order() {
         (
             args(json!({ "client": client("driver"), "auth": { "username": USER, "token": token } })),
             401,
-            "Authentication failed",
+            "Authentication failed: the token is for the device laptop",
         ),
         (
             args(
@@ -72,8 +72,12 @@ async fn checks_come_in_the_documented_order() {
     for (args, code, message) in cases {
         let refused = peer.call("sys.connect", args.clone()).await.unwrap_err();
         assert_eq!(refused.pair(), (code, message), "{args}");
+        let is_for_another = message.contains("the token is for");
         let details = refused.details.as_object().unwrap();
-        assert!(details.len() == 1 && details["reason"].is_string(), "nothing but the reason: {details:?}");
+        assert!(details["reason"].is_string(), "{details:?}");
+        let told = if is_for_another { json!("laptop") } else { Value::Null };
+        assert_eq!(details.get("deviceId").cloned().unwrap_or_default(), told);
+        assert_eq!(details.len(), 1 + usize::from(is_for_another), "nothing but that: {details:?}");
     }
     let auth = json!({ "username": USER, "password": PASSWORD });
     assert!(
@@ -212,11 +216,18 @@ async fn a_machine_with_a_dead_token_does_not_lock_its_owner_out() {
     for _ in 0..10 {
         assert_eq!(driver.connect("driver", DEVICE, args.clone()).await.unwrap_err().code, 401);
     }
-    assert_eq!(driver.connect("driver", DEVICE, args).await.unwrap_err().code, 429, "tokens are throttled too");
+    assert_eq!(
+        driver.connect("driver", DEVICE, args).await.unwrap_err().code,
+        429,
+        "tokens are throttled too"
+    );
     let right = json!({ "auth": { "username": USER, "password": PASSWORD } });
     assert!(gateway.peer().await.connect("user", "x", right).await.is_ok());
     let mut good = gateway.peer().await;
-    assert!(good.connect("driver", DEVICE, gateway.driver_args("i")).await.is_ok(), "a good token always gets in");
+    assert!(
+        good.connect("driver", DEVICE, gateway.driver_args("i")).await.is_ok(),
+        "a good token always gets in"
+    );
 }
 
 #[tokio::test]

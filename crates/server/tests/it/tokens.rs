@@ -106,7 +106,8 @@ async fn a_token_opens_only_what_it_is_for() {
     let refused = other.connect("driver", "another-device", args).await.unwrap_err();
     assert_eq!((refused.pair(), &refused.details), (failed, &serde_json::Value::Null));
     let tokens = user.call("sys.token.list", json!({})).await.unwrap();
-    let bound = tokens["tokens"].as_array().unwrap().iter().find(|token| token["allowedDeviceId"] == "laptop");
+    let bound =
+        tokens["tokens"].as_array().unwrap().iter().find(|token| token["allowedDeviceId"] == "laptop");
     let args = json!({ "tokenId": bound.unwrap()["tokenId"] });
     user.call("sys.token.revoke", args).await.unwrap();
     let refused = other.connect("driver", "another-device", gateway.driver_args("i")).await.unwrap_err();

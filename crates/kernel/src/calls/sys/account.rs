@@ -232,11 +232,7 @@ async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
 }
 
 fn user(account: Account, groups: Vec<String>) -> User {
-    User {
-        groups,
-        locked: account.locked || auth::is_unset(&account.hash),
-        identity: account.identity(),
-    }
+    User { groups, locked: account.locked || auth::is_unset(&account.hash), identity: account.identity() }
 }
 
 fn group(row: GroupRow) -> Group {

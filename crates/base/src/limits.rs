@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Largest incoming WebSocket message; above it the answer is 413 and the socket stays.
 pub const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How much of the beginning of a message that is too large is looked at, for the call it answers.
+pub const OVERSIZED_BEGINNING_BYTES: usize = 1024;
+/// The same of its end.
+pub const OVERSIZED_END_BYTES: usize = 256;
 /// Largest message the gateway sends or a client accepts.
 pub const OUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Outgoing messages are cut into WebSocket fragments of this size: shipped clients refuse larger ones.

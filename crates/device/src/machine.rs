@@ -159,15 +159,8 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
     let mut afterwards = afterwards.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reply = Reply { text, then: afterwards.then.take(), take_back: afterwards.take_back.take() };
     if reply.text.len() > limits::FRAME_BYTES_MAX {
-        reply.text = frame::failure(&id, &too_large(reply.text.len()));
+        let error = Error::answer_too_large(reply.text.len() as u64, limits::FRAME_BYTES_MAX);
+        reply.text = frame::failure(&id, &error);
     }
     reply
-}
-
-fn too_large(bytes: usize) -> Error {
-    let limit = limits::FRAME_BYTES_MAX;
-    Error::new(
-        413,
-        format!("The answer has {bytes} bytes, the limit is {limit}: ask for less, or use gsv cp"),
-    )
 }

@@ -16,6 +16,7 @@ mod grants;
 mod homes;
 mod metrics;
 mod outbox;
+mod oversized;
 mod recall;
 mod receive;
 mod routes;
@@ -47,6 +48,7 @@ pub use connections::{Connection, Login};
 pub(crate) use gateway::store_error;
 pub use gateway::{Caller, Capabilities, Origin};
 pub use outbox::{Close, Outbox, Outgoing, Texts};
+pub use oversized::Excerpt;
 
 /// The gateway's heart.
 pub struct Kernel {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use gateway::Call;
 use protocol::error::Error;
-use protocol::frame::{self, Frame, Request, UNKNOWN_ID};
+use protocol::frame::{self, Frame, Request};
 use protocol::identity::Role;
 
 use crate::connections::{Connection, Slot};
@@ -45,12 +45,6 @@ impl Kernel {
         if connection.login().is_some() {
             self.areas.iter().any(|area| area.bytes(connection.number, &message));
         }
-    }
-
-    /// A message that was too large to be read.
-    pub fn receive_too_large(self: &Arc<Self>, connection: &Arc<Connection>, limit_bytes: usize) {
-        self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
-        connection.send(frame::failure(UNKNOWN_ID, &Error::too_large(limit_bytes)));
     }
 
     /// The gate, in the documented order: already connected, setup, not connected, then access.

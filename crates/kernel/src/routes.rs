@@ -352,6 +352,15 @@ pub(crate) fn fail_all(kernel: &Arc<Kernel>, driver: &Connection) {
     }
 }
 
+/// Ends one call of a driver's socket with an error. False when the socket has no such call.
+pub(crate) fn fail_one(kernel: &Arc<Kernel>, driver: &Connection, id: &str, error: &Error) -> bool {
+    let Some(route) = number_of(id).and_then(|number| lock(driver).open.remove(&number)) else {
+        return false;
+    };
+    finish(kernel, route, Err(error.clone()));
+    true
+}
+
 /// The same driver program came back on a new socket: it may still answer what it was asked on the old one.
 pub(crate) fn move_all(kernel: &Arc<Kernel>, old: &Connection, new: &Connection) {
     let routes = {

@@ -253,6 +253,8 @@ errors! {
     device_calls_full() => 429, "Too many requests: the device has too many calls open";
     /// The caller has too many of something open.
     too_busy(what: &str) => 429, "Too many requests: {what}";
+    /// A device's answer is larger than the gateway takes.
+    answer_too_large(bytes: u64, limit: usize) => 413, "The device's answer has {bytes} bytes, the limit is {limit}: ask for less, or use gsv cp";
     /// Too many failed logins of this user from this address.
     too_many_logins(seconds: i64) => 429, "Too many failed logins: try again in {seconds} seconds";
 

@@ -1,11 +1,14 @@
-//! What lies below the WebSocket library: a filter that swallows single frames above the size limit and puts a
-//! small marker message in their place, so that the socket can answer 413 and live on; and the way out.
+//! Frame filter below the WebSocket library: swallows single frames above the size limit and puts small marker
+//! messages in their place, so that the socket can answer 413 and live on; and the way out. Of what is swallowed the
+//! beginning and the end are kept, which tell what it was an answer to.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use base::limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::outlet::Outlet;
@@ -28,7 +31,13 @@ pub(crate) struct Inlet<S> {
 impl<S> Inlet<S> {
     /// Wraps a socket; `early` is what was read from it already.
     pub(crate) fn new(inner: S, limit_bytes: usize, marker: String, early: &[u8]) -> Inlet<S> {
-        let mut filter = Filter { limit: limit_bytes as u64, marker, state: State::default() };
+        let mut filter = Filter {
+            limit: limit_bytes as u64,
+            marker,
+            state: State::default(),
+            swallowing: Swallowed::default(),
+            excerpts: VecDeque::new(),
+        };
         let mut ready = Vec::new();
         filter.copy(early, &mut ready);
         Inlet { inner, filter, ready, served: 0, outlet: Outlet::default(), arrived: Instant::now() }
@@ -42,6 +51,11 @@ impl<S> Inlet<S> {
     /// Whether a message came in pieces and grew too large. Nothing is read any more.
     pub(crate) fn is_flooded(&self) -> bool {
         self.filter.state.flooded
+    }
+
+    /// The beginning or the end of a message that was swallowed: one for each marker, in the same order.
+    pub(crate) fn take_excerpt(&mut self) -> Option<Excerpt> {
+        self.filter.excerpts.pop_front()
     }
 
     /// When everything that was passed on so far had arrived.
@@ -134,6 +148,60 @@ struct Filter {
     limit: u64,
     marker: String,
     state: State,
+    swallowing: Swallowed,
+    /// Those whose markers the library has not handed out yet: as many as fit into what is read at a time.
+    excerpts: VecDeque<Excerpt>,
+}
+
+/// Some bytes of a message that was swallowed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Excerpt {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_beginning: bool,
+    /// The length of the whole message.
+    pub(crate) size: u64,
+}
+
+/// What is known of the message that is being swallowed.
+#[derive(Default)]
+struct Swallowed {
+    mask: [u8; 4],
+    size: u64,
+    /// How many of its bytes have come.
+    come: u64,
+    beginning: Vec<u8>,
+    end: VecDeque<u8>,
+}
+
+impl Swallowed {
+    fn begin(&mut self, head: &Head) {
+        *self = Swallowed { mask: head.mask, size: head.payload, ..Swallowed::default() };
+    }
+
+    /// Takes in further bytes, and gives what there is to tell once the beginning is complete, and at the end. A message
+    /// shorter than its beginning may be is told once.
+    fn take(&mut self, bytes: &[u8]) -> Vec<Excerpt> {
+        let at = self.come;
+        self.come += bytes.len() as u64;
+        let unmasked = |(n, byte): (usize, &u8)| byte ^ self.mask[((at + n as u64) % 4) as usize];
+        let was_told = self.beginning.len() == limits::OVERSIZED_BEGINNING_BYTES;
+        let room = limits::OVERSIZED_BEGINNING_BYTES - self.beginning.len();
+        self.beginning.extend(bytes.iter().enumerate().take(room).map(unmasked));
+        let last = bytes.len().saturating_sub(limits::OVERSIZED_END_BYTES);
+        self.end.extend(bytes.iter().enumerate().skip(last).map(unmasked));
+        self.end.drain(..self.end.len().saturating_sub(limits::OVERSIZED_END_BYTES));
+        let (is_full, is_over) =
+            (self.beginning.len() == limits::OVERSIZED_BEGINNING_BYTES, self.come == self.size);
+        let mut told = Vec::new();
+        if !was_told && (is_full || is_over) {
+            told.push(Excerpt { bytes: self.beginning.clone(), is_beginning: true, size: self.size });
+        }
+        if is_full && is_over {
+            let bytes = self.end.iter().copied().collect();
+            told.push(Excerpt { bytes, is_beginning: false, size: self.size });
+        }
+        told
+    }
 }
 
 #[derive(Clone, Default)]
@@ -193,7 +261,12 @@ impl Filter {
         while !input.is_empty() {
             if self.state.left > 0 {
                 let count = self.state.left.min(input.len() as u64) as usize;
-                if !self.state.skip {
+                if self.state.skip {
+                    for excerpt in self.swallowing.take(&input[..count]) {
+                        self.excerpts.push_back(excerpt);
+                        put_marker(&self.marker, out);
+                    }
+                } else {
                     out.extend_from_slice(&input[..count]);
                 }
                 self.state.left -= count as u64;
@@ -211,7 +284,7 @@ impl Filter {
                 }
                 if head.is_oversized(self.limit) {
                     self.state.skip = true;
-                    put_marker(&self.marker, out);
+                    self.swallowing.begin(&head);
                 } else {
                     out.extend_from_slice(&self.state.head);
                 }
@@ -232,6 +305,8 @@ fn put_marker(marker: &str, out: &mut Vec<u8>) {
 struct Head {
     length: usize,
     payload: u64,
+    /// Zeros when there is none, which change nothing.
+    mask: [u8; 4],
     whole_message: bool,
     piece: Piece,
 }
@@ -256,13 +331,13 @@ impl Head {
             short => (2, u64::from(short)),
         };
         let length = size + if second & 0x80 != 0 { 4 } else { 0 };
-        bytes.get(..length)?;
+        let mask = bytes.get(size..length)?.try_into().unwrap_or_default();
         let piece = match first {
             0x01 | 0x02 => Piece::First,
             0x00 | 0x80 => Piece::More,
             _ => Piece::None,
         };
-        Some(Head { length, payload, whole_message: matches!(first, 0x81 | 0x82), piece })
+        Some(Head { length, payload, mask, whole_message: matches!(first, 0x81 | 0x82), piece })
     }
 
     fn is_oversized(&self, limit: u64) -> bool {
@@ -352,6 +427,40 @@ mod tests {
         wanted.extend(frame(0x89, b""));
         for cut in [1, 2, 3, 5, 7, 64, 300, 4_096] {
             assert_eq!(through(input.clone(), cut).await, wanted, "cut at {cut}");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_what_is_swallowed_the_beginning_and_the_end_are_told() {
+        let text: Vec<u8> = (0..10_000u32).map(|n| b'a' + (n % 26) as u8).collect();
+        let mask = [1, 2, 3, 4];
+        let mut input = vec![0x81, 0x80 | 126];
+        input.extend_from_slice(&(text.len() as u16).to_be_bytes());
+        input.extend_from_slice(&mask);
+        input.extend(text.iter().enumerate().map(|(n, byte)| byte ^ mask[n % 4]));
+        input.extend(frame(0x81, &[b'x'; 301]));
+        for cut in [1, 7, 300, 4_096, 20_000] {
+            let (mut sender, receiver) = tokio::io::duplex(cut);
+            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+            let input = input.clone();
+            let sending = tokio::spawn(async move {
+                use tokio::io::AsyncWriteExt;
+                sender.write_all(&input).await.unwrap();
+            });
+            let mut out = Vec::new();
+            inlet.read_to_end(&mut out).await.unwrap();
+            sending.await.unwrap();
+            assert_eq!(out, frame(0x81, b"MARK").repeat(3), "cut at {cut}");
+            let told: Vec<Excerpt> = std::iter::from_fn(|| inlet.take_excerpt()).collect();
+            let end = text.len() - limits::OVERSIZED_END_BYTES;
+            let excerpt =
+                |bytes: &[u8], is_beginning, size| Excerpt { bytes: bytes.to_vec(), is_beginning, size };
+            let wanted = [
+                excerpt(&text[..limits::OVERSIZED_BEGINNING_BYTES], true, 10_000),
+                excerpt(&text[end..], false, 10_000),
+                excerpt(&[b'x'; 301], true, 301),
+            ];
+            assert_eq!(told, wanted, "cut at {cut}");
         }
     }
 }

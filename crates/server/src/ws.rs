@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use kernel::{Close, Connection, Kernel, Outgoing};
+use kernel::{Close, Connection, Excerpt, Kernel, Outgoing};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
@@ -217,12 +217,24 @@ impl Socket {
             self.kernel.receive_binary(&self.connection, message.into_payload().into());
         } else if let Some(text) = message.as_text() {
             if text == self.marker {
-                self.kernel.receive_too_large(&self.connection, self.limit);
+                self.take_oversized();
             } else {
                 let (whole, arrived) = (message.as_payload(), self.stream.get_ref().arrived());
                 self.kernel.receive_text(&self.connection, arrived, text, || whole.clone().into());
             }
         }
+    }
+
+    /// A marker stands for some bytes of a message that was too large.
+    fn take_oversized(&mut self) {
+        let Some(excerpt) = self.stream.get_mut().take_excerpt() else { return };
+        let excerpt = Excerpt {
+            bytes: &excerpt.bytes,
+            is_beginning: excerpt.is_beginning,
+            size: excerpt.size,
+            limit_bytes: self.limit,
+        };
+        self.kernel.receive_too_large(&self.connection, &excerpt);
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {

@@ -270,3 +270,36 @@ async fn devices_are_offline_after_a_restart_and_keep_what_was_said_of_them() {
         (400, "sys.device.get requires deviceId")
     );
 }
+
+#[tokio::test]
+async fn an_answer_above_the_limit_fails_its_call_at_once() {
+    let gateway = Gateway::set_up().await;
+    let (mut user, mut driver) = (gateway.user().await, gateway.driver().await);
+    let limit = base::limits::FRAME_BYTES_MAX;
+    let content = "x".repeat(limit);
+    for is_sorted in [false, true] {
+        let other = user.send_call("fs.read", json!({ "target": DEVICE, "path": "small" })).await;
+        let small = driver.request().await;
+        let id = user.send_call("fs.read", json!({ "target": DEVICE, "path": "big" })).await;
+        let big = driver.request().await;
+        let (route, start) = (&big["id"], r#"{"type":"res","id":"#);
+        let text = match is_sorted {
+            true => format!(
+                r#"{{"data":{{"content":"{content}","ok":true}},"id":{route},"ok":true,"type":"res"}}"#
+            ),
+            false => format!(r#"{start}{route},"ok":true,"data":{{"ok":true,"content":"{content}"}}}}"#),
+        };
+        let size = text.len();
+        driver.send_text(text).await;
+        let refused = user.answer(&id).await.unwrap_err();
+        let wanted = format!(
+            "The device's answer has {size} bytes, the limit is {limit}: ask for less, or use gsv cp"
+        );
+        assert_eq!(refused.pair(), (413, wanted.as_str()));
+        // The device is told too, and everything else on its socket goes on.
+        let told = driver.next_where(|frame| frame["id"] == "?").await;
+        assert_eq!(told["error"]["code"], 413);
+        driver.reply(&small, json!({ "ok": true })).await;
+        assert_eq!(user.answer(&other).await.unwrap()["ok"], true);
+    }
+}

@@ -124,8 +124,16 @@ impl Feed {
         text.push_str(payload);
         frame::signal_tail(&mut text, seq);
         let text = Bytes::from(text);
-        self.ring.push_text(seq, run.cloned(), only.map(client_of), text.clone());
+        self.ring.push_text(seq, run.cloned(), text.clone());
         self.hand_out(only, Letter { seq, run: run.cloned(), body: Body::Text(text) })
+    }
+
+    /// The connections a signal goes to.
+    fn receivers<'a>(&'a self, only: Option<&'a Arc<Connection>>) -> &'a [Arc<Connection>] {
+        match only {
+            Some(only) => std::slice::from_ref(only),
+            None => self.live.as_slice(),
+        }
     }
 
     /// Tells an event of a model's answer.
@@ -133,7 +141,7 @@ impl Feed {
         let seq = self.advance();
         let event = Arc::new(StreamSignal::new(seq, note));
         self.follow_answer(seq, &event);
-        self.ring.push_stream(seq, only.map(client_of), &event);
+        self.ring.push_stream(seq, &event);
         let run = Some(event.run_id().clone());
         self.hand_out(only, Letter { seq, run, body: Body::Stream(event) })
     }
@@ -164,11 +172,7 @@ impl Feed {
 
     fn hand_out(&self, only: Option<&Arc<Connection>>, letter: Letter) -> Told {
         let mut told = Told::default();
-        let receivers = match only {
-            Some(only) => std::slice::from_ref(only),
-            None => self.live.as_slice(),
-        };
-        for receiver in receivers {
+        for receiver in self.receivers(only) {
             let put = receiver.outbox.signal(letter.clone());
             told.connections += u64::from(put != Put::Lost);
             told.merged += u64::from(put == Put::Merged);
@@ -203,8 +207,8 @@ impl Feed {
             return answer(Resumed { status: ResumeStatus::Refresh, from: self.newest, to: self.newest });
         };
         answer(Resumed { status: ResumeStatus::Replayed, from: after, to: self.newest });
-        let client = connection.login().map_or("", |login| login.client_id.as_str());
-        for kept in missed.filter(|kept| kept.client.as_deref().is_none_or(|only| only == client)) {
+        // Also what went to one connection alone: that one may be the very client that comes back, under another id.
+        for kept in missed {
             let (first, skip) = kept.after(after);
             let body = match &kept.body {
                 KeptBody::Text(text) => Body::Text(text.clone()),
@@ -222,9 +226,4 @@ impl Feed {
     pub(super) fn detach(&mut self, connection: &Connection) {
         self.live.retain(|live| live.number != connection.number);
     }
-}
-
-/// By what a client is known again when it comes back.
-fn client_of(connection: &Arc<Connection>) -> Arc<str> {
-    connection.login().map_or("", |login| login.client_id.as_str()).into()
 }

@@ -20,8 +20,6 @@ pub(super) struct Kept {
     pub(super) seq: u64,
     /// The run it belongs to.
     pub(super) run: Option<RunId>,
-    /// The client it was for; all of them when there is none.
-    pub(super) client: Option<Arc<str>>,
     pub(super) body: KeptBody,
 }
 
@@ -89,14 +87,13 @@ impl Ring {
     }
 
     /// Keeps a text.
-    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, client: Option<Arc<str>>, text: Bytes) {
-        self.push(Kept { seq, run, client, body: KeptBody::Text(text) });
+    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, text: Bytes) {
+        self.push(Kept { seq, run, body: KeptBody::Text(text) });
     }
 
     /// Keeps an event.
-    pub(super) fn push_stream(&mut self, seq: u64, client: Option<Arc<str>>, event: &StreamSignal) {
+    pub(super) fn push_stream(&mut self, seq: u64, event: &StreamSignal) {
         if let Some(last) = self.kept.back_mut()
-            && last.client == client
             && let KeptBody::Stream(before, ends) = &mut last.body
             && before.is_continued_by(event)
             && before.size() < limits::SIGNALS_PIECE_BYTES
@@ -110,7 +107,7 @@ impl Ring {
         }
         let ends = vec![(seq, event.delta().map_or(0, str::len))];
         let body = KeptBody::Stream(Arc::new(event.to_keep()), ends);
-        self.push(Kept { seq, run: Some(event.run_id().clone()), client, body });
+        self.push(Kept { seq, run: Some(event.run_id().clone()), body });
     }
 
     fn push(&mut self, kept: Kept) {

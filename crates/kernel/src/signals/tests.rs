@@ -31,7 +31,7 @@ fn a_run_is_told_to_the_connection_that_started_it_and_changes_to_all() {
 }
 
 #[test]
-fn what_was_on_its_way_to_the_starter_alone_is_its_alone_later_too() {
+fn what_went_to_the_starter_alone_is_replayed_to_whoever_comes_back() {
     let stage = Stage::new();
     let (mut one, mut two) = (stage.client("one", Streams::Full), stage.client("two", Streams::Full));
     stage.text("proc.changed", None, json!({ "n": 1 }));
@@ -43,7 +43,23 @@ fn what_was_on_its_way_to_the_starter_alone_is_its_alone_later_too() {
     for client in [&mut one, &mut two] {
         assert_eq!(stage.reconnect(client), ResumeStatus::Replayed);
     }
-    assert_eq!((one.numbers(), two.numbers()), (vec![2], vec![]));
+    assert_eq!((one.numbers(), two.numbers()), (vec![2], vec![2]));
+}
+
+#[test]
+fn a_client_that_comes_back_under_another_id_gets_what_went_to_its_old_socket() {
+    let stage = Stage::new();
+    let mut client = stage.client("one", Streams::Full);
+    stage.route("r", &client);
+    for n in 1..=3 {
+        stage.text("proc.run.output", Some("r"), json!({ "n": n }));
+    }
+    client.read(1);
+    stage.disconnect(&mut client, 0);
+    client.id = "one-restarted".to_string();
+    assert_eq!(stage.reconnect(&mut client), ResumeStatus::Replayed);
+    client.received.clear();
+    assert_eq!(client.numbers(), [2, 3]);
 }
 
 #[test]

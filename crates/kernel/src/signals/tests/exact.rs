@@ -80,6 +80,8 @@ struct Watcher {
     is_there: bool,
     /// The place from which on it must have seen everything.
     since: u64,
+    /// What it was sent again: everything after the first place, up to the second.
+    replayed: Vec<(u64, u64)>,
     /// Frames that arrived for sure since then.
     have: Vec<Value>,
     resumed: bool,
@@ -102,7 +104,14 @@ impl Play {
         let watch = |n: usize| {
             let mode = if n == 0 { Streams::Full } else { Streams::Compact };
             let client = stage.client(&format!("c{n}"), mode);
-            Watcher { since: client.last_seq, client, is_there: true, have: Vec::new(), resumed: false }
+            Watcher {
+                since: client.last_seq,
+                client,
+                is_there: true,
+                replayed: Vec::new(),
+                have: Vec::new(),
+                resumed: false,
+            }
         };
         let watchers: Vec<_> = (0..CLIENTS).map(watch).collect();
         let newest = watchers[0].since;
@@ -175,10 +184,12 @@ impl Play {
                 let watcher = &mut self.watchers[client];
                 if !std::mem::replace(&mut watcher.is_there, true) {
                     watcher.resumed = true;
+                    watcher.replayed.push((watcher.client.last_seq, self.newest));
                     if self.stage.reconnect(&mut watcher.client) == ResumeStatus::Refresh {
                         self.refreshed += 1;
                         watcher.since = watcher.client.last_seq;
                         watcher.have.clear();
+                        watcher.replayed.clear();
                     }
                 }
             }
@@ -202,7 +213,9 @@ impl Play {
         }
         for (number, watcher) in self.watchers.iter().enumerate() {
             let (mut expected, mut got) = (Sight::new(), Sight::new());
-            let mine = |sent: &&Sent| sent.only.is_none_or(|only| only == number);
+            // What went to another connection alone comes with the rest of what was missed.
+            let again = |seq| watcher.replayed.iter().any(|(after, to)| (*after + 1..=*to).contains(&seq));
+            let mine = |sent: &&Sent| sent.only.is_none_or(|only| only == number) || again(sent.seen.seq);
             for sent in self.sent.iter().filter(mine).filter(|sent| sent.seen.seq > watcher.since) {
                 see(&mut expected, &sent.run, sent.seen.clone());
             }

@@ -58,7 +58,7 @@ struct Run {
 
 /// A client, over all of its connections.
 pub(super) struct Client {
-    id: String,
+    pub(super) id: String,
     streams: Streams,
     pub(super) connection: Arc<Connection>,
     /// The place of the last signal that arrived.

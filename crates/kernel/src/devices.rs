@@ -36,6 +36,12 @@ pub(crate) fn may_use(device: &Device, who: &ProcessIdentity) -> bool {
     who.uid.is_root() || device.owner_uid == who.uid || device.gids.iter().any(|gid| who.gids.contains(gid))
 }
 
+/// The device that somebody means. Case does not matter, except between devices that were there before it did not.
+fn find<'a>(map: &'a BTreeMap<DeviceId, Entry>, id: &DeviceId) -> Option<&'a Entry> {
+    let by_any_case = || map.values().find(|entry| entry.device.device_id.is_named(&id.0));
+    map.get(id).or_else(by_any_case)
+}
+
 impl Devices {
     pub(crate) fn new(rows: Vec<Device>) -> Devices {
         let entry =
@@ -61,7 +67,7 @@ impl Devices {
 
     /// One device.
     pub(crate) fn get(&self, id: &DeviceId) -> Option<Arc<Device>> {
-        self.read().get(id).map(|entry| entry.device.clone())
+        find(&self.read(), id).map(|entry| entry.device.clone())
     }
 
     /// Changes what is known of a device.
@@ -121,7 +127,7 @@ impl Devices {
         who: &ProcessIdentity,
     ) -> Result<Arc<Connection>, Error> {
         let map = self.read();
-        let Some(entry) = map.get(id) else {
+        let Some(entry) = find(&map, id) else {
             let unknown = who.uid.is_root();
             return Err(if unknown {
                 Error::unknown_device(&id.0)

@@ -13,6 +13,7 @@ use protocol::ids::DeviceId;
 use protocol::router::{Answer, Written};
 use protocol::spec::{Route, Spec};
 
+use crate::connections::Login;
 use crate::routes::{self, DeviceRequest, Far, Sending};
 use crate::ticket::Ticket;
 use crate::{Kernel, access, tasks};
@@ -160,6 +161,8 @@ fn device(
         Ok(driver) => driver,
         Err(error) => return ticket.fail(error),
     };
+    // What follows knows the device by its own name, in whatever case it was asked for.
+    let device_id = driver.login().and_then(Login::device_id).cloned().unwrap_or(device_id);
     let caller = &call.caller;
     let rewrite = match interceptor {
         None => Ok(Rewrite { drop: TARGET, ..Rewrite::default() }),

@@ -34,7 +34,22 @@ mod tests {
             assert_eq!(DeviceId::parse(good), Some(DeviceId(good.trim().to_string())));
         }
         let long = "x".repeat(201);
-        for bad in ["", " ", ".", "..", ".x", "-x", "x/y", "a:b", "a b", "a\tb", "gsv", "GSV", "b\u{fc}ro", long.as_str()] {
+        for bad in [
+            "",
+            " ",
+            ".",
+            "..",
+            ".x",
+            "-x",
+            "x/y",
+            "a:b",
+            "a b",
+            "a\tb",
+            "gsv",
+            "GSV",
+            "b\u{fc}ro",
+            long.as_str(),
+        ] {
             assert_eq!(DeviceId::parse(bad), None, "{bad:?}");
         }
         assert!(DeviceId("Laptop".into()).is_named(" laptop") && !DeviceId("laptop".into()).is_named("lap"));

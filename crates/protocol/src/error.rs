@@ -186,6 +186,8 @@ errors! {
     channel_required() => 103, "Service role requires channel field";
     /// `client.id` is empty, too long or has control characters, where an id is needed.
     invalid_client_id() => 103, "Invalid client id: 1 to 200 bytes, no control characters";
+    /// A driver connects for the first time under a `client.id` that no device may have; the text says what is allowed.
+    invalid_device_id(rule: &str) => 103, "Invalid device id: {rule}";
 
     /// The text is not JSON. The answer's id is `?` and the socket stays open.
     malformed_json() => 400, "Malformed JSON";
@@ -251,10 +253,10 @@ errors! {
     device_busy() => 429, "Too many requests: the device works on as many as it can";
     /// The gateway has as many calls open on the device as it keeps; this one was not sent.
     device_calls_full() => 429, "Too many requests: the device has too many calls open";
-    /// The caller has too many of something open.
-    too_busy(what: &str) => 429, "Too many requests: {what}";
     /// A device's answer is larger than the gateway takes.
     answer_too_large(bytes: u64, limit: usize) => 413, "The device's answer has {bytes} bytes, the limit is {limit}: ask for less, or use gsv cp";
+    /// The caller has too many of something open.
+    too_busy(what: &str) => 429, "Too many requests: {what}";
     /// Too many failed logins of this user from this address.
     too_many_logins(seconds: i64) => 429, "Too many failed logins: try again in {seconds} seconds";
 

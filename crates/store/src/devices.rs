@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// Adds or refreshes a device and marks it online. `None`, changing nothing, when it belongs to another
-    /// user, or its user was just removed. One transaction.
+    /// user, is new and differs only in case from another, or its user was just removed. One transaction.
     pub async fn device_register(&self, registration: Registration) -> Result<Option<Device>> {
         let implements = serde_json::to_string(&registration.implements)
             .map_err(|error| Error::Failed(format!("`implements` can not be written: {error}")))?;
@@ -84,7 +84,9 @@ impl Store {
         let register = Statement::new(
             "INSERT INTO devices (device_id, owner_uid, description, implements, platform, version, online, \
              first_seen_at, last_seen_at, connected_at, disconnected_at) \
-             VALUES ($1, $2, '', $3, $4, $5, 1, $6, $6, $6, NULL) \
+             SELECT $1, $2, '', $3, $4, $5, 1, $6, $6, $6, NULL \
+             WHERE EXISTS (SELECT 1 FROM devices WHERE device_id = $1) \
+             OR NOT EXISTS (SELECT 1 FROM devices WHERE lower(device_id) = lower($1)) \
              ON CONFLICT (device_id) DO UPDATE SET implements = excluded.implements, \
              platform = excluded.platform, version = excluded.version, online = 1, \
              last_seen_at = excluded.last_seen_at, connected_at = excluded.connected_at, \

@@ -76,6 +76,8 @@ pub async fn run(context: &Context, device: Device) -> Result<u8> {
 pub fn default_id() -> String {
     let name = hostname::get().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = name.split('.').next().unwrap_or_default();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
     format!("node-{}", if name.is_empty() { "local" } else { name })
 }
 

@@ -248,3 +248,47 @@ async fn one_socket_logs_in_once_however_often_it_asks_at_once() {
     }
     assert_eq!(worked, 1);
 }
+
+#[tokio::test]
+async fn device_ids_are_checked_where_they_come_up() {
+    let gateway = Gateway::set_up().await;
+    let mut user = gateway.user().await;
+    let unbound = user.call("sys.token.create", json!({ "kind": "node" })).await.unwrap();
+    let mut args = gateway.driver_args("i");
+    args["auth"]["token"] = unbound["token"]["token"].clone();
+    let mut driver = gateway.peer().await;
+    for bad in [".", "..", "x/y", "a:b", "a b", "gsv", "Gsv"] {
+        let wanted = json!({ "kind": "node", "allowedDeviceId": bad });
+        let refused = user.call("sys.token.create", wanted).await.unwrap_err();
+        assert!(refused.code == 400 && refused.message.contains("letters"), "{bad}: {}", refused.message);
+        let refused = driver.connect("driver", bad, args.clone()).await.unwrap_err();
+        assert!(refused.code == 103 && refused.message.contains("letters"), "{bad}: {}", refused.message);
+    }
+    assert_eq!(driver.connect("driver", "  ", args.clone()).await.unwrap_err().code, 103);
+    driver.connect("driver", "node-7.home_x", args).await.unwrap();
+}
+
+#[tokio::test]
+async fn device_ids_that_differ_only_in_case_are_one_device() {
+    let gateway = Gateway::set_up().await;
+    gateway.add_user("bob").await;
+    let (mut user, mut first) = (gateway.user().await, gateway.driver().await);
+    let mut driver = gateway.peer().await;
+    let connected = driver.connect("driver", "LapTop", gateway.driver_args("two")).await.unwrap();
+    assert_eq!(connected["identity"]["device"], "laptop");
+    assert!(first.ended().await.is_some(), "it is the same device");
+    let id = user.send_call("fs.read", json!({ "target": "LAPTOP", "path": "x" })).await;
+    let request = driver.request().await;
+    driver.reply(&request, json!({ "ok": true })).await;
+    assert_eq!(user.answer(&id).await.unwrap()["ok"], true);
+    let made = user.call("sys.token.create", json!({ "kind": "node", "allowedDeviceId": "LAPTOP" })).await;
+    assert_eq!(made.unwrap()["token"]["allowedDeviceId"], "laptop");
+    let found = user.call("sys.device.get", json!({ "deviceId": "LAPTOP" })).await.unwrap();
+    assert_eq!(found["device"]["deviceId"], "laptop");
+    let mut bob = gateway.login("bob", PASSWORD).await;
+    let bobs = bob.call("sys.token.create", json!({ "kind": "node" })).await.unwrap();
+    let mut args = gateway.driver_args("three");
+    args["auth"] = json!({ "username": "bob", "token": bobs["token"]["token"] });
+    let refused = gateway.peer().await.connect("driver", "Laptop", args).await.unwrap_err();
+    assert_eq!(refused.code, 403, "{}", refused.message);
+}

@@ -44,7 +44,7 @@ async fn continued(
     let row = store.session(&session_id, now_ms).await.map_err(store_error)?;
     let session = row.filter(|session| session.uid == uid);
     let session = session.ok_or_else(|| Error::unknown_session(&session_id.0))?;
-    if target.is_some_and(|target| target != session.device_id.0) {
+    if target.is_some_and(|target| !session.device_id.is_named(&target)) {
         return Err(Error::session_target_mismatch());
     }
     if session.device_id.0 == NATIVE {

@@ -11,6 +11,7 @@ use crate::home::{NOW_MS, add};
 crate::home::with_a_store_on_both_engines! {
     a_device_is_added_and_refreshed,
     another_users_device_is_left_alone,
+    ids_that_differ_only_in_case_are_one,
     devices_go_offline,
     access_is_given_and_taken,
     a_device_id_claimed_at_once_goes_to_one,
@@ -96,6 +97,15 @@ async fn another_users_device_is_left_alone(store: &Store) {
     let theft = Registration { platform: "evil".to_string(), ..registration("pc", &bob) };
     assert_eq!(store.device_register(theft).await.unwrap(), None);
     assert_eq!(store.devices().await.unwrap(), [device]);
+}
+
+async fn ids_that_differ_only_in_case_are_one(store: &Store) {
+    let (ada, ben) = (add(store, "ada").await, add(store, "ben").await);
+    store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
+    assert_eq!(store.device_register(registration("PC", &ada)).await.unwrap(), None);
+    assert_eq!(store.device_register(registration("Pc", &ben)).await.unwrap(), None);
+    assert_eq!(store.devices().await.unwrap().len(), 1);
+    assert!(store.device_register(registration("pc", &ada)).await.unwrap().is_some());
 }
 
 async fn devices_go_offline(store: &Store) {

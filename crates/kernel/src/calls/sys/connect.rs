@@ -8,13 +8,13 @@ use protocol::args::{self, Members};
 use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity, Role};
+use protocol::ids::DeviceId;
 use protocol::signal::{self, DeviceEvent};
 use protocol::sys::{Auth, Connect, Connected, Resume, Server};
 use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
 
-use super::device;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
@@ -95,7 +95,7 @@ async fn log_in(
 ) -> Result<Arrival, Error> {
     let auth = request.auth.as_ref().ok_or_else(Error::authentication_required)?;
     let Authenticated { account, token } = authenticate(kernel, connection, request, auth, role).await?;
-    let driver = check_role(request, role)?;
+    let driver = check_role(kernel, request, role)?;
     let identity = account.identity();
     let device = match &driver {
         Some(driver) => Some(register(kernel, request, &account, driver).await?),
@@ -106,14 +106,17 @@ async fn log_in(
     let connected = Connected {
         protocol: 1,
         server: Server { version: kernel.version.clone(), connection_id: connection.id() },
-        identity: describe(request, role, &identity, &capabilities.patterns),
+        identity: describe(request, driver.as_ref(), role, &identity, &capabilities.patterns),
         syscalls: access::callable(&capabilities, role, identity.uid.is_root()),
         signals: signal::names_for(role),
         resume: None,
     };
     let login = Login {
         role,
-        client_id: request.client.id.trim().to_string(),
+        client_id: match &driver {
+            Some(driver) => driver.device_id.0.clone(),
+            None => request.client.id.trim().to_string(),
+        },
         token_id: token.as_ref().map(|token| token.token_id.clone()),
         driver,
         streams: request.streams.unwrap_or_default(),
@@ -190,7 +193,7 @@ async fn authenticate(
 }
 
 /// Checks 12 to 14: what a role needs besides credentials.
-fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Error> {
+fn check_role(kernel: &Kernel, request: &Connect, role: Role) -> Result<Option<DriverLogin>, Error> {
     let lengthy = |text: &str| text.len() > limits::CLIENT_ID_BYTES_MAX;
     if lengthy(&request.client.id) || request.client.channel.as_deref().is_some_and(lengthy) {
         return Err(Error::invalid_client_id());
@@ -210,7 +213,7 @@ fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Erro
             if driver.implements.len() > limits::IMPLEMENTS_MAX {
                 return Err(Error::invalid_implements("too many patterns"));
             }
-            let device_id = device::check_id(&request.client.id).ok_or_else(Error::invalid_client_id)?;
+            let device_id = device_id(kernel, &request.client.id)?;
             if driver.instance.as_ref().is_some_and(|name| name.len() > limits::CLIENT_ID_BYTES_MAX) {
                 return Err(Error::invalid_client_id());
             }
@@ -218,6 +221,13 @@ fn check_role(request: &Connect, role: Role) -> Result<Option<DriverLogin>, Erro
             Ok(Some(DriverLogin { device_id, instance: driver.instance.clone(), remembers }))
         }
     }
+}
+
+/// The device a driver speaks for: one that is known, in whatever case it is written, or a new one.
+fn device_id(kernel: &Kernel, name: &str) -> Result<DeviceId, Error> {
+    let known = kernel.devices.get(&DeviceId(name.trim().to_string()));
+    let device_id = known.map(|known| known.device_id.clone()).or_else(|| DeviceId::parse(name));
+    device_id.ok_or_else(|| Error::invalid_device_id(DeviceId::RULE))
 }
 
 async fn register(
@@ -272,6 +282,7 @@ async fn attach(kernel: &Arc<Kernel>, connection: &Arc<Connection>, device: &Dev
 
 fn describe(
     request: &Connect,
+    driver: Option<&DriverLogin>,
     role: Role,
     identity: &ProcessIdentity,
     patterns: &[String],
@@ -282,7 +293,7 @@ fn describe(
         Role::Driver => ConnectionIdentity::Driver {
             process,
             capabilities,
-            device: request.client.id.trim().to_string(),
+            device: driver.map(|driver| driver.device_id.0.clone()).unwrap_or_default(),
             implements: request.driver.as_ref().map(|driver| driver.implements.clone()).unwrap_or_default(),
         },
         Role::Service => ConnectionIdentity::Service {

@@ -37,7 +37,7 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
     if description.contains('\0') {
         return Err(Error::bad_argument("sys.device.update", "description", "must not contain NUL"));
     }
-    let now_ms = cx.kernel.clock.now_ms();
+    let (id, now_ms) = (device.device_id.clone(), cx.kernel.clock.now_ms());
     cx.kernel.store.device_describe(&id, description, now_ms).await.map_err(store_error)?;
     let changed = cx.kernel.devices.change(&id, |device| {
         device.description = description.to_string();
@@ -48,9 +48,8 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
 
 pub(crate) async fn access(cx: Cx, args: SetAccess) -> Result<AccessResult, Error> {
     let id = required("sys.device.access", args.device_id)?;
-    if cx.kernel.devices.get(&id).is_none() {
-        return Err(Error::unknown_device(&id.0));
-    }
+    let device = cx.kernel.devices.get(&id).ok_or_else(|| Error::unknown_device(&id.0))?;
+    let id = device.device_id.clone();
     if args.allow {
         let groups = cx.kernel.store.groups().await.map_err(store_error)?;
         if !groups.iter().any(|group| group.gid == args.gid) {
@@ -73,13 +72,6 @@ fn set_member(gids: &mut Vec<Gid>, gid: Gid, allow: bool) {
 fn required(call: &str, id: String) -> Result<DeviceId, Error> {
     let id = id.trim();
     if id.is_empty() { Err(Error::missing_argument(call, "deviceId")) } else { Ok(DeviceId(id.to_string())) }
-}
-
-/// What a device may be called. `gsv` is the gateway itself: a device of that name could never be reached.
-pub(crate) fn check_id(id: &str) -> Option<DeviceId> {
-    let id = id.trim();
-    let fits = !id.is_empty() && id.len() <= limits::CLIENT_ID_BYTES_MAX && !id.contains(char::is_control);
-    (fits && id != "gsv").then(|| DeviceId(id.to_string()))
 }
 
 fn summary(device: &Device) -> Summary {

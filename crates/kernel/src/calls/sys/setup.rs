@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use base::limits;
 use protocol::error::Error;
-use protocol::ids::{Gid, TokenId, Uid};
+use protocol::ids::{DeviceId, Gid, TokenId, Uid};
 use protocol::sys::token::Kind;
 use protocol::sys::{Setup, SetupDone};
 use protocol::{args, config};
 use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
-use super::{device, token};
+use super::token;
 use crate::ticket::Ticket;
 use crate::{Kernel, homes, settings, store_error, tasks};
 
@@ -102,8 +102,8 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     if device_id.is_empty() {
         return Err(Error::bad("node.deviceId is required"));
     }
-    if device::check_id(device_id).is_none() {
-        return Err(Error::bad("node.deviceId is not a device id"));
+    if DeviceId::parse(device_id).is_none() {
+        return Err(Error::bad(format!("node.deviceId is not a device id: {}", DeviceId::RULE)));
     }
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());

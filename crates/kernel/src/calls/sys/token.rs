@@ -3,11 +3,10 @@
 use base::limits;
 use protocol::error::Error;
 use protocol::identity::Role;
-use protocol::ids::{TokenId, Uid};
+use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record, Revoke, Revoked};
 use store::tokens::{NewToken as Row, Token};
 
-use super::device::check_id;
 use crate::calls::Cx;
 use crate::outbox::Close;
 use crate::store_error;
@@ -31,9 +30,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     if device.is_some() && kind != Kind::Node {
         return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
     }
-    if device.is_some_and(|id| check_id(id).is_none()) {
-        return Err(Error::bad("allowedDeviceId is not a device id"));
-    }
+    let device = device.map(|name| bound_device(&cx, uid, name)).transpose()?;
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.account_by_uid(uid).await.map_err(store_error)?;
@@ -46,7 +43,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         label: check_label("label", args.label.as_deref())?,
         hash: auth::tokens::hash(&raw),
         prefix: auth::tokens::prefix(&raw),
-        allowed_device_id: device.map(str::to_string),
+        allowed_device_id: device.map(|device| device.0),
         created_at: now_ms,
         expires_at,
     };
@@ -84,6 +81,13 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
         }
     }
     Ok(Revoked { revoked })
+}
+
+/// The device a token is bound to: one of the user's under its own name, or one to come.
+fn bound_device(cx: &Cx, owner: Uid, name: &str) -> Result<DeviceId, Error> {
+    let known = cx.kernel.devices.get(&DeviceId(name.to_string())).filter(|known| known.owner_uid == owner);
+    let device = known.map(|known| known.device_id.clone()).or_else(|| DeviceId::parse(name));
+    device.ok_or_else(|| Error::bad(format!("allowedDeviceId is not a device id: {}", DeviceId::RULE)))
 }
 
 /// The uid a call names. Only root may name another than itself.

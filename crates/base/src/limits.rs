@@ -159,6 +159,8 @@ pub const TRANSFER_EARLY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Client: ended transfers whose late messages are known to be late.
 pub const TRANSFERS_ENDED_KEPT: usize = 64;
 
+/// Driver: refusals of its token in a row after which it gives up.
+pub const DRIVER_REFUSALS_MAX: u32 = 3;
 /// Driver: first pause before reconnecting; doubles up to the next.
 pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
 /// Driver: longest pause before reconnecting.

@@ -88,5 +88,21 @@ pub enum Event {
     /// A pong, with the payload of the ping it answers.
     Pong(Bytes),
     /// The connection ended; nothing comes after this.
-    Closed(String),
+    Closed(Ended),
+}
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Why, for people.
+    pub why: String,
+    /// The close code the gateway gave, if it closed the socket and gave one.
+    pub code: Option<u16>,
+}
+
+impl Ended {
+    /// Not closed by the gateway, or without a code.
+    pub fn because(why: impl Into<String>) -> Ended {
+        Ended { why: why.into(), code: None }
+    }
 }

@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use crate::pending::Pending;
 use crate::signals::Subscription;
 use crate::transfers::{Placed, Transfers};
-use crate::{Error, Event, Signal};
+use crate::{Ended, Error, Event, Signal};
 
 type Failure = tokio_tungstenite::tungstenite::Error;
 
@@ -48,40 +48,44 @@ pub(crate) async fn run<S>(
     let (sink, stream) = socket.split();
     let read = read(stream, &state, &events);
     tokio::pin!(read);
-    let why = tokio::select! {
-        why = &mut read => why,
+    let how = tokio::select! {
+        how = &mut read => how,
         written = write(sink, outgoing) => match written {
-            Err(why) => why,
+            Err(why) => Ended::because(why),
             Ok(()) => {
                 // The other side may take a moment to answer the close frame; what it says is no news.
                 drop(timeout(limits::CLOSE_TIMEOUT, read).await);
-                "closed by this side".to_string()
+                Ended::because("closed by this side")
             }
         },
     };
-    state.pending.close(&why);
+    state.pending.close(&how.why);
     state.transfers.close();
     state.subscription.close();
     ended.send_replace(true);
     // Whoever does not read its events any more does not need to know either.
-    drop(timeout(limits::CLOSE_TIMEOUT, events.send(Event::Closed(why))).await);
+    drop(timeout(limits::CLOSE_TIMEOUT, events.send(Event::Closed(how))).await);
 }
 
-async fn read<S>(mut stream: S, state: &State, events: &mpsc::Sender<Event>) -> String
+async fn read<S>(mut stream: S, state: &State, events: &mpsc::Sender<Event>) -> Ended
 where
     S: Stream<Item = Result<Message, Failure>> + Unpin,
 {
     loop {
         let event = match stream.next().await {
-            None => return "the gateway closed the socket".to_string(),
-            Some(Err(error)) => return error.to_string(),
+            None => return Ended::because("the gateway closed the socket"),
+            Some(Err(error)) => return Ended::because(error.to_string()),
             Some(Ok(Message::Text(text))) => take_text(state, &text),
             Some(Ok(Message::Binary(message))) => take_binary(state, message),
             Some(Ok(Message::Pong(payload))) => Some(Event::Pong(payload)),
-            Some(Ok(Message::Close(Some(close)))) if !close.reason.is_empty() => {
-                return format!("the gateway closed the socket: {}", close.reason);
+            Some(Ok(Message::Close(close))) => {
+                let why =
+                    match close.as_ref().map(|close| close.reason.as_str()).filter(|why| !why.is_empty()) {
+                        Some(why) => format!("the gateway closed the socket: {why}"),
+                        None => "the gateway closed the socket".to_string(),
+                    };
+                return Ended { why, code: close.map(|close| close.code.into()) };
             }
-            Some(Ok(Message::Close(_))) => return "the gateway closed the socket".to_string(),
             Some(Ok(Message::Ping(_) | Message::Frame(_))) => None,
         };
         // A dropped receiver means that nobody cares for events; answers still matter.

@@ -68,6 +68,38 @@ pub enum RunError {
         /// In the gateway's words.
         message: String,
     },
+    /// The gateway has refused the token a few times.
+    #[error(
+        "the gateway refuses the token of the device {device_id}: it is not one of {username}'s, or it was revoked or \
+         has expired. Make a new one with `gsv auth token create --kind node --device {device_id}` and give it with \
+         --token"
+    )]
+    TokenRefused {
+        /// The device.
+        device_id: String,
+        /// Whose it is to be.
+        username: String,
+    },
+    /// The token is good, but for another device.
+    #[error(
+        "the token is for the device {bound_to}, not for {device_id}: run it with `--id {bound_to}`, or make a token with \
+         `gsv auth token create --kind node --device {device_id}`"
+    )]
+    TokenOfOtherDevice {
+        /// The device.
+        device_id: String,
+        /// The device the token is for.
+        bound_to: String,
+    },
+    /// Another driver took this one's place.
+    #[error(
+        "another driver connected as the device {device_id}, and this one stops: two machines can not share an id. Give \
+         one of them another with --id, and a token of its own"
+    )]
+    TakenOver {
+        /// The device.
+        device_id: String,
+    },
     /// The gateway does not understand this driver.
     #[error("the gateway refuses this driver: {message} (code {code})")]
     Refused {
@@ -76,6 +108,16 @@ pub enum RunError {
         /// In the gateway's words.
         message: String,
     },
+}
+
+impl RunError {
+    /// Whether starting the driver again, as a service manager does, can change nothing.
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self,
+            RunError::TokenRefused { .. } | RunError::TokenOfOtherDevice { .. } | RunError::TakenOver { .. }
+        )
+    }
 }
 
 /// Runs until a stop is asked for. Running commands are ended on the way out.
@@ -121,7 +163,7 @@ async fn keep_connected(
 ) -> Result<(), RunError> {
     let instance = base::random::uuid();
     let mut backoff = Backoff::default();
-    let (mut attempt, mut was_connected) = (0, false);
+    let (mut attempt, mut was_connected, mut refusals) = (0, false, 0);
     while !shutdown.is_requested() {
         attempt += 1;
         report(Report::Connecting { attempt });
@@ -136,22 +178,31 @@ async fn keep_connected(
                     device_id: options.device_id.clone(),
                     implements: driver.implements.clone(),
                 });
-                (attempt, was_connected) = (0, true);
+                (attempt, was_connected, refusals) = (0, true, 0);
                 let since = Instant::now();
-                let why = online::work(driver, &connection, events, shutdown).await;
+                let ended = online::work(driver, &connection, events, shutdown).await;
                 connection.close().await;
                 if shutdown.is_requested() {
                     return Ok(());
+                }
+                if ended.code == Some(protocol::sys::CLOSE_TAKEN_OVER) {
+                    return Err(RunError::TakenOver { device_id: options.device_id.clone() });
                 }
                 if since.elapsed() >= limits::RECONNECT_RESET {
                     backoff.reset();
                 }
                 retry_ms = backoff.next_ms();
-                report(Report::Lost { why, retry_ms });
+                report(Report::Lost { why: ended.why, retry_ms });
             }
             Err(error) => {
                 retry_ms = backoff.next_ms();
-                report(judge(error, was_connected, retry_ms)?);
+                let judged = judge(options, error, was_connected, retry_ms)?;
+                refusals = if is_token_refused(&judged) { refusals + 1 } else { 0 };
+                if refusals >= limits::DRIVER_REFUSALS_MAX {
+                    let (device_id, username) = (options.device_id.clone(), options.username.clone());
+                    return Err(RunError::TokenRefused { device_id, username });
+                }
+                report(judged);
             }
         }
         tokio::select! {
@@ -174,8 +225,18 @@ async fn open(
     Ok((connection, events))
 }
 
+/// Whether it was the token. A good one is let in however many others have failed, so that 429 says so too.
+fn is_token_refused(report: &Report) -> bool {
+    matches!(report, Report::Refused { code: 401 | 429, .. })
+}
+
 /// Whether another attempt can help.
-fn judge(error: client::Error, was_connected: bool, retry_ms: u64) -> Result<Report, RunError> {
+fn judge(
+    options: &Options,
+    error: client::Error,
+    was_connected: bool,
+    retry_ms: u64,
+) -> Result<Report, RunError> {
     let error = match error {
         client::Error::Gateway(error) => error,
         // The certificate may be renewed while this device waits.
@@ -184,6 +245,11 @@ fn judge(error: client::Error, was_connected: bool, retry_ms: u64) -> Result<Rep
         }
         other => return Ok(Report::Lost { why: other.to_string(), retry_ms }),
     };
+    let bound_to = error.details.as_ref().and_then(|details| details["deviceId"].as_str());
+    if let (401, Some(bound_to)) = (error.code, bound_to) {
+        let (device_id, bound_to) = (options.device_id.clone(), bound_to.to_string());
+        return Err(RunError::TokenOfOtherDevice { device_id, bound_to });
+    }
     match error.code {
         425 if !was_connected => Err(RunError::SetupMode),
         403 => Err(RunError::DeviceTaken { message: error.message }),
@@ -240,7 +306,18 @@ mod tests {
 
     #[test]
     fn only_hopeless_refusals_are_final() {
-        let refused = |error: protocol::error::Error, was| judge(client::Error::Gateway(error), was, 7);
+        let options = Options {
+            url: String::new(),
+            username: "alice".into(),
+            token: None,
+            device_id: "mac".into(),
+            workspace: ".".into(),
+            root: None,
+            allow: Vec::new(),
+            version: "1".into(),
+        };
+        let judge = |error, was| super::judge(&options, error, was, 7);
+        let refused = |error: protocol::error::Error, was| judge(client::Error::Gateway(error), was);
         use protocol::error::Error;
         assert!(matches!(refused(Error::setup_required(), false), Err(RunError::SetupMode)));
         assert!(matches!(refused(Error::setup_required(), true), Ok(Report::Refused { code: 425, .. })));
@@ -249,6 +326,6 @@ mod tests {
             refused(Error::authentication_failed(), false),
             Ok(Report::Refused { code: 401, retry_ms: 7, .. })
         ));
-        assert!(matches!(judge(client::Error::Closed("x".into()), false, 7), Ok(Report::Lost { .. })));
+        assert!(matches!(judge(client::Error::Closed("x".into()), false), Ok(Report::Lost { .. })));
     }
 }

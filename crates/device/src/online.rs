@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::limits;
 use base::shutdown::Shutdown;
 use bytes::Bytes;
-use client::{Connection, Event, Events};
+use client::{Connection, Ended, Event, Events};
 use protocol::error::Error;
 use protocol::frame;
 use protocol::router::Router;
@@ -42,13 +42,13 @@ struct Request {
     is_again: bool,
 }
 
-/// Works until the socket ends or a stop is asked for; says why.
+/// Works until the socket ends or a stop is asked for; says how it ended.
 pub(crate) async fn work(
     driver: &Arc<Driver>,
     connection: &Connection,
     mut events: Events,
     shutdown: &mut Shutdown,
-) -> String {
+) -> Ended {
     let number = driver.outbox.connected(connection);
     let (lost, is_lost) = watch::channel(false);
     let (confirmed, confirmations) = watch::channel(0);
@@ -60,7 +60,7 @@ pub(crate) async fn work(
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tick.reset();
     let mut heard = Instant::now();
-    let why = loop {
+    let how = loop {
         tokio::select! {
             event = events.queue.recv() => {
                 heard = Instant::now();
@@ -75,25 +75,25 @@ pub(crate) async fn work(
                             confirmed.send_replace(sent);
                         }
                     }
-                    Some(Event::Closed(why)) => break why,
-                    None => break "the connection ended".to_string(),
+                    Some(Event::Closed(how)) => break how,
+                    None => break Ended::because("the connection ended"),
                     Some(Event::Signal { .. } | Event::Binary(_)) => {}
                 }
             }
             _ = tick.tick() => {
                 if heard.elapsed() >= limits::KEEPALIVE * 2 {
-                    break "the gateway has gone silent".to_string();
+                    break Ended::because("the gateway has gone silent");
                 }
                 // The queue may be full of a large answer; the next tick comes soon enough.
                 let ping = connection.ping(Bytes::from_static(KEEPALIVE));
                 drop(timeout(limits::PING_WAIT, ping).await);
             }
-            () = shutdown.requested() => break "the driver is stopping".to_string(),
+            () = shutdown.requested() => break Ended::because("the driver is stopping"),
         }
     };
     driver.outbox.disconnected();
     lost.send_replace(true);
-    why
+    how
 }
 
 /// Starts work on a request without waiting for it, as long as there is room. That a durable one has come is noted

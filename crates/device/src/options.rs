@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use base::limits;
 use protocol::capability;
+use protocol::ids::DeviceId;
 use protocol::sys::{Auth, Client, Connect, Driver};
 
 use crate::driver::RunError;
@@ -32,12 +32,9 @@ pub struct Options {
 
 impl Options {
     pub(crate) fn check(&self) -> Result<(), RunError> {
-        let id = &self.device_id;
-        if id.is_empty() || id.len() > limits::CLIENT_ID_BYTES_MAX || id.chars().any(char::is_control) {
-            let max = limits::CLIENT_ID_BYTES_MAX;
-            return Err(RunError::Options(format!(
-                "the device id must have 1 to {max} bytes, no control characters"
-            )));
+        // Whether an id is fit is the gateway's to say: it knows devices from before there was a rule.
+        if self.device_id.trim().is_empty() {
+            return Err(RunError::Options(format!("the device id is empty: {}", DeviceId::RULE)));
         }
         if let Some(bad) = self.allow.iter().find(|pattern| !capability::is_valid(pattern)) {
             return Err(RunError::Options(format!(

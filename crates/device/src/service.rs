@@ -11,6 +11,9 @@ use std::process::{Command, ExitStatus};
 /// The service's name.
 pub const NAME: &str = "gsvd";
 
+/// The exit code of a driver that would fail again if it were started again, and is not: `EX_CONFIG` of sysexits.h.
+pub const EXIT_FINAL: u8 = 78;
+
 /// What runs services on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {

@@ -239,7 +239,27 @@ impl Drop for Slot {
     }
 }
 
+/// How a socket is closed that a newer one takes the place of. A driver that names its instance learns whether it is
+/// its own new socket or another program under its id: the latter must not come back, or the two would throw each
+/// other out for ever.
+pub(crate) fn close_of_replaced(older: &Connection, newer: &Connection) -> Close {
+    match older.login().zip(newer.login()) {
+        Some((old, new)) if old.names_instance() && !old.is_same_driver(new) => Close::TAKEN_OVER,
+        _ => Close::REPLACED,
+    }
+}
+
 impl Login {
+    fn names_instance(&self) -> bool {
+        self.driver.as_ref().is_some_and(|driver| driver.instance.is_some())
+    }
+
+    /// Whether both are sockets of one running driver.
+    pub(crate) fn is_same_driver(&self, other: &Login) -> bool {
+        let instance = |login: &Login| login.driver.as_ref().and_then(|driver| driver.instance.clone());
+        self.names_instance() && instance(self) == instance(other)
+    }
+
     /// The account as it is now.
     pub fn identity(&self) -> Arc<ProcessIdentity> {
         self.account.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
@@ -304,7 +324,7 @@ impl Connections {
             && let Some(older) = index.by_client.insert(key, connection.number)
             && let Some(older) = index.live.remove(&older)
         {
-            older.close(Close::REPLACED);
+            older.close(close_of_replaced(&older, connection));
         }
         true
     }

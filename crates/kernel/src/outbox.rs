@@ -61,6 +61,11 @@ pub struct Close {
 impl Close {
     /// A newer connection of the same client took over.
     pub const REPLACED: Close = Close { code: 1000, reason: "Replaced by newer connection" };
+    /// Another running driver connected under the same device id.
+    pub const TAKEN_OVER: Close = Close {
+        code: protocol::sys::CLOSE_TAKEN_OVER,
+        reason: "Another driver connected under this device id",
+    };
     /// The client did not read what was sent.
     pub const SLOW: Close = Close { code: 1008, reason: "Client does not read" };
     /// Nobody logged in.

@@ -42,6 +42,9 @@ pub struct Done {
     pub ok: bool,
 }
 
+/// WebSocket close code for a driver's socket when another program connects under its device id: it must not come back.
+pub const CLOSE_TAKEN_OVER: u16 = 4009;
+
 /// Arguments of `sys.connect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysConnectArgs")]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{NAME, Step, Unit};
+use super::{EXIT_FINAL, NAME, Step, Unit};
 
 pub(super) fn file(home: &Path) -> PathBuf {
     home.join(".config/systemd/user").join(format!("{NAME}.service"))
@@ -26,6 +26,7 @@ pub(super) fn text(unit: &Unit) -> String {
          {environment}\
          Restart=always\n\
          RestartSec=3\n\
+         RestartPreventExitStatus={EXIT_FINAL}\n\
          \n\
          [Install]\n\
          WantedBy=default.target\n",
@@ -79,7 +80,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("\nEnvironment=\"PATH=/usr/bin:/bin\"\nRestart=always\nRestartSec=3\n"),
+            text.contains("\nEnvironment=\"PATH=/usr/bin:/bin\"\nRestart=always\nRestartSec=3\nRestartPreventExitStatus=78\n"),
             "{text}"
         );
         assert!(text.ends_with("WantedBy=default.target\n"));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::limits;
 use device::{Report, RunError};
 use futures_util::{SinkExt, StreamExt};
 use protocol::error::Error;
@@ -359,4 +360,42 @@ async fn pass(socket: &mut Socket, time: Duration) {
         left = left.saturating_sub(step);
         socket.call("fence", "fs.read", json!({ "path": "." })).await;
     }
+}
+
+#[tokio::test]
+async fn a_driver_whose_token_is_refused_stops_and_says_what_to_do() {
+    let temp = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(temp.path(), |_| {}).await;
+    for _ in 0..limits::DRIVER_REFUSALS_MAX {
+        gateway.refuse(&Error::authentication_failed()).await;
+    }
+    let error = tokio::time::timeout(LIMIT, gateway.running).await.unwrap().unwrap().unwrap_err();
+    assert!(matches!(error, RunError::TokenRefused { .. }) && error.is_final(), "{error}");
+    assert!(error.to_string().contains("gsv auth token create --kind node --device mac"), "{error}");
+}
+
+#[tokio::test]
+async fn a_driver_with_the_token_of_another_device_stops_at_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(temp.path(), |_| {}).await;
+    gateway.refuse(&Error::token_of_other_device("desk").with_details(json!({ "deviceId": "desk" }))).await;
+    let error = tokio::time::timeout(LIMIT, gateway.running).await.unwrap().unwrap().unwrap_err();
+    assert!(matches!(&error, RunError::TokenOfOtherDevice { bound_to, .. } if bound_to == "desk"), "{error}");
+}
+
+#[tokio::test]
+async fn a_driver_that_another_took_the_place_of_stops_and_one_that_was_only_replaced_comes_back() {
+    use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+    let temp = tempfile::tempdir().unwrap();
+    let mut gateway = Gateway::start(temp.path(), |_| {}).await;
+    for code in [1000, protocol::sys::CLOSE_TAKEN_OVER] {
+        let mut socket = gateway.accept().await;
+        gateway.report(|report| matches!(report, Report::Connected { .. })).await;
+        let close = CloseFrame { code: code.into(), reason: "Replaced".into() };
+        socket.stream.close(Some(close)).await.unwrap();
+        while socket.message().await.is_some() {}
+    }
+    let error = tokio::time::timeout(LIMIT, gateway.running).await.unwrap().unwrap().unwrap_err();
+    assert!(matches!(error, RunError::TakenOver { .. }) && error.is_final(), "{error}");
+    assert!(error.to_string().contains("--id"), "{error}");
 }

@@ -99,6 +99,9 @@ async fn work(context: &Context, settings: Settings) -> Result<u8> {
     match ran {
         Ok(()) => Ok(0),
         Err(device::RunError::SetupMode) => Err(protocol::error::Error::setup_required().into()),
+        Err(error) if error.is_final() => {
+            Err(Failure { exit: device::service::EXIT_FINAL, ..Failure::new(error.to_string()) })
+        }
         Err(error) => Err(Failure::new(error.to_string())),
     }
 }

@@ -250,6 +250,17 @@ async fn one_socket_logs_in_once_however_often_it_asks_at_once() {
 }
 
 #[tokio::test]
+async fn a_driver_learns_whether_itself_or_another_took_its_place() {
+    let gateway = Gateway::set_up().await;
+    let (mut first, mut own, mut other) = (gateway.peer().await, gateway.peer().await, gateway.peer().await);
+    first.connect("driver", DEVICE, gateway.driver_args("one")).await.unwrap();
+    own.connect("driver", DEVICE, gateway.driver_args("one")).await.unwrap();
+    assert_eq!(first.ended().await, Some((1000, "Replaced by newer connection".into())));
+    other.connect("driver", DEVICE, gateway.driver_args("two")).await.unwrap();
+    assert_eq!(own.ended().await, Some((4009, "Another driver connected under this device id".into())));
+}
+
+#[tokio::test]
 async fn device_ids_are_checked_where_they_come_up() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
@@ -276,7 +287,7 @@ async fn device_ids_that_differ_only_in_case_are_one_device() {
     let mut driver = gateway.peer().await;
     let connected = driver.connect("driver", "LapTop", gateway.driver_args("two")).await.unwrap();
     assert_eq!(connected["identity"]["device"], "laptop");
-    assert!(first.ended().await.is_some(), "it is the same device");
+    assert_eq!(first.ended().await.unwrap().0, 4009);
     let id = user.send_call("fs.read", json!({ "target": "LAPTOP", "path": "x" })).await;
     let request = driver.request().await;
     driver.reply(&request, json!({ "ok": true })).await;

@@ -18,7 +18,7 @@ use store::tokens::Token;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
-use crate::{Kernel, access, routes, signals, store_error, tasks};
+use crate::{Kernel, access, connections, routes, signals, store_error, tasks};
 
 /// Handles the request; one attempt per socket at a time.
 pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: Ticket, raw: &str) {
@@ -259,15 +259,13 @@ async fn attach(kernel: &Arc<Kernel>, connection: &Arc<Connection>, device: &Dev
     match kernel.devices.attach(device, connection) {
         Ok(None) => {}
         Ok(Some(old)) => {
-            let instance = |one: &Connection| {
-                one.login().and_then(|login| login.driver.as_ref()).and_then(|driver| driver.instance.clone())
-            };
-            if instance(&old).is_some() && instance(&old) == instance(connection) {
+            let same = old.login().zip(connection.login()).is_some_and(|(old, new)| old.is_same_driver(new));
+            if same {
                 routes::move_all(kernel, &old, connection);
             } else {
                 routes::fail_all(kernel, &old);
             }
-            old.close(Close::REPLACED);
+            old.close(connections::close_of_replaced(&old, connection));
         }
         // The socket died while it logged in; the store thinks the device is there.
         Err(gone) if !gone.spoken_for => {

@@ -69,6 +69,7 @@ impl Options {
                 platform: platform.to_string(),
                 role: "driver".to_string(),
                 channel: None,
+                features: Vec::new(),
             },
             driver: Some(Driver {
                 implements: implements.to_vec(),

@@ -223,6 +223,7 @@ fn handshake(client_id: &str, auth: Option<Auth>) -> Connect {
         platform: std::env::consts::OS.to_string(),
         role: "user".to_string(),
         channel: None,
+        features: vec![protocol::sys::FEATURE_SESSIONS.to_string()],
     };
     Connect { protocol: 1, client, driver: None, auth, resume: None, streams: None }
 }

@@ -53,6 +53,10 @@ pub struct Login {
     pub driver: Option<DriverLogin>,
     /// For users: how they get the events of a model's answer.
     pub streams: Streams,
+    /// Whether it knows signals by the names of the first generation, see `protocol::signal::alias`.
+    pub wants_aliases: bool,
+    /// Whether it asks again for a command that was still running when its call was answered.
+    pub follows_sessions: bool,
     /// The account; changes when root changes its groups.
     pub account: RwLock<Arc<ProcessIdentity>>,
     /// Cached patterns and the generation of grants they stem from.
@@ -181,7 +185,7 @@ impl Peer for Connection {
     }
 
     fn follows_sessions(&self) -> bool {
-        true
+        self.login().is_some_and(|login| login.follows_sessions)
     }
 
     fn is_gone(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::identity::Role;
 use crate::ids::{DeviceId, Uid};
 use crate::spec::schema_of;
 
+pub mod alias;
 pub mod change;
 pub mod run;
 pub mod stream;

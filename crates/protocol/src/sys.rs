@@ -45,6 +45,9 @@ pub struct Done {
 /// WebSocket close code for a driver's socket when another program connects under its device id: it must not come back.
 pub const CLOSE_TAKEN_OVER: u16 = 4009;
 
+/// In `client.features`: the client asks again for a command that was still `running` when its call was answered.
+pub const FEATURE_SESSIONS: &str = "sessions";
+
 /// Arguments of `sys.connect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysConnectArgs")]
@@ -129,6 +132,10 @@ pub struct Client {
     /// For services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    /// What it can do beyond the first generation: `sessions` when it polls commands that are `running`. For others a
+    /// native command is waited for as long as a call may take. Unknown ones are ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 /// What a driver offers.

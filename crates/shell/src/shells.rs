@@ -62,6 +62,7 @@ pub struct Settings {
 
 /// The config keys that commands look at.
 const KEYS: &[&str] = &[
+    config::ROUTING_TIMEOUT_MS.name(),
     config::SERVER_NAME.name(),
     config::SERVER_TIMEZONE.name(),
     config::SHELL_WAIT_MS.name(),

@@ -11,6 +11,7 @@ use base::sync::{read, write};
 use base::timer::Alarm;
 use gateway::{Call, Caller, Cx, Gateway, Gauges, Gone, Later, Located, Rewrite, RoutedCall, Subsystem};
 use protocol::args::Members;
+use protocol::config::ROUTING_TIMEOUT_MS;
 use protocol::error::Error;
 use protocol::ids::DeviceId;
 use protocol::router::Router;
@@ -64,10 +65,17 @@ impl ShellArea {
         }
     }
 
-    /// What a command runs with that such a caller starts.
+    /// What a command runs with that such a caller starts. A client that does not ask again would lose one that outlasts
+    /// the usual wait, so that it waits as long as any call may take.
     fn settings_for(&self, caller: &Caller) -> Settings {
-        let pid = caller.origin.pid().map(|pid| pid.0.clone());
-        Settings { pid, ..read(&self.settings).1.clone() }
+        let known = read(&self.settings);
+        let mut settings = known.1.clone();
+        settings.pid = caller.origin.pid().map(|pid| pid.0.clone());
+        if !caller.origin.follows_sessions() {
+            let longest = ROUTING_TIMEOUT_MS.of([known.0.get(ROUTING_TIMEOUT_MS.name()).map(String::as_str)]);
+            settings.wait_ms = settings.wait_ms.max(longest);
+        }
+        settings
     }
 }
 

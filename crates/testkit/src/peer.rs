@@ -65,7 +65,9 @@ impl Peer {
     pub async fn connect(&mut self, role: &str, id: &str, more: Value) -> Result<Value, Refused> {
         let mut args = json!({
             "protocol": 1,
-            "client": { "id": id, "version": "0.1.0", "platform": "linux", "role": role },
+            "client": {
+                "id": id, "version": "0.3.0", "platform": "linux", "role": role, "features": ["sessions"],
+            },
         });
         for (key, value) in more.as_object().cloned().unwrap_or_default() {
             if key == "channel" { args["client"]["channel"] = value } else { args[key] = value }

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::Result;
 
 /// The version of this program, said to gateways and people alike.
-pub const VERSION: &str = "0.1.0";
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Prints the version and the machine it was built for.
 pub fn run(context: &Context) -> Result<u8> {

@@ -12,6 +12,7 @@ use model::Partial;
 use protocol::frame;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::RunId;
+use protocol::signal::alias;
 use protocol::sys::{Resume, ResumeStatus, Resumed};
 
 use super::ring::{KeptBody, Ring, Total};
@@ -125,7 +126,22 @@ impl Feed {
         frame::signal_tail(&mut text, seq);
         let text = Bytes::from(text);
         self.ring.push_text(seq, run.cloned(), text.clone());
-        self.hand_out(only, Letter { seq, run: run.cloned(), body: Body::Text(text) })
+        let told = self.hand_out(only, Letter { seq, run: run.cloned(), body: Body::Text(text) });
+        self.hand_out_aliases(only, name, payload);
+        told
+    }
+
+    /// The same under its older names, for connections that know no other. They have no place of their own.
+    fn hand_out_aliases(&self, only: Option<&Arc<Connection>>, name: &str, payload: &str) {
+        let wants = |one: &&Arc<Connection>| one.login().is_some_and(|login| login.wants_aliases);
+        let mut receivers = self.receivers(only).iter().filter(wants).peekable();
+        if receivers.peek().is_none() {
+            return;
+        }
+        let told = alias::told_as(name, payload);
+        for receiver in receivers {
+            told.iter().for_each(|(name, payload)| receiver.send(frame::signal(name, payload)));
+        }
     }
 
     /// The connections a signal goes to.

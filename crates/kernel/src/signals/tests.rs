@@ -63,6 +63,22 @@ fn a_client_that_comes_back_under_another_id_gets_what_went_to_its_old_socket() 
 }
 
 #[test]
+fn a_client_of_the_first_generation_hears_the_names_it_knows_too() {
+    let stage = Stage::new();
+    let (mut old, mut new) = (stage.client("old", Streams::Full), stage.client("new", Streams::Full));
+    stage.disconnect(&mut old, 0);
+    old.wants_aliases = true;
+    assert_eq!(stage.reconnect(&mut old), ResumeStatus::Replayed);
+    stage.text("proc.run.output", Some("r"), json!({ "text": "hi", "pid": "p", "runId": "r" }));
+    stage.text("device.status", None, json!({ "n": 1 }));
+    let names = |client: &mut stage::Client| {
+        std::iter::from_fn(|| client.take()).map(|frame| frame["signal"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&mut old), ["proc.run.output", "chat.text", "device.status"]);
+    assert_eq!(names(&mut new), ["proc.run.output", "device.status"]);
+}
+
+#[test]
 fn the_route_of_a_run_ends_with_the_run() {
     let stage = Stage::new();
     let (mut one, mut two) = (stage.client("one", Streams::Full), stage.client("two", Streams::Full));

@@ -31,6 +31,7 @@ async fn connect(gateway: &Gateway, username: &str) -> Connection {
         platform: String::new(),
         role: "user".to_string(),
         channel: None,
+        features: Vec::new(),
     };
     let auth = Auth { username: username.to_string(), password: Some(PASSWORD.to_string()), token: None };
     connection

@@ -291,3 +291,42 @@ async fn calls_to_a_device_may_take_as_long_as_shipped_drivers_do() {
     let wait_ms: u64 = found["entries"][0]["value"].as_str().unwrap().parse().unwrap();
     assert!(wait_ms > 35_000, "a driver polls for up to 30 seconds, and more may pass on the way");
 }
+
+async fn shipped(gateway: &Gateway) -> (Peer, Value) {
+    let mut peer = gateway.peer().await;
+    let auth = json!({ "password": PASSWORD, "username": USER });
+    let args = json!({ "auth": auth, "client": client("user", "client-83ec"), "protocol": 1 });
+    let connected = peer.call("sys.connect", args).await.unwrap();
+    (peer, connected)
+}
+
+#[tokio::test]
+async fn a_chat_hears_of_its_run_by_the_names_it_knows() {
+    let agents = agents::saying(vec![Turn::text("hello")]).await;
+    let (mut chat, connected) = shipped(&agents.gateway).await;
+    let names = connected["signals"].as_array().unwrap();
+    assert!(names.contains(&json!("chat.complete")) && names.contains(&json!("proc.run.finished")));
+    let sent = chat.call("proc.send", json!({ "message": "hello" })).await.unwrap();
+    let text = chat.next_where(|frame| frame["signal"] == "chat.text").await;
+    assert_eq!((&text["payload"]["text"], &text["payload"]["runId"]), (&json!("hello"), &sent["runId"]));
+    let ended = chat.next_where(|frame| frame["signal"] == "chat.complete").await;
+    assert_eq!((&ended["payload"]["text"], &ended["payload"]["runId"]), (&json!("hello"), &sent["runId"]));
+    let mut today = agents.gateway.user().await;
+    assert!(
+        today.saw_no(|frame| frame["signal"].as_str().is_some_and(|name| name.starts_with("chat."))).await
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_outlasts_the_wait_is_not_lost_on_clients_that_never_poll() {
+    let gateway = Gateway::set_up().await;
+    let mut root = gateway.root().await;
+    let brief = json!({ "key": "config/shell/wait_ms", "value": "10" });
+    root.call("sys.config.set", brief).await.unwrap();
+    let command = json!({ "input": "sleep 1; echo done" });
+    let (mut old, _) = shipped(&gateway).await;
+    let waited = old.call("shell.exec", command.clone()).await.unwrap();
+    assert_eq!((&waited["status"], &waited["output"]), (&json!("completed"), &json!("done\n")), "{waited}");
+    let mut follower = gateway.user().await;
+    assert_eq!(follower.call("shell.exec", command).await.unwrap()["status"], "running");
+}

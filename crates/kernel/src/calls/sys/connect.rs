@@ -9,8 +9,8 @@ use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity, Role};
 use protocol::ids::DeviceId;
-use protocol::signal::{self, DeviceEvent};
-use protocol::sys::{Auth, Connect, Connected, Resume, Server};
+use protocol::signal::{self, DeviceEvent, alias};
+use protocol::sys::{Auth, Connect, Connected, FEATURE_SESSIONS, Resume, Server};
 use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
@@ -103,12 +103,17 @@ async fn log_in(
     };
     let generation = kernel.grants.generation();
     let capabilities = access::capabilities_for(kernel, role, &identity.gids);
+    let wants_aliases = role == Role::User && alias::is_wanted_by(&request.client.version);
+    let mut announced = signal::names_for(role);
+    if wants_aliases {
+        announced.extend(alias::ALIASES.iter().map(|alias| alias.name.to_string()));
+    }
     let connected = Connected {
         protocol: 1,
         server: Server { version: kernel.version.clone(), connection_id: connection.id() },
         identity: describe(request, driver.as_ref(), role, &identity, &capabilities.patterns),
         syscalls: access::callable(&capabilities, role, identity.uid.is_root()),
-        signals: signal::names_for(role),
+        signals: announced,
         resume: None,
     };
     let login = Login {
@@ -120,6 +125,8 @@ async fn log_in(
         token_id: token.as_ref().map(|token| token.token_id.clone()),
         driver,
         streams: request.streams.unwrap_or_default(),
+        wants_aliases,
+        follows_sessions: request.client.features.iter().any(|feature| feature == FEATURE_SESSIONS),
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
         since: kernel.clock.instant(),

@@ -60,6 +60,8 @@ struct Run {
 pub(super) struct Client {
     pub(super) id: String,
     streams: Streams,
+    /// Whether it is one of the first generation.
+    pub(super) wants_aliases: bool,
     pub(super) connection: Arc<Connection>,
     /// The place of the last signal that arrived.
     pub(super) last_seq: u64,
@@ -90,6 +92,7 @@ impl Stage {
         let mut client = Client {
             id: id.to_string(),
             streams,
+            wants_aliases: false,
             connection: self.kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             last_seq: 0,
             received: Vec::new(),
@@ -139,6 +142,8 @@ impl Stage {
             token_id: None,
             driver: None,
             streams: client.streams,
+            wants_aliases: client.wants_aliases,
+            follows_sessions: true,
             account: RwLock::new(Arc::new(identity)),
             capabilities: Mutex::new((0, self.kernel.grants.of(&[Gid::USERS]))),
             since: Instant::now(),

@@ -4519,6 +4519,11 @@ export interface SysConnectClient {
   role: Role;
   /** For services. */
   channel?: string;
+  /**
+   * What it can do beyond the first generation: `sessions` when it polls commands that are `running`. For others a
+   * native command is waited for as long as a call may take. Unknown ones are ignored.
+   */
+  features?: string[];
 }
 
 /** What a driver offers. */

@@ -36,8 +36,8 @@ fn what_went_to_the_starter_alone_is_replayed_to_whoever_comes_back() {
     let (mut one, mut two) = (stage.client("one", Streams::Full), stage.client("two", Streams::Full));
     stage.text("proc.changed", None, json!({ "n": 1 }));
     assert_eq!((one.numbers(), two.numbers()), (vec![1], vec![1]));
-    stage.route("r", &one);
-    stage.text("proc.run.output", Some("r"), json!({ "n": 2 }));
+    stage.route("alone", &one);
+    stage.text("proc.run.output", Some("alone"), json!({ "n": 2 }));
     stage.disconnect(&mut one, 0);
     stage.disconnect(&mut two, 0);
     for client in [&mut one, &mut two] {
@@ -50,9 +50,9 @@ fn what_went_to_the_starter_alone_is_replayed_to_whoever_comes_back() {
 fn a_client_that_comes_back_under_another_id_gets_what_went_to_its_old_socket() {
     let stage = Stage::new();
     let mut client = stage.client("one", Streams::Full);
-    stage.route("r", &client);
+    stage.route("under-another-id", &client);
     for n in 1..=3 {
-        stage.text("proc.run.output", Some("r"), json!({ "n": n }));
+        stage.text("proc.run.output", Some("under-another-id"), json!({ "n": n }));
     }
     client.read(1);
     stage.disconnect(&mut client, 0);
@@ -69,7 +69,7 @@ fn a_client_of_the_first_generation_hears_the_names_it_knows_too() {
     stage.disconnect(&mut old, 0);
     old.wants_aliases = true;
     assert_eq!(stage.reconnect(&mut old), ResumeStatus::Replayed);
-    stage.text("proc.run.output", Some("r"), json!({ "text": "hi", "pid": "p", "runId": "r" }));
+    stage.text("proc.run.output", Some("aliased"), json!({ "text": "hi", "pid": "p", "runId": "aliased" }));
     stage.text("device.status", None, json!({ "n": 1 }));
     let names = |client: &mut stage::Client| {
         std::iter::from_fn(|| client.take()).map(|frame| frame["signal"].clone()).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use auth::Credentials;
 use protocol::error::Error;
 
-use crate::caller::{Caller, Origin};
+use gateway::{Caller, Origin};
 use crate::{Kernel, access};
 
 impl Kernel {

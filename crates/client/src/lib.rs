@@ -10,12 +10,14 @@ mod connection;
 mod link;
 mod opening;
 mod pending;
+mod session;
 mod signals;
 mod socket;
 mod transfers;
 
 pub use connection::{Connection, Events};
 pub use link::{Line, Link};
+pub use session::{Answer, Session};
 pub use signals::{Signal, Signals};
 
 use bytes::Bytes;

@@ -1,15 +1,15 @@
 //! The command line: every verb, the flags they share, and which file carries a verb out.
 
 use clap::{Args, Parser, Subcommand};
+use terminal::failure::Result;
 
 use crate::context::Context;
-use crate::failure::Result;
+use crate::session;
 
 pub mod approvals;
 pub mod auth;
 pub mod call;
 pub mod capabilities;
-pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod cost;
@@ -21,7 +21,6 @@ pub mod proc;
 pub mod run;
 pub mod serve;
 pub mod shell;
-pub mod sign;
 pub mod users;
 pub mod version;
 
@@ -129,7 +128,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Users(args) => users::run(context, args).await,
         Command::Groups(args) => groups::run(context, args).await,
         Command::Capabilities(args) => capabilities::run(context, args).await,
-        Command::Chat(args) => chat::run(context, args).await,
+        Command::Chat(args) => chat::run(&context.output, args, async || session::open(context).await).await,
         Command::Proc(args) => proc::run(context, args).await,
         Command::Approvals(args) => approvals::run(context, args).await,
         Command::Cost(args) => cost::run(context, args).await,

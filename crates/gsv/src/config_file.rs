@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use base::limits;
+use terminal::failure::{Failure, Result};
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use crate::credentials::{DEFAULT_URL, socket_url};
-use crate::failure::{Failure, Result};
 
 /// Every key there is, with what it is for.
 pub const KEYS: &[(&str, &str)] = &[

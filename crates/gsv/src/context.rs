@@ -1,9 +1,9 @@
 //! What every command is given: the global flags, a way to print, a clock.
 
 use base::clock::Clock;
+use terminal::output::Output;
 
 use crate::cli::Globals;
-use crate::output::Output;
 
 /// Passed to every command.
 pub struct Context {

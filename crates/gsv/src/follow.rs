@@ -3,22 +3,21 @@
 
 use base::limits;
 use protocol::error::Reason;
+use client::Session;
 use protocol::shell::{Exec, ExecResult, Status};
+use terminal::failure::{Failure, Result};
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::session::Session;
 
 mod follower;
-pub mod interrupts;
 pub mod stdin;
 mod stream;
 
 pub use follower::ensure_connected;
 use follower::{Follower, Loss, Sink};
-use interrupts::Interrupts;
 use stdin::Stdin;
 use stream::Stream;
+use terminal::interrupts::Interrupts;
 
 /// A command to run.
 pub struct Command {

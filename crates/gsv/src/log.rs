@@ -1,13 +1,12 @@
 //! Log lines on stderr, for the programs that run for long: gateway and device.
 
 use clap::ValueEnum;
+use terminal::failure::{Failure, Result};
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-
-use crate::failure::{Failure, Result};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, ValueEnum)]

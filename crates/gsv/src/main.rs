@@ -5,21 +5,13 @@ mod cli;
 mod config_file;
 mod context;
 mod credentials;
-mod diff;
-mod escape;
-mod failure;
-mod flow;
 mod follow;
-mod hangup;
 mod heap;
 mod log;
-mod markdown;
 mod open_files;
-mod output;
 mod prompt;
 mod quote;
 mod session;
-mod times;
 
 use std::process::ExitCode;
 
@@ -34,7 +26,9 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            return context.output.failure(&failure::Failure::new(format!("cannot start: {error}")));
+            return context
+                .output
+                .failure(&terminal::failure::Failure::new(format!("cannot start: {error}")));
         }
     };
     let outcome = runtime.block_on(cli::dispatch(&context, cli.command));

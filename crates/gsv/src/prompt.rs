@@ -3,9 +3,8 @@
 use std::io::{BufRead, IsTerminal, Read, Write};
 
 use base::limits;
-
-use crate::failure::{Failure, Result};
-use crate::output::Output;
+use terminal::failure::{Failure, Result};
+use terminal::output::Output;
 
 /// Whether there is a person to ask; who wants JSON is a program.
 pub fn is_possible(output: &Output) -> bool {

@@ -2,49 +2,28 @@
 //! connecting and connecting again.
 
 use base::limits;
-use client::{Connection, Signals};
-use protocol::frame::to_json;
-use protocol::spec::Syscall;
+use client::{Answer, Connection, Session};
 use protocol::sys::token::Create;
-use protocol::sys::{Auth, Client, Connect, Connected, ResumeStatus, Streams};
+use protocol::sys::{Auth, Client, Connect};
+use terminal::failure::{Failure, Result};
+use terminal::times;
 
 use crate::cli::auth::setup;
 use crate::cli::version::VERSION;
 use crate::config_file::{self, ConfigFile, SESSION_KEYS};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
-use crate::failure::{Failure, Result};
-use crate::{prompt, times};
+use crate::prompt;
 
 /// How long a session lasts when it was not `auth login` that asked for it.
 pub const SESSION_HOURS: u32 = 8;
-
-/// A logged-in connection.
-pub struct Session {
-    /// The socket.
-    pub connection: Connection,
-    /// The gateway.
-    pub url: String,
-    /// Who is logged in.
-    pub username: String,
-    auth: Auth,
-    client_id: String,
-}
-
-/// An answer, typed and as it came.
-pub struct Answer<T> {
-    /// For `--json`.
-    pub raw: String,
-    /// For everything else.
-    pub value: T,
-}
 
 /// Logs in with whatever credentials there are.
 pub async fn open(context: &Context) -> Result<Session> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
     match credentials::resolve(&context.globals, &file, &url, context.clock.now_ms()) {
-        Credentials::Known { auth, cached } => match Session::log_in(&url, auth.clone()).await {
+        Credentials::Known { auth, cached } => match log_in(&url, auth.clone()).await {
             Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
             Err(failure) if failure.has_code(401) && cached => {
                 forget_session()?;
@@ -108,14 +87,14 @@ pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<An
         if !credentials::same_gateway(file, &session.url) {
             file.set("gateway.url", &session.url)?;
         }
-        file.set("gateway.username", &session.username)?;
+        file.set("gateway.username", session.username())?;
         file.set("gateway.session_token", &token.token)?;
         file.set("gateway.session_token_id", token.token_id.as_str())?;
         file.set("gateway.session_expires_at", &expires_at.to_string())?;
         file.set("gateway.session_url", &session.url)
     })?;
     let raw = serde_json::json!({
-        "username": session.username, "url": session.url, "tokenId": token.token_id, "expiresAt": expires_at,
+        "username": session.username(), "url": session.url, "tokenId": token.token_id, "expiresAt": expires_at,
     });
     Ok(Answer { raw: raw.to_string(), value: expires_at })
 }
@@ -138,7 +117,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
     for attempt in 1.. {
         let auth =
             Auth { username: username.clone(), password: Some(prompt::password("Password")?), token: None };
-        match Session::log_in(url, auth).await {
+        match log_in(url, auth).await {
             Err(failure) if failure.has_code(401) && attempt < limits::CLI_PASSWORD_ATTEMPTS_MAX => {
                 context.output.note(&failure.message);
             }
@@ -167,53 +146,12 @@ async fn set_up(context: &Context, url: &str, failure: Failure) -> Result<Sessio
         return Err(failure);
     }
     let auth = setup::wizard(context).await?;
-    Session::log_in(url, auth).await
+    log_in(url, auth).await
 }
 
-impl Session {
-    /// Connects with these credentials.
-    pub async fn log_in(url: &str, auth: Auth) -> Result<Session> {
-        let client_id = new_client_id();
-        let (connection, _events) = Connection::open(url).await?;
-        connection.connect(&handshake(&client_id, Some(auth.clone()))).await?;
-        Ok(Session { connection, url: url.to_string(), username: auth.username.clone(), auth, client_id })
-    }
-
-    /// Connects again as before, after the connection was lost.
-    pub async fn reconnect(&mut self) -> std::result::Result<(), client::Error> {
-        let (connection, _events) = Connection::open(&self.url).await?;
-        connection.connect(&handshake(&self.client_id, Some(self.auth.clone()))).await?;
-        self.connection = connection;
-        Ok(())
-    }
-
-    /// Connects again as before and listens: what came since `signals` was read last comes first, or the status says
-    /// that it is forgotten.
-    pub async fn listen(
-        &mut self,
-        signals: &mut Signals,
-    ) -> std::result::Result<(Connected, ResumeStatus), client::Error> {
-        let (connection, _events) = Connection::open(&self.url).await?;
-        signals.attach(&connection);
-        let wanted = Connect {
-            resume: Some(signals.resume()),
-            streams: Some(Streams::Compact),
-            ..handshake(&self.client_id, Some(self.auth.clone()))
-        };
-        let connected = connection.connect(&wanted).await?;
-        let status = signals.resumed(&connected);
-        self.connection = connection;
-        Ok((connected, status))
-    }
-
-    /// A typed call on the gateway itself.
-    pub async fn call<S: Syscall>(&self, args: &S) -> Result<Answer<S::Result>> {
-        let name = S::SPEC.name;
-        let raw = self.connection.call_raw(name, &to_json(args), limits::CALL_TIMEOUT).await?;
-        let value = serde_json::from_str(&raw)
-            .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
-        Ok(Answer { raw, value })
-    }
+/// Connects with these credentials.
+pub async fn log_in(url: &str, auth: Auth) -> Result<Session> {
+    Ok(Session::open(url, handshake(&new_client_id(), Some(auth))).await?)
 }
 
 fn handshake(client_id: &str, auth: Option<Auth>) -> Connect {

@@ -38,7 +38,15 @@ const ORDER: &[(&str, &[&str])] = &[
     ("server", &["base", "protocol", "store", "kernel", "legacy"]),
     ("client", &["base", "tls", "protocol", "transfer"]),
     ("device", &["base", "protocol", "content", "session", "transfer", "client"]),
-    ("gsv", &["base", "protocol", "transfer", "store", "kernel", "server", "client", "device"]),
+    ("terminal", &["base", "protocol", "client"]),
+    ("chat", &["base", "protocol", "client", "terminal"]),
+    (
+        "gsv",
+        &[
+            "base", "protocol", "transfer", "store", "kernel", "server", "client", "device", "terminal",
+            "chat",
+        ],
+    ),
     ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
     ("xtask", &["protocol"]),
 ];
@@ -56,7 +64,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["tls", "testkit"]),
     ("webpki-roots", &["tls"]),
     ("bashkit", &["shell"]),
-    ("clap", &["gsv", "testkit"]),
+    ("clap", &["gsv", "chat", "testkit"]),
     ("anyhow", &["gsv", "testkit", "xtask"]),
 ];
 

@@ -1,6 +1,10 @@
 //! `gsv approvals`: tool calls that wait for a person, answers to them, and what is approved for good.
 
+use chat::approval::{coverage, name, question};
+use chat::done;
+use chat::tools::{self, Look};
 use clap::{Args, Subcommand, ValueEnum};
+use client::Session;
 use protocol::frame::to_json;
 use protocol::ids::Pid;
 use protocol::proc::List;
@@ -8,15 +12,12 @@ use protocol::proc::approval::{
     Approval, ApprovalsList, ApprovalsPending, ApprovalsRevoke, Decision, Hil, PendingApproval, Scope,
 };
 use serde_json::json;
+use terminal::failure::{Failure, Result};
+use terminal::output::{Table, or_dash};
+use terminal::times;
 
-use super::chat::approval::{coverage, name, question};
-use super::chat::done;
-use super::chat::tools::{self, Look};
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::{Table, or_dash};
-use crate::session::{self, Session};
-use crate::times;
+use crate::session;
 
 /// Arguments of `gsv approvals`.
 #[derive(Args, Debug)]
@@ -213,7 +214,7 @@ fn listed(pending: &[PendingApproval]) -> Table {
             request.syscall.clone(),
             or_dash(target),
             or_dash(request.tags.as_ref().map(|tags| tags.join(","))),
-            crate::flow::cut(&tools::summary(&request.syscall, &request.args), 60),
+            terminal::flow::cut(&tools::summary(&request.syscall, &request.args), 60),
         ]);
     }
     table

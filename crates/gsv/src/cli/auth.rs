@@ -1,9 +1,9 @@
 //! `gsv auth`: setting up, logging in and out, tokens.
 
 use clap::Subcommand;
+use terminal::failure::Result;
 
 use crate::context::Context;
-use crate::failure::Result;
 
 pub mod login;
 pub mod setup;

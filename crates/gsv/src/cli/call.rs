@@ -7,10 +7,10 @@ use clap::Args;
 use protocol::frame::to_json;
 use protocol::spec::{Access, Route, Spec};
 use serde_json::{Map, Value};
+use terminal::failure::{Failure, Result};
+use terminal::output::Table;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::Table;
 use crate::session;
 
 mod flags;

@@ -2,11 +2,11 @@
 
 use clap::Subcommand;
 use protocol::sys::account::{CapabilityList, Grant, Granted, Revoke};
+use terminal::failure::Result;
+use terminal::output::Table;
 
 use super::groups::gid_of;
 use crate::context::Context;
-use crate::failure::Result;
-use crate::output::Table;
 use crate::session;
 
 /// Verbs of `gsv capabilities`.

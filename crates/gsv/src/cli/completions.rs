@@ -2,9 +2,9 @@
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use terminal::failure::Result;
 
 use crate::context::Context;
-use crate::failure::Result;
 
 /// Arguments of `gsv completions`.
 #[derive(Args, Debug)]

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use protocol::config::is_sensitive;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet};
 use serde_json::{Value, json};
+use terminal::failure::{Failure, Result};
+use terminal::output::clean;
 
 use crate::config_file::{self, ConfigFile, KEYS};
 use crate::context::Context;
 use crate::credentials;
-use crate::failure::{Failure, Result};
-use crate::output::clean;
 use crate::session;
 
 /// What a secret looks like to onlookers.

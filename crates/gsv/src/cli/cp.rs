@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
+use terminal::failure::{Failure, Result};
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
 use crate::session;
 
 mod local;

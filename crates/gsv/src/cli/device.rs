@@ -6,16 +6,16 @@ use base::shutdown;
 use clap::{Args, Subcommand};
 use device::{Options, Report};
 use serde_json::json;
+use terminal::failure::{Failure, Result};
+use terminal::output::{Output, clean};
 
 use super::serve::stop_signal;
 use super::version::VERSION;
 use crate::config_file::ConfigFile;
 use crate::context::Context;
 use crate::credentials::{self, Origin};
-use crate::failure::{Failure, Result};
 use crate::log::{self, Format};
 use crate::open_files;
-use crate::output::{Output, clean};
 
 mod service;
 

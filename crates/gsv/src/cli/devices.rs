@@ -2,12 +2,13 @@
 
 use clap::{Args, Subcommand};
 use protocol::sys::device::{Detail, Get, List, SetAccess, Summary, Update};
+use terminal::failure::{Failure, Result};
+use terminal::output::{Table, or_dash, pairs};
+use terminal::times;
 
 use super::groups::gid_of;
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::{Table, or_dash, pairs};
-use crate::{session, times};
+use crate::session;
 
 /// Arguments of `gsv devices`.
 #[derive(Args, Debug)]

@@ -1,13 +1,14 @@
 //! `gsv groups`: groups, for root.
 
 use clap::Subcommand;
+use client::Session;
 use protocol::ids::Gid;
 use protocol::sys::account::{Group, GroupCreate, GroupList, GroupRemove};
+use terminal::failure::{Failure, Result};
+use terminal::output::Table;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::Table;
-use crate::session::{self, Session};
+use crate::session;
 
 /// Verbs of `gsv groups`.
 #[derive(Debug, Subcommand)]

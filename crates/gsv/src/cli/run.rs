@@ -6,10 +6,10 @@ use base::limits;
 use clap::Args;
 use protocol::frame::to_json;
 use serde_json::json;
+use terminal::failure::{Failure, Result};
+use terminal::interrupts::Interrupts;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::follow::interrupts::Interrupts;
 use crate::follow::stdin::Stdin;
 use crate::follow::{self, Command};
 use crate::{quote, session};

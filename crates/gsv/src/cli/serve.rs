@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use base::shutdown;
 use clap::Args;
 use server::{Options, Ready};
+use terminal::failure::{Failure, Result};
 
 use super::version::VERSION;
 use crate::context::Context;
-use crate::failure::{Failure, Result};
 use crate::log::{self, Format};
 use crate::{heap, open_files};
 

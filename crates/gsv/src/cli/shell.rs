@@ -6,17 +6,18 @@ use std::sync::atomic::AtomicBool;
 
 use base::limits;
 use clap::Args;
+use client::Session;
 use protocol::sys::device::Get;
 use reedline::{Reedline, Signal};
+use terminal::failure::{Failure, Result};
+use terminal::interrupts::Interrupts;
+use terminal::line_editor::{self, Sign};
 use tokio::sync::mpsc;
 
-use crate::cli::sign::{self, Sign};
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::follow::interrupts::Interrupts;
 use crate::follow::stdin::Stdin;
 use crate::follow::{self, Command};
-use crate::session::{self, Session};
+use crate::session;
 
 mod directory;
 
@@ -72,12 +73,12 @@ struct Prompted<'a> {
 impl Prompted<'_> {
     async fn converse(mut self) -> Result<u8> {
         let end = self.interrupts.ender();
-        crate::hangup::watch(move || end(HUNG_UP));
+        terminal::hangup::watch(move || end(HUNG_UP));
         let withdraw = Arc::new(AtomicBool::new(false));
         let editor = Reedline::create()
             .with_ansi_colors(self.context.output.colour)
             .with_break_signal(withdraw.clone());
-        let mut editor = sign::remembering(editor, "shell_history", &self.context.output);
+        let mut editor = line_editor::remembering(editor, "shell_history", &self.context.output);
         loop {
             // The target and a dollar, and the directory at the other end of the line.
             let prompt = Sign {

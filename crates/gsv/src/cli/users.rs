@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 use protocol::sys::account::{User, UserCreate, UserList, UserRemove, UserUpdate};
+use terminal::failure::{Failure, Result};
+use terminal::output::Table;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::Table;
 use crate::{prompt, session};
 
 /// Verbs of `gsv users`.

@@ -1,7 +1,8 @@
 //! `gsv version`.
 
+use terminal::failure::Result;
+
 use crate::context::Context;
-use crate::failure::Result;
 
 /// The version of this program, said to gateways and people alike.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use base::limits;
+use client::Session;
 use protocol::shell::{Exec, ExecResult, Status};
+use terminal::failure::{Failure, Result};
+use terminal::interrupts::Interrupts;
 use tokio::time::{Instant, sleep};
 
-use super::interrupts::Interrupts;
 use super::stdin::{Chunk, Stdin};
 use super::stream::Stream;
 use super::{Ended, ended, is_loss, patiently};
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::session::Session;
 
 /// Where output goes.
 pub type Sink<'a> = dyn FnMut(&str) -> Result<()> + Send + 'a;

@@ -4,12 +4,13 @@ use clap::Args;
 use protocol::sys::Auth;
 use protocol::sys::token::Revoke;
 use serde_json::json;
+use terminal::failure::{Failure, Result};
+use terminal::times;
 
 use crate::config_file::ConfigFile;
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::session::{self, Session};
-use crate::{credentials, prompt, times};
+use crate::session;
+use crate::{credentials, prompt};
 
 /// Arguments of `gsv auth login`.
 #[derive(Args, Debug)]
@@ -32,12 +33,12 @@ pub async fn run(context: &Context, args: Login) -> Result<u8> {
     let url = credentials::url(&context.globals, &file);
     session::probe(&url).await?;
     let auth = ask(context, &file, &args)?;
-    let session = Session::log_in(&url, auth).await?;
+    let session = session::log_in(&url, auth).await?;
     let kept = session::keep(context, &session, args.ttl_hours).await?;
     let until = times::show(kept.value);
     context
         .output
-        .answer(&kept.raw, || format!("logged in as {} at {url} until {until}", session.username))?;
+        .answer(&kept.raw, || format!("logged in as {} at {url} until {until}", session.username()))?;
     Ok(0)
 }
 
@@ -66,12 +67,12 @@ pub async fn log_out(context: &Context) -> Result<u8> {
 }
 
 async fn revoke(url: &str, auth: Auth, token_id: String) -> Result<()> {
-    let session = Session::log_in(url, auth).await?;
+    let session = session::log_in(url, auth).await?;
     match session.call(&Revoke { token_id, reason: Some("logout".to_string()), uid: None }).await {
         // The gateway closes the connections of a revoked token, at times before it has answered.
         Ok(_) => Ok(()),
         Err(_) if session.connection.is_closed() => Ok(()),
-        Err(failure) => Err(failure),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,11 +5,12 @@ use clap::Args;
 use protocol::frame::to_json;
 use protocol::spec::Syscall;
 use protocol::sys::{Auth, Setup as Call, SetupAi, SetupDone, SetupNode};
+use terminal::failure::{Failure, Result};
+use terminal::output::pairs;
+use terminal::times;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::pairs;
-use crate::{config_file, credentials, prompt, session, times};
+use crate::{config_file, credentials, prompt, session};
 
 /// Arguments of `gsv auth setup`.
 #[derive(Args, Default)]

@@ -3,11 +3,12 @@
 use clap::{Args, Subcommand, ValueEnum};
 use protocol::ids::Uid;
 use protocol::sys::token::{Create, List, NewToken, Record, Revoke};
+use terminal::failure::{Failure, Result};
+use terminal::output::{Table, or_dash, pairs};
+use terminal::times;
 
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::{Table, or_dash, pairs};
-use crate::{session, times};
+use crate::session;
 
 /// Verbs of `gsv auth token`.
 #[derive(Debug, Subcommand)]

@@ -1,10 +1,10 @@
 //! Words of the command line into the arguments of a call, guided by the call's schema.
 
 use serde_json::{Map, Value};
+use terminal::failure::{Failure, Result};
 
 use super::schema::{Args, Field, Kind};
 use crate::cli::Globals;
-use crate::failure::{Failure, Result};
 
 /// What the words say.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use std::io::{ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use base::limits;
+use terminal::failure::{Failure, Result};
 use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use transfer::Sha256;
 
 use super::side::Remote;
-use crate::failure::{Failure, Result};
 
 /// What an earlier attempt of the same copy left behind, if anything. Nothing is created for it.
 pub struct Earlier {

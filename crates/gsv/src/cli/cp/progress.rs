@@ -3,8 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::output::clean;
+use terminal::output::clean;
 
 const LOOK: &str = "{msg:30!} {wide_bar} {bytes:>11}/{total_bytes:11} {bytes_per_sec:>13} {eta:>4}";
 

@@ -2,13 +2,13 @@
 
 use base::limits;
 use protocol::error::Reason;
+use client::Session;
 use protocol::fs::{Delete, Listing, Read, ReadResult, Write};
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
+use terminal::failure::{Failure, Result};
 
 use super::side::Remote;
-use crate::failure::{Failure, Result};
-use crate::session::Session;
 
 /// The file that makes an empty directory, for a moment.
 const PLACEHOLDER: &str = ".gsv-directory";

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::failure::{Failure, Result};
+use terminal::failure::{Failure, Result};
 
 /// Where a file is.
 #[derive(Clone, Debug, PartialEq)]

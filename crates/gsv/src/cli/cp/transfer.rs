@@ -4,17 +4,16 @@
 use std::path::Path;
 
 use base::limits;
-use client::Link;
+use client::{Link, Session};
 use protocol::fs::{Pull, PullOpened, Push, PushOpened};
 use protocol::transfer::FailReason;
+use terminal::failure::{Failure, Result};
 use tokio::time::sleep;
 
 use super::local::{Earlier, Partial, Source};
 use super::progress;
 use super::side::Remote;
 use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::session::Session;
 
 /// Copies files over one connection and counts.
 pub struct Copier<'a> {

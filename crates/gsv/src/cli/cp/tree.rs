@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use base::limits;
+use terminal::failure::{Failure, Result};
 
 use super::local::cannot;
 use super::remote::{create_directory, list, safe_name};
 use super::side::{Remote, Side};
 use super::transfer::Copier;
-use crate::failure::{Failure, Result};
 
 /// Copies a file, or with `recursive` a directory. Into an existing directory the source keeps its name.
 pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, recursive: bool) -> Result<()> {

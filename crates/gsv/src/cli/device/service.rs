@@ -5,22 +5,12 @@ use std::path::PathBuf;
 use device::Options;
 use device::service::{self, Manager, ServiceError, Unit};
 use serde_json::json;
+use terminal::failure::{Failure, Result};
 
 use super::{Settings, options};
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::credentials::Origin;
-use crate::failure::{Failure, Result};
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Failure {
-        let failure = Failure::new(error.to_string());
-        match error.hint() {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    }
-}
 
 /// Keeps the settings, so that the unit itself holds no secret, and starts the service.
 pub fn install(context: &Context, settings: Settings) -> Result<u8> {
@@ -36,12 +26,21 @@ pub fn install(context: &Context, settings: Settings) -> Result<u8> {
         home: home()?,
         environment: kept_environment(),
     };
-    let file = service::install(Manager::here(), &unit)?;
+    let file = service::install(Manager::here(), &unit).map_err(told)?;
     let raw = json!({ "file": file, "deviceId": options.device_id }).to_string();
     context
         .output
         .answer(&raw, || format!("installed {} and started {}", file.display(), options.device_id))?;
     Ok(0)
+}
+
+/// The service manager's failure as one of this program.
+fn told(error: ServiceError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }
 
 /// What of this environment the device needs as a service too: its commands, its settings, whom it trusts.
@@ -88,14 +87,14 @@ fn keep(file: &mut ConfigFile, options: &Options, origin: Origin) -> Result<()> 
 
 /// Starts the service.
 pub fn start(context: &Context) -> Result<u8> {
-    service::run_all(&Manager::here().start_steps(&home()?))?;
+    service::run_all(&Manager::here().start_steps(&home()?)).map_err(told)?;
     context.output.answer(&json!({ "ok": true }).to_string(), || "started".to_string())?;
     Ok(0)
 }
 
 /// Stops the service.
 pub fn stop(context: &Context) -> Result<u8> {
-    service::run_all(&Manager::here().stop_steps(&home()?))?;
+    service::run_all(&Manager::here().stop_steps(&home()?)).map_err(told)?;
     context.output.answer(&json!({ "ok": true }).to_string(), || "stopped".to_string())?;
     Ok(0)
 }
@@ -104,12 +103,12 @@ pub fn stop(context: &Context) -> Result<u8> {
 pub fn status(context: &Context) -> Result<u8> {
     let step = Manager::here().status_step();
     if !context.output.json {
-        return Ok(u8::from(!step.attach()?.success()));
+        return Ok(u8::from(!step.attach().map_err(told)?.success()));
     }
     let (running, text) = match step.run() {
         Ok(text) => (true, text),
         Err(ServiceError::Failed { why, .. }) => (false, why),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(told(error)),
     };
     context.output.raw_json(&json!({ "running": running, "text": text }).to_string())?;
     Ok(u8::from(!running))
@@ -118,7 +117,7 @@ pub fn status(context: &Context) -> Result<u8> {
 /// Shows what the service said.
 pub fn logs(lines: u32, follow: bool, json: bool) -> Result<u8> {
     let step = Manager::here().logs_step(&home()?, lines, follow, json);
-    Ok(u8::from(!step.attach()?.success()))
+    Ok(u8::from(!step.attach().map_err(told)?.success()))
 }
 
 fn home() -> Result<PathBuf> {

@@ -7,10 +7,10 @@ use protocol::signal::run::{Finished, ToolFinished, ToolStarted};
 use protocol::signal::stream::{AssistantContent, AssistantMessage};
 use serde::Deserialize;
 use serde_json::Value;
+use terminal::escape;
+use terminal::flow::{Flow, Style};
 
 use super::tools::{self, Args, Look};
-use crate::escape;
-use crate::flow::{Flow, Style};
 use crate::markdown::Markdown;
 
 mod recorded;

@@ -8,11 +8,11 @@ use protocol::proc::history::Read;
 use protocol::proc::segment::{Compact, Fork};
 use protocol::sys::{ConfigGet, ConfigSet};
 use serde_json::Value;
+use terminal::escape;
+use terminal::failure::{Failure, Result};
 
 use super::{Chat, done};
-use crate::cli::{cost, proc};
-use crate::escape;
-use crate::failure::{Failure, Result};
+use crate::{cost, transcript};
 
 /// What the commands do.
 const HELP: &str = "\
@@ -36,7 +36,7 @@ impl Chat<'_> {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match name {
-            "/help" | "/?" => self.context.output.line(HELP),
+            "/help" | "/?" => self.output.line(HELP),
             "/new" => self.begin(rest).await,
             "/fork" => self.fork(rest).await,
             "/compact" => self.compact(rest).await,
@@ -53,7 +53,7 @@ impl Chat<'_> {
         let title = (!title.is_empty()).then(|| title.to_string());
         let open = Open { pid: self.pid.clone(), title, ..Open::default() };
         let opened = done(self.line.ask(&open).await?)?;
-        self.context.output.line(&format!("new conversation {}", opened.conversation.id))?;
+        self.output.line(&format!("new conversation {}", opened.conversation.id))?;
         self.conversation = Some(opened.conversation.id);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Chat<'_> {
         let forked = self.line.call(&fork, limits::CALL_TIMEOUT).await?;
         let forked = done(forked)?;
         let id = forked.target_conversation.id;
-        self.context.output.line(&format!(
+        self.output.line(&format!(
             "conversation {id} with {} up to {through}; you are in it now",
             super::tools::count(usize::try_from(forked.restored_messages).unwrap_or(usize::MAX), "message"),
         ))?;
@@ -91,7 +91,7 @@ impl Chat<'_> {
         };
         let compacted = self.line.call(&compact, limits::CLI_COMPACT_TIMEOUT).await?;
         let compacted = done(compacted)?;
-        self.context.output.line(&proc::compacted(&compacted))
+        self.output.line(&transcript::compacted(&compacted))
     }
 
     async fn show_history(&mut self, count: &str) -> Result<()> {
@@ -104,7 +104,7 @@ impl Chat<'_> {
             ..Read::default()
         };
         let history = done(self.line.ask(&read).await?)?;
-        self.context.output.text(&proc::transcript(&history, self.look()))
+        self.output.text(&transcript::transcript(&history, self.look()))
     }
 
     async fn model(&mut self, wanted: &str) -> Result<()> {
@@ -131,12 +131,12 @@ impl Chat<'_> {
             (None, Some(model)) => model,
             (Some(provider), Some(model)) => format!("{provider}/{model}"),
         };
-        self.context.output.line(&escape::line(&set))?;
+        self.output.line(&escape::line(&set))?;
         let costs =
             self.line.ask(&Cost { pid: Some(self.pid_or_init()), limit: Some(1), ..Cost::default() }).await?;
         match costs.newest.first().map(|run| (run.provider.clone(), run.model.clone())) {
             Some((Some(provider), Some(model))) => {
-                self.context.output.line(&escape::line(&format!("the last run was with {provider}/{model}")))
+                self.output.line(&escape::line(&format!("the last run was with {provider}/{model}")))
             }
             _ => Ok(()),
         }
@@ -161,7 +161,7 @@ impl Chat<'_> {
 
     async fn cost(&mut self) -> Result<()> {
         let costs = self.line.ask(&Cost { pid: Some(self.pid_or_init()), ..Cost::default() }).await?;
-        self.context.output.text(&cost::table(&costs, self.context.output.colour))
+        self.output.text(&cost::table(&costs, self.output.colour))
     }
 }
 

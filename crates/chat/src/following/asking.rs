@@ -2,6 +2,8 @@
 
 use client::Signal;
 use protocol::proc::approval::{ApprovalsPending, Hil, HilRequest};
+use terminal::failure::{Failure, Result};
+use terminal::flow::Style;
 
 use super::super::Chat;
 use super::super::approval::{self, Answer};
@@ -9,8 +11,6 @@ use super::super::editor::{self, Typed};
 use super::super::line::Arrived;
 use super::super::tools::Look;
 use super::{Following, payload_of};
-use crate::failure::{Failure, Result};
-use crate::flow::Style;
 
 impl Chat<'_> {
     /// Lets somebody decide about a tool call, or tells where it can be decided.
@@ -20,14 +20,12 @@ impl Chat<'_> {
         }
         following.view.asked(&request.call_id, &request.tool_name, &request.syscall, &request.args);
         self.print(following)?;
-        if !editor::can_ask(&self.context.output) {
+        if !editor::can_ask(&self.output) {
             let id = &request.request_id;
             let what = approval::question(&request, Look { colour: false, columns: None });
             let what: Vec<&str> = what.lines().take_while(|line| !line.contains("[y]")).collect();
-            what.iter().for_each(|line| self.context.output.note(line));
-            self.context
-                .output
-                .note(&format!("waiting: `gsv approvals approve {id}` or `gsv approvals deny {id}`"));
+            what.iter().for_each(|line| self.output.note(line));
+            self.output.note(&format!("waiting: `gsv approvals approve {id}` or `gsv approvals deny {id}`"));
             return Ok(());
         }
         self.tell(&format!("\n{}", approval::question(&request, self.look())))?;
@@ -39,7 +37,7 @@ impl Chat<'_> {
                     return self.drop_answered(following, answer).await;
                 }
                 Typed::Withdrawn => {
-                    self.context.output.note("answered elsewhere");
+                    self.output.note("answered elsewhere");
                     return Ok(());
                 }
                 Typed::Interrupt => {
@@ -58,7 +56,7 @@ impl Chat<'_> {
 
     /// Waits for a typed answer. What arrives meanwhile is kept for later; an answer from elsewhere ends the wait.
     async fn typed_answer(&mut self, following: &Following, request: &HilRequest) -> Result<Typed> {
-        let mut typing = editor::question(self.context, &approval::sign(request));
+        let mut typing = editor::question(self.output, &approval::sign(request));
         let (mut kept, mut refresh) = (Vec::new(), false);
         let typed = loop {
             let arrived = tokio::select! {
@@ -125,14 +123,14 @@ impl Chat<'_> {
             remember_scope: answer.scope(),
         };
         match self.line.ask(&hil).await?.into_result() {
-            Ok(_) if self.context.output.terminal => {
+            Ok(_) if self.output.terminal => {
                 let told = self.look().paint(Style::DIM, &answer.told(request));
                 self.tell(&format!("  {told}\n"))
             }
             Ok(_) => Ok(()),
             // Somebody else was faster, or the run is over; what follows says which.
             Err(why) => {
-                self.context.output.note(&why);
+                self.output.note(&why);
                 Ok(())
             }
         }

@@ -5,10 +5,10 @@ use protocol::proc;
 use protocol::proc::history::{History, Message, MessageRole, Read};
 use protocol::signal::run::FinishStatus;
 use serde_json::json;
+use terminal::failure::{Failure, Result};
 
 use super::super::{Chat, done};
 use super::{Ended, Following};
-use crate::failure::{Failure, Result};
 
 impl Chat<'_> {
     /// Reads anew what the run did, because signals were missed.
@@ -20,8 +20,8 @@ impl Chat<'_> {
         });
         if let Some(own) = own {
             let messages = &history.messages[own + 1..];
-            if self.context.output.json {
-                self.context.output.line(&json!({ "history": messages }).to_string())?;
+            if self.output.json {
+                self.output.line(&json!({ "history": messages }).to_string())?;
             }
             following.view.catch_up(messages);
         }
@@ -55,9 +55,8 @@ impl Chat<'_> {
             };
             let error = (status == FinishStatus::Error)
                 .then(|| "the run failed while the connection was lost".to_string());
-            if self.context.output.json {
-                self.context
-                    .output
+            if self.output.json {
+                self.output
                     .line(&json!({ "result": { "runId": run.run_id, "status": status } }).to_string())?;
             }
             return Ok(Some(Ended { status, error, usage: Some(run.usage) }));

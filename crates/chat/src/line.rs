@@ -4,21 +4,19 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use base::limits;
-use client::{Signal, Signals};
+use client::{Session, Signal, Signals};
 use protocol::identity::ConnectionIdentity;
 use protocol::ids::Uid;
 use protocol::spec::Syscall;
 use protocol::sys::ResumeStatus;
+use terminal::failure::{Failure, Result};
+use terminal::interrupts::Interrupts;
+use terminal::output::Output;
 use tokio::time::{Instant, sleep};
-
-use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::follow::interrupts::Interrupts;
-use crate::session::{self, Session};
 
 /// A connection that is made again when it breaks.
 pub struct Line<'a> {
-    context: &'a Context,
+    output: &'a Output,
     session: Session,
     signals: Signals,
     /// Signals that came while something else was waited for.
@@ -42,9 +40,8 @@ pub enum Arrived {
 }
 
 impl<'a> Line<'a> {
-    /// Logs in and listens.
-    pub async fn open(context: &'a Context) -> Result<Line<'a>> {
-        let mut session = session::open(context).await?;
+    /// Listens on a session.
+    pub async fn open(output: &'a Output, mut session: Session) -> Result<Line<'a>> {
         let mut signals = Signals::new();
         let (connected, _) = session.listen(&mut signals).await?;
         let uid = match &connected.identity {
@@ -53,7 +50,7 @@ impl<'a> Line<'a> {
             | ConnectionIdentity::Service { process, .. } => process.uid,
         };
         let interrupts = Interrupts::listen_to_all();
-        Ok(Line { context, session, signals, backlog: VecDeque::new(), refresh: false, interrupts, uid })
+        Ok(Line { output, session, signals, backlog: VecDeque::new(), refresh: false, interrupts, uid })
     }
 
     /// Whatever comes next. Connects again when the connection was lost. Safe to cancel.
@@ -149,12 +146,12 @@ impl<'a> Line<'a> {
 
     async fn reconnect(&mut self) -> Result<()> {
         let (since, mut pause) = (Instant::now(), limits::CLI_LOSS_PAUSE_FIRST);
-        self.context.output.note("the connection to the gateway was lost; trying to go on …");
+        self.output.note("the connection to the gateway was lost; trying to go on …");
         loop {
             match self.session.listen(&mut self.signals).await {
                 Ok((_, status)) => {
                     self.refresh |= status == ResumeStatus::Refresh;
-                    self.context.output.note("connected again");
+                    self.output.note("connected again");
                     return Ok(());
                 }
                 Err(error) if is_loss(&error) && since.elapsed() < limits::CLI_LOSS_MAX => {}

@@ -1,10 +1,10 @@
 //! Tool calls and their results in a few lines: where a call runs, what it does, what came of it.
 
 use serde_json::{Map, Value};
+use terminal::escape;
+use terminal::flow::{self, RED, Style};
 
 use crate::diff;
-use crate::escape;
-use crate::flow::{self, RED, Style};
 
 /// Lines of a result that are shown.
 const RESULT_LINES_MAX: usize = 6;

@@ -1,8 +1,8 @@
 //! Markdown on a terminal, while it is written: a machine that takes one character at a time, so that it does not
 //! matter in which pieces they come. Unfinished and unknown markup is shown as it is.
 
-use crate::escape;
-use crate::flow::{CYAN, Flow, Style};
+use terminal::escape;
+use terminal::flow::{CYAN, Flow, Style};
 
 mod inline;
 

@@ -1,7 +1,7 @@
 //! Markup within a line: strong, emphasised and code. Marks are looked at one by one; what is opened and not
 //! closed ends with the line.
 
-use crate::flow::{CYAN, Flow, Style};
+use terminal::flow::{CYAN, Flow, Style};
 
 /// The state within a line.
 #[derive(Debug, Default)]

@@ -10,12 +10,12 @@ use protocol::proc::{self, Abort};
 use protocol::signal::run::{FinishStatus, Finished, HilRequested};
 use protocol::signal::stream::Usage;
 use serde_json::{Value, json};
+use terminal::failure::{Failure, Result};
 
 use super::input::Input;
 use super::line::{Arrived, is_loss};
 use super::view::{Detail, Piece, View};
 use super::{Chat, done};
-use crate::failure::{Failure, Result};
 
 mod asking;
 mod catching_up;
@@ -69,9 +69,9 @@ impl Chat<'_> {
         let sent = done(sent)?;
         let queued = sent.queued == Some(true);
         if queued {
-            self.context.output.note("another run is active; the message waits for it");
+            self.output.note("another run is active; the message waits for it");
         }
-        let detail = if self.context.output.terminal { Detail::Person } else { Detail::Pipe };
+        let detail = if self.output.terminal { Detail::Person } else { Detail::Pipe };
         let mut following = Following {
             run_id: sent.run_id,
             message,
@@ -112,9 +112,9 @@ impl Chat<'_> {
     /// Shows a signal; gives the end when it tells of it.
     fn take(&mut self, following: &mut Following, signal: &Signal) -> Result<Option<Ended>> {
         let Some(payload) = payload_of(signal, &following.run_id) else { return Ok(None) };
-        if self.context.output.json {
+        if self.output.json {
             let line = json!({ "signal": signal.name, "seq": signal.seq, "payload": payload });
-            self.context.output.line(&line.to_string())?;
+            self.output.line(&line.to_string())?;
         }
         following.active = true;
         let view = &mut following.view;
@@ -145,8 +145,8 @@ impl Chat<'_> {
                     .map_err(|error| Failure::new(format!("proc.run.finished could not be read: {error}")))?;
                 view.finished(&finished);
                 self.print(following)?;
-                if self.context.output.json {
-                    self.context.output.line(&json!({ "result": payload }).to_string())?;
+                if self.output.json {
+                    self.output.line(&json!({ "result": payload }).to_string())?;
                 }
                 let Finished { status, error, usage, .. } = finished;
                 return Ok(Some(Ended { status, error, usage }));
@@ -169,7 +169,7 @@ impl Chat<'_> {
                 failure.with_hint("the message stays in the queue")
             });
         }
-        self.context.output.note("stopping … (Ctrl-C again leaves the agent alone)");
+        self.output.note("stopping … (Ctrl-C again leaves the agent alone)");
         self.abort().await
     }
 
@@ -180,13 +180,13 @@ impl Chat<'_> {
 
     fn print(&self, following: &mut Following) -> Result<()> {
         for piece in following.view.take() {
-            if self.context.output.json {
+            if self.output.json {
                 continue;
             }
             match piece {
-                Piece::Answer(text) => self.context.output.text(&text)?,
-                Piece::Aside(text) if self.context.output.terminal => self.context.output.text(&text)?,
-                Piece::Aside(text) => text.lines().for_each(|line| self.context.output.note(line)),
+                Piece::Answer(text) => self.output.text(&text)?,
+                Piece::Aside(text) if self.output.terminal => self.output.text(&text)?,
+                Piece::Aside(text) => text.lines().for_each(|line| self.output.note(line)),
             }
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! A question about a tool call: what is asked, what the answers cover, and what an answer means.
 
 use protocol::proc::approval::{Decision, HilRequest, Scope};
+use terminal::escape;
+use terminal::flow::{Style, YELLOW};
 
 use super::tools::{self, Look};
-use crate::escape;
-use crate::flow::{Style, YELLOW};
 
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]

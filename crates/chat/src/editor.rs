@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use reedline::{Reedline, Signal};
+use terminal::failure::{Failure, Result};
+use terminal::line_editor::{self, Sign};
+use terminal::output::Output;
 use tokio::task::JoinHandle;
-
-use crate::cli::sign::{self, Sign};
-use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::output::Output;
 
 /// Whether somebody can be asked: their terminal is there, even if stdin is a pipe.
 pub fn can_ask(output: &Output) -> bool {
@@ -45,9 +43,9 @@ pub struct Typing {
 
 impl Editor {
     /// The editor for messages.
-    pub fn new(context: &Context) -> Editor {
-        let editor = Reedline::create().with_ansi_colors(context.output.colour).use_bracketed_paste(true);
-        Editor { editor: Some(sign::remembering(editor, "chat_history", &context.output)) }
+    pub fn new(output: &Output) -> Editor {
+        let editor = Reedline::create().with_ansi_colors(output.colour).use_bracketed_paste(true);
+        Editor { editor: Some(line_editor::remembering(editor, "chat_history", output)) }
     }
 
     /// Begins to read a line, in a thread of its own.
@@ -64,13 +62,13 @@ impl Editor {
 }
 
 /// Begins to read an answer to a question.
-pub fn question(context: &Context, sign: &str) -> Typing {
-    Typing::start(Reedline::create().with_ansi_colors(context.output.colour), sign)
+pub fn question(output: &Output, sign: &str) -> Typing {
+    Typing::start(Reedline::create().with_ansi_colors(output.colour), sign)
 }
 
 impl Typing {
     fn start(editor: Reedline, sign: &str) -> Typing {
-        crate::hangup::watch(|| std::process::exit(1));
+        terminal::hangup::watch(|| std::process::exit(1));
         let withdraw = Arc::new(AtomicBool::new(false));
         let mut editor = editor.with_break_signal(withdraw.clone());
         let sign = Sign { left: sign.to_string(), right: String::new(), more: "… " };

@@ -7,8 +7,7 @@ use base::limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protocol::media::{MediaInput, MediaType};
-
-use crate::failure::{Failure, Result};
+use terminal::failure::{Failure, Result};
 
 /// Endings of the names of pictures that models take.
 const PICTURES: [(&str, &str); 5] = [

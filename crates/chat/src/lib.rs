@@ -4,24 +4,28 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
+use client::Session;
 use protocol::ids::{ConversationId, Pid};
 use protocol::outcome::Outcome;
 use protocol::proc::conversation::Open;
 use protocol::proc::history::Read;
 use protocol::signal::run::FinishStatus;
 use protocol::signal::stream::Usage;
-
-use crate::context::Context;
-use crate::failure::{Failure, Result};
-use crate::flow::Style;
+use terminal::failure::{Failure, Result};
+use terminal::flow::Style;
+use terminal::output::Output;
 
 pub mod approval;
 mod commands;
+pub mod cost;
+mod diff;
 mod editor;
 mod following;
 mod input;
 mod line;
+mod markdown;
 pub mod tools;
+pub mod transcript;
 mod view;
 
 use editor::{Editor, Typed};
@@ -57,7 +61,7 @@ pub struct ChatArgs {
 
 /// A conversation with an agent.
 struct Chat<'a> {
-    context: &'a Context,
+    output: &'a Output,
     line: Line<'a>,
     pid: Option<Pid>,
     conversation: Option<ConversationId>,
@@ -65,19 +69,23 @@ struct Chat<'a> {
     yes: bool,
 }
 
-/// Says something, or asks what to say.
-pub async fn run(context: &Context, args: ChatArgs) -> Result<u8> {
+/// Says something, or asks what to say. `log_in` is asked for a connection once it is known what to say.
+pub async fn run(
+    output: &Output,
+    args: ChatArgs,
+    log_in: impl AsyncFnOnce() -> Result<Session>,
+) -> Result<u8> {
     let interactive = args.message.is_none() && std::io::stdin().is_terminal();
-    if interactive && context.output.json {
+    if interactive && output.json {
         return Err(Failure::usage("--json needs a message"));
     }
     if interactive && !args.images.is_empty() {
         return Err(Failure::usage("--image needs a message"));
     }
     let input = if interactive { None } else { Some(gather(&args)?) };
-    let line = Line::open(context).await?;
+    let line = Line::open(output, log_in().await?).await?;
     let mut chat = Chat {
-        context,
+        output,
         line,
         pid: args.pid.map(Pid),
         conversation: args.conversation.map(ConversationId),
@@ -117,8 +125,8 @@ impl Chat<'_> {
     /// A prompt, until its end.
     async fn converse(&mut self) -> Result<u8> {
         let hint = format!("Talking to {}. /help lists commands, Ctrl-D leaves.", self.pid_or_init());
-        self.context.output.line(&self.context.output.dim(&hint))?;
-        let mut editor = Editor::new(self.context);
+        self.output.line(&self.output.dim(&hint))?;
+        let mut editor = Editor::new(self.output);
         loop {
             let line = match self.read_line(&mut editor).await? {
                 Typed::Line(line) => line,
@@ -140,7 +148,7 @@ impl Chat<'_> {
                 Err(failure) if failure.exit == 130 || failure.silent => return Err(failure),
                 Err(failure) => {
                     // The prompt outlives a failed message; the exit code has nobody to go to.
-                    self.context.output.failure(&failure);
+                    self.output.failure(&failure);
                 }
             }
         }
@@ -162,14 +170,14 @@ impl Chat<'_> {
         let input = input::compose(line)?;
         for medium in &input.media {
             let name = medium.filename.as_deref().unwrap_or("a picture");
-            self.context.output.note(&format!("with {name}, {} bytes", medium.size.unwrap_or(0)));
+            self.output.note(&format!("with {name}, {} bytes", medium.size.unwrap_or(0)));
         }
         let ended = self.say(input).await?;
         self.tell_usage(ended.usage.as_ref())?;
         match ended.status {
             FinishStatus::Ok => Ok(()),
             FinishStatus::Aborted => {
-                self.context.output.note("aborted");
+                self.output.note("aborted");
                 Ok(())
             }
             FinishStatus::Error => Err(run_failure(&ended)),
@@ -201,15 +209,15 @@ impl Chat<'_> {
     }
 
     fn look(&self) -> Look {
-        let output = &self.context.output;
+        let output = &self.output;
         let columns = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
         Look { colour: output.colour, columns: columns.filter(|columns| output.terminal && *columns > 0) }
     }
 
     /// Text for the person, wherever the answers go.
     fn tell(&self, text: &str) -> Result<()> {
-        if self.context.output.terminal {
-            return self.context.output.text(text);
+        if self.output.terminal {
+            return self.output.text(text);
         }
         eprint!("{text}");
         Ok(())
@@ -217,11 +225,9 @@ impl Chat<'_> {
 
     fn tell_usage(&self, usage: Option<&Usage>) -> Result<()> {
         match usage {
-            Some(usage)
-                if self.context.output.terminal && !self.context.output.json && usage.total_tokens > 0 =>
-            {
-                let text = super::cost::in_words(usage);
-                self.context.output.line(&self.look().paint(Style::DIM, &text))
+            Some(usage) if self.output.terminal && !self.output.json && usage.total_tokens > 0 => {
+                let text = cost::in_words(usage);
+                self.output.line(&self.look().paint(Style::DIM, &text))
             }
             _ => Ok(()),
         }

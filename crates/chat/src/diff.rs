@@ -1,7 +1,7 @@
 //! What an edit changes, line by line, in the colours people know.
 
-use crate::escape;
-use crate::flow::{self, GREEN, RED, Style};
+use terminal::escape;
+use terminal::flow::{self, GREEN, RED, Style};
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 2;

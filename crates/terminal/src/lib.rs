@@ -1,0 +1,11 @@
+//! Terminal library of the command line: output, failures, text layout, escaping, the line editor, Ctrl-C. `gsv` and
+//! `chat` share it; it makes no calls.
+
+pub mod escape;
+pub mod failure;
+pub mod flow;
+pub mod hangup;
+pub mod interrupts;
+pub mod line_editor;
+pub mod output;
+pub mod times;

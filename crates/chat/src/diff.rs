@@ -1,14 +1,17 @@
-//! What an edit changes, line by line, in the colours people know.
+//! Line diff of an edit, in the colours people know.
 
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput};
 use terminal::escape;
 use terminal::flow::{self, GREEN, RED, Style};
+
+use crate::tools::Look;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 2;
 /// Lines that are shown of one edit.
 const LINES_MAX: usize = 40;
-/// Comparisons that are worth their time; beyond them the old is shown whole, then the new.
-const WORK_MAX: usize = 1_000_000;
 
 /// A line of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,15 +19,6 @@ enum Line<'a> {
     Same(&'a str),
     Removed(&'a str),
     Added(&'a str),
-}
-
-/// How to show a comparison.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Whether colours are possible.
-    pub colour: bool,
-    /// The width of the terminal, if it is one.
-    pub columns: Option<usize>,
 }
 
 /// The lines that tell the two texts apart, each with `indent` before it.
@@ -59,62 +53,31 @@ pub fn render(old: &str, new: &str, indent: &str, look: Look) -> String {
 }
 
 fn paint(style: Style, indent: &str, text: &str, look: Look) -> String {
-    let mut text = escape::line(&text.replace('\t', "    "));
-    if let Some(columns) = look.columns {
-        text = flow::cut(&text, columns.saturating_sub(flow::width(indent)).max(10));
-    }
-    let text = if look.colour { style.paint(&text) } else { text };
-    format!("{indent}{text}\n")
+    let text = look.cut(&escape::line(&text.replace('\t', "    ")), flow::width(indent));
+    format!("{indent}{}\n", look.paint(style, &text))
 }
 
 fn compare<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
-    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let mut lines: Vec<Line> = old.drain(..head).map(Line::Same).collect();
-    new.drain(..head);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let after = old.split_off(old.len() - tail);
-    new.truncate(new.len() - tail);
-    lines.extend(differ(&old, &new));
-    lines.extend(after.into_iter().map(Line::Same));
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let mut input = InternedInput::default();
+    input.update_before(old.iter().copied());
+    input.update_after(new.iter().copied());
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let (mut lines, mut at) = (Vec::with_capacity(old.len() + new.len()), 0);
+    for hunk in diff.hunks() {
+        let (removed, added) = (indices(&hunk.before), indices(&hunk.after));
+        lines.extend(old[at..removed.start].iter().map(|line| Line::Same(line)));
+        at = removed.end;
+        lines.extend(old[removed].iter().map(|line| Line::Removed(line)));
+        lines.extend(new[added].iter().map(|line| Line::Added(line)));
+    }
+    lines.extend(old[at..].iter().map(|line| Line::Same(line)));
     lines
 }
 
-/// The shortest way from one to the other.
-fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let removed = |lines: &[&'a str]| lines.iter().map(|line| Line::Removed(line)).collect::<Vec<_>>();
-    let added = |lines: &[&'a str]| lines.iter().map(|line| Line::Added(line)).collect::<Vec<_>>();
-    if old.len().saturating_mul(new.len()) > WORK_MAX {
-        return [removed(old), added(new)].concat();
-    }
-    let width = new.len() + 1;
-    // The length of the longest common rest, from each pair of places on.
-    let mut common = vec![0u32; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * width + j] = if old[i] == new[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j, mut lines) = (0, 0, Vec::new());
-    while i < old.len() && j < new.len() {
-        if old[i] == new[j] {
-            lines.push(Line::Same(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if common[(i + 1) * width + j] >= common[i * width + j + 1] {
-            lines.push(Line::Removed(old[i]));
-            i += 1;
-        } else {
-            lines.push(Line::Added(new[j]));
-            j += 1;
-        }
-    }
-    lines.extend(removed(&old[i..]));
-    lines.extend(added(&new[j..]));
-    lines
+fn indices(tokens: &Range<u32>) -> Range<usize> {
+    tokens.start as usize..tokens.end as usize
 }
 
 #[cfg(test)]

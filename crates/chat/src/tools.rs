@@ -38,10 +38,6 @@ impl Look {
             None => text.to_string(),
         }
     }
-
-    fn diff(self) -> diff::Look {
-        diff::Look { colour: self.colour, columns: self.columns }
-    }
 }
 
 /// Where a call runs; `None` for calls that run nowhere in particular.
@@ -111,8 +107,8 @@ pub fn heading(name: &str, syscall: &str, args: &Args, look: Look) -> String {
 pub fn changes(syscall: &str, args: &Args, look: Look) -> String {
     let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
     match syscall {
-        "fs.edit" => diff::render(text("oldString"), text("newString"), INDENT, look.diff()),
-        "fs.write" => diff::render("", text("content"), INDENT, look.diff()),
+        "fs.edit" => diff::render(text("oldString"), text("newString"), INDENT, look),
+        "fs.write" => diff::render("", text("content"), INDENT, look),
         _ => String::new(),
     }
 }

@@ -94,7 +94,8 @@ pub async fn follow(
         return Err(Failure::new("the command runs on, but the target did not say how to follow it"));
     };
     let loss = Loss::default();
-    let mut follower = Follower { context, session, id, stream, interrupts, stdin, full: false, loss };
+    let mut follower =
+        Follower { context, session, id, stream, interrupts, stdin, full: false, loss, killed: None };
     let outcome = match shown {
         Ok(()) => follower.follow(sink).await,
         Err(failure) => Err(Failure { ends_command: true, ..failure }),

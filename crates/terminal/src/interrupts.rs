@@ -10,6 +10,9 @@ use tokio::task::JoinHandle;
 
 use crate::failure::Failure;
 
+/// The signal that nothing can ignore, which a second Ctrl-C stands for.
+pub const KILL: &str = "KILL";
+
 /// Presses of Ctrl-C, from the moment this is made.
 pub struct Interrupts {
     presses: mpsc::Receiver<()>,
@@ -97,7 +100,7 @@ impl Interrupts {
             return None;
         }
         self.sent += 1;
-        Some(if self.sent == 1 { "INT" } else { "KILL" })
+        Some(if self.sent == 1 { "INT" } else { KILL })
     }
 
     /// The last signal did not get through.

@@ -6,8 +6,8 @@ use base::limits;
 use client::Session;
 use protocol::shell::{Exec, ExecResult, Status};
 use terminal::failure::{Failure, Result};
-use terminal::interrupts::Interrupts;
-use tokio::time::{Instant, sleep};
+use terminal::interrupts::{Interrupts, KILL};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::stdin::{Chunk, Stdin};
 use super::stream::Stream;
@@ -35,6 +35,8 @@ pub struct Follower<'a> {
     pub full: bool,
     /// Whether the gateway is away.
     pub loss: Loss,
+    /// Until when a command that was told to be killed is waited for.
+    pub killed: Option<Instant>,
 }
 
 /// Why the session is spoken to. Only input cannot be said twice.
@@ -98,7 +100,12 @@ impl Follower<'_> {
             let (exec, purpose) = self.next_call()?;
             let asked = Instant::now();
             let call = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT);
-            let Some(answer) = patiently(call, self.interrupts).await else {
+            let answer = match self.killed {
+                // Drivers of other clients do not know signals, and the person has asked twice.
+                Some(until) => timeout_at(until, patiently(call, self.interrupts)).await.unwrap_or(None),
+                None => patiently(call, self.interrupts).await,
+            };
+            let Some(answer) = answer else {
                 return Err(self.interrupts.failure().with_hint(self.goes_on()));
             };
             match answer {
@@ -168,6 +175,9 @@ impl Follower<'_> {
         let soon = Some(limits::CLI_FIRST_WAIT_MS);
         let exec = Exec { session_id: Some(self.id.clone()), yield_ms: soon, ..Exec::default() };
         if let Some(signal) = self.interrupts.next_signal() {
+            if signal == KILL {
+                self.killed.get_or_insert_with(|| Instant::now() + limits::CLI_END_TIMEOUT);
+            }
             return Ok((Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal));
         }
         if std::mem::take(&mut self.full) {

@@ -16,6 +16,7 @@ mod copying;
 mod crash;
 mod login;
 mod native_copying;
+mod other_drivers;
 #[cfg(target_os = "linux")]
 mod readme;
 mod restart;

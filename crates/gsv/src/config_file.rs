@@ -1,4 +1,5 @@
-//! The client's own settings: `<config dir>/gsv/config.toml`, for its owner's eyes only.
+//! Settings file of the command line: `<config dir>/gsv/config.toml`, readable by its owner only, replaced in one step
+//! under a lock.
 
 use std::fs::TryLockError;
 use std::io::{ErrorKind, Write};
@@ -9,7 +10,11 @@ use base::limits;
 use terminal::failure::{Failure, Result};
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use crate::credentials::{DEFAULT_URL, socket_url};
+use crate::credentials::{DEFAULT_URL, is_same_gateway};
+
+mod sessions;
+
+pub use sessions::StoredSession;
 
 /// Every key there is, with what it is for.
 pub const KEYS: &[(&str, &str)] = &[
@@ -17,10 +22,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("gateway.username", "who you are there"),
     ("gateway.token", "a token to log in with"),
     ("gateway.token_url", "the gateway that token belongs to; gateway.url when absent"),
-    ("gateway.session_token", "the session of `gsv auth login`"),
-    ("gateway.session_token_id", "names that session, for `gsv auth logout`"),
-    ("gateway.session_expires_at", "when that session ends, in milliseconds"),
-    ("gateway.session_url", "the gateway that session belongs to"),
+    ("gateway.token_username", "whose that token is; gateway.username when absent"),
     ("node.id", "this machine's device id"),
     ("node.token", "the token of this machine as a device"),
     ("node.username", "whose device this machine is; gateway.username when absent"),
@@ -28,14 +30,6 @@ pub const KEYS: &[(&str, &str)] = &[
     ("node.workspace", "where relative paths start on this device"),
     ("node.root", "the directory that fs calls may not leave on this device"),
     ("node.allow", "what this device offers, separated by commas; everything when absent"),
-];
-
-/// The keys that `auth login` writes and `auth logout` removes.
-pub const SESSION_KEYS: [&str; 4] = [
-    "gateway.session_token",
-    "gateway.session_token_id",
-    "gateway.session_expires_at",
-    "gateway.session_url",
 ];
 
 /// The settings as they were read.
@@ -87,14 +81,16 @@ impl ConfigFile {
     /// Sets a known key; comments around it stay.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let (section, name) = known(key)?;
-        if key == "gateway.url" {
-            self.pin_tokens(value)?;
+        match key {
+            "gateway.url" => self.pin_tokens(value)?,
+            "gateway.username" => self.pin_user(value)?,
+            _ => {}
         }
         let table = self.document.entry(section).or_insert_with(|| Item::Table(Table::new()));
         let table = table
             .as_table_like_mut()
             .ok_or_else(|| Failure::new(format!("{}: `{section}` is not a section", self.path.display())))?;
-        let mut value = typed(key, value)?;
+        let mut value = Value::from(value);
         if let Some(old) = table.get(name).and_then(Item::as_value) {
             *value.decor_mut() = old.decor().clone();
         }
@@ -128,15 +124,25 @@ impl ConfigFile {
     /// Leaves stored tokens with the gateway they are for when commands are about to talk to another.
     fn pin_tokens(&mut self, next: &str) -> Result<()> {
         let now = self.get("gateway.url").unwrap_or_else(|| DEFAULT_URL.to_string());
-        if socket_url(&now) == socket_url(next) {
+        if is_same_gateway(&now, next) {
             return Ok(());
         }
+        self.rewrite_old_session()?;
         for (token, own) in [("gateway.token", "gateway.token_url"), ("node.token", "node.url")] {
             if self.get(token).is_some() && self.get(own).is_none() {
                 self.set(own, &now)?;
             }
         }
         Ok(())
+    }
+
+    /// Leaves the stored token and the older form of a session with the user they are for when the user changes.
+    fn pin_user(&mut self, next: &str) -> Result<()> {
+        let Some(now) = self.get("gateway.username").filter(|now| now != next) else { return Ok(()) };
+        if self.get("gateway.token").is_some() && self.get("gateway.token_username").is_none() {
+            self.set("gateway.token_username", &now)?;
+        }
+        self.rewrite_old_session()
     }
 
     /// Puts the file in place in one step, readable by its owner only.
@@ -207,16 +213,6 @@ fn known(key: &str) -> Result<(&str, &str)> {
     }
 }
 
-fn typed(key: &str, text: &str) -> Result<Value> {
-    if key != "gateway.session_expires_at" {
-        return Ok(Value::from(text));
-    }
-    match text.parse::<i64>() {
-        Ok(number) => Ok(Value::from(number)),
-        Err(_) => Err(Failure::usage(format!("{key} must be a whole number of milliseconds"))),
-    }
-}
-
 #[cfg(unix)]
 fn is_private(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -241,7 +237,7 @@ fn create_private_directory(directory: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn file(text: &str) -> (tempfile::TempDir, ConfigFile) {
+    pub(super) fn file(text: &str) -> (tempfile::TempDir, ConfigFile) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gsv/config.toml");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -255,15 +251,15 @@ mod tests {
         let (_directory, mut file) =
             file("# mine\n[gateway]\nurl = \"ws://a/ws\" # home\n\n[other]\nx = 1\n");
         file.set("gateway.url", "ws://b/ws").unwrap();
-        file.set("gateway.session_expires_at", "17").unwrap();
+        file.set("gateway.username", "alice").unwrap();
         file.save().unwrap();
         let text = std::fs::read_to_string(&file.path).unwrap();
         assert_eq!(
             text,
-            "# mine\n[gateway]\nurl = \"ws://b/ws\" # home\nsession_expires_at = 17\n\n[other]\nx = 1\n"
+            "# mine\n[gateway]\nurl = \"ws://b/ws\" # home\nusername = \"alice\"\n\n[other]\nx = 1\n"
         );
         let again = ConfigFile::load_from(&file.path).unwrap();
-        assert_eq!(again.get("gateway.session_expires_at").as_deref(), Some("17"));
+        assert_eq!(again.get("gateway.username").as_deref(), Some("alice"));
     }
 
     #[test]
@@ -294,11 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_wrong_numbers_and_broken_files_are_refused() {
+    fn unknown_keys_and_broken_files_are_refused() {
         let (_directory, mut file) = file("");
         assert!(file.set("gateway.colour", "red").unwrap_err().message.contains("gateway.colour"));
         assert!(file.set("gateway", "x").is_err());
-        assert!(file.set("gateway.session_expires_at", "soon").is_err());
         std::fs::write(&file.path, "[gateway").unwrap();
         assert!(ConfigFile::load_from(&file.path).unwrap_err().message.contains("not valid TOML"));
     }
@@ -307,16 +302,15 @@ mod tests {
     fn changes_at_the_same_time_are_all_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gsv/config.toml");
-        let count = |file: &ConfigFile| -> i64 {
-            file.get("gateway.session_expires_at").map_or(0, |text| text.parse().unwrap())
-        };
+        let count =
+            |file: &ConfigFile| -> i64 { file.get("node.id").map_or(0, |text| text.parse().unwrap()) };
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..10 {
                         update_at(&path, |file| {
                             let more = count(file) + 1;
-                            file.set("gateway.session_expires_at", &more.to_string())
+                            file.set("node.id", &more.to_string())
                         })
                         .unwrap();
                     }
@@ -342,13 +336,10 @@ mod tests {
 
     #[test]
     fn removing_takes_only_the_key() {
-        let (_directory, mut file) = file("[gateway]\nurl = \"u\"\nsession_token = \"s\"\n");
-        file.remove("gateway.session_token");
+        let (_directory, mut file) = file("[gateway]\nurl = \"u\"\ntoken = \"s\"\n");
+        file.remove("gateway.token");
         file.remove("gateway.nothing");
         file.remove("nowhere.nothing");
-        assert_eq!(
-            (file.get("gateway.url").as_deref(), file.get("gateway.session_token")),
-            (Some("u"), None)
-        );
+        assert_eq!((file.get("gateway.url").as_deref(), file.get("gateway.token")), (Some("u"), None));
     }
 }

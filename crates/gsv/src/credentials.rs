@@ -1,10 +1,12 @@
 //! Which gateway a command talks to, and with which credentials. Decided from flags, environment and the
 //! settings file, before anything is sent.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use protocol::sys::Auth;
 
 use crate::cli::Globals;
-use crate::config_file::ConfigFile;
+use crate::config_file::{ConfigFile, StoredSession};
 
 /// Where the gateway is when nobody says.
 pub const DEFAULT_URL: &str = "ws://localhost:8787/ws";
@@ -34,14 +36,22 @@ pub fn url(globals: &Globals, file: &ConfigFile) -> String {
     socket_url(&given.or_else(|| file.get("gateway.url")).unwrap_or_else(|| DEFAULT_URL.to_string()))
 }
 
-/// The name to log in with, as far as known.
-pub fn username(globals: &Globals, file: &ConfigFile) -> Option<String> {
-    globals.user.clone().filter(|name| !name.is_empty()).or_else(|| file.get("gateway.username"))
+/// The name to log in with at a gateway, as far as known: the one that was given, else of the gateway that commands talk
+/// to the one that is set, else of the newest session there.
+pub fn username(globals: &Globals, file: &ConfigFile, url: &str) -> Option<String> {
+    let given = globals.user.clone().filter(|name| !name.is_empty());
+    let set = file.get("gateway.username");
+    let own = set.clone().filter(|_| same_gateway(file, url));
+    let of_session = || {
+        let here = |session: &StoredSession| is_same_gateway(&session.url, url);
+        file.sessions().into_iter().rev().find(here).map(|session| session.username)
+    };
+    given.or(own).or_else(of_session).or(set)
 }
 
 /// What a command on `url` logs in with. What was given for this command wins over what is stored.
 pub fn resolve(globals: &Globals, file: &ConfigFile, url: &str, now_ms: i64) -> Credentials {
-    let username = username(globals, file);
+    let username = username(globals, file, url);
     let known = |username: String, password: Option<String>, token: Option<String>, cached: bool| {
         Credentials::Known { auth: Auth { username, password, token }, cached }
     };
@@ -55,25 +65,54 @@ pub fn resolve(globals: &Globals, file: &ConfigFile, url: &str, now_ms: i64) -> 
             None => Credentials::Missing { username: None, why: Some("a password or token needs --user") },
         };
     }
-    let stored = StoredSession::of(file);
-    let own = globals.user.is_none() || globals.user == file.get("gateway.username");
     let mut why = None;
-    if let (Some(session), Some(username), true) = (stored, username.clone(), own) {
-        match session.fault(file, url, now_ms) {
-            None => return known(username, None, Some(session.token), true),
-            fault => why = fault,
+    if let Some(username) = username.clone() {
+        match session(file, url, &username, now_ms) {
+            Ok(Some(session)) => return known(username, None, Some(session.token), true),
+            Ok(None) => {}
+            Err(fault) => why = Some(fault),
         }
     }
-    let mut token = file.get("gateway.token").filter(|_| own && file.private);
-    let belongs_here =
-        file.get("gateway.token_url").map_or_else(|| same_gateway(file, url), |own| socket_url(&own) == url);
-    if !belongs_here && token.take().is_some() {
-        why = why.or(Some("the stored token belongs to another gateway"));
+    match stored_token(file, url) {
+        Ok(Some((owner, token))) if globals.user.is_none() || globals.user.as_ref() == Some(&owner) => {
+            known(owner, None, Some(token), false)
+        }
+        Ok(_) => Credentials::Missing { username, why },
+        Err(fault) => Credentials::Missing { username, why: why.or(Some(fault)) },
     }
-    match (username, token) {
-        (Some(username), Some(token)) => known(username, None, Some(token), false),
-        (username, _) => Credentials::Missing { username, why },
+}
+
+/// The saved session of a gateway and user, or why what there is cannot be used.
+fn session(
+    file: &ConfigFile,
+    url: &str,
+    username: &str,
+    now_ms: i64,
+) -> Result<Option<StoredSession>, &'static str> {
+    let sessions = file.sessions();
+    let Some(session) = sessions.iter().rev().find(|session| session.is_of(url, username)) else {
+        let elsewhere = sessions.iter().any(|session| session.username == username);
+        return if elsewhere { Err("the saved session belongs to another gateway") } else { Ok(None) };
+    };
+    if !file.private {
+        return Err("the saved session is ignored: others can read the settings file (chmod 600 it)");
     }
+    if session.expires_at_ms.is_some_and(|expires| expires <= now_ms) {
+        return Err("the saved session has expired");
+    }
+    Ok(Some(session.clone()))
+}
+
+/// The token of `gateway.token` and whose it is, if it is for this gateway.
+fn stored_token(file: &ConfigFile, url: &str) -> Result<Option<(String, String)>, &'static str> {
+    let owner = file.get("gateway.token_username").or_else(|| file.get("gateway.username"));
+    let (Some(owner), Some(token), true) = (owner, file.get("gateway.token"), file.private) else {
+        return Ok(None);
+    };
+    let belongs_here = file
+        .get("gateway.token_url")
+        .map_or_else(|| same_gateway(file, url), |own| is_same_gateway(&own, url));
+    if belongs_here { Ok(Some((owner, token))) } else { Err("the stored token belongs to another gateway") }
 }
 
 /// Whether a login that was asked for in passing may become the saved one. A login as somebody else, or
@@ -114,7 +153,7 @@ pub fn device_token(
         return Ok((token, Origin::Flag));
     }
     let own = file.get("node.url");
-    let belongs_here = own.map_or_else(|| same_gateway(file, url), |own| socket_url(&own) == url);
+    let belongs_here = own.map_or_else(|| same_gateway(file, url), |own| is_same_gateway(&own, url));
     let mut why = None;
     match file.get("node.token") {
         Some(_) if !file.private => {
@@ -131,10 +170,10 @@ pub fn device_token(
 /// `http://…` as a socket URL, and a bare host with the path filled in, so that a printed address can be pasted.
 pub fn socket_url(url: &str) -> String {
     let url = url.trim();
-    let url = match url.split_once("://") {
-        Some(("http", rest)) => format!("ws://{rest}"),
-        Some(("https", rest)) => format!("wss://{rest}"),
-        Some(_) => url.to_string(),
+    let url = match url.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest)) {
+        Some((scheme, rest)) if scheme == "http" => format!("ws://{rest}"),
+        Some((scheme, rest)) if scheme == "https" => format!("wss://{rest}"),
+        Some((scheme, rest)) => format!("{scheme}://{rest}"),
         None => format!("ws://{url}"),
     };
     match url.split_once("://") {
@@ -145,40 +184,31 @@ pub fn socket_url(url: &str) -> String {
     }
 }
 
-struct StoredSession {
-    token: String,
-    expires_at_ms: Option<i64>,
-    url: Option<String>,
-}
-
-impl StoredSession {
-    fn of(file: &ConfigFile) -> Option<StoredSession> {
-        Some(StoredSession {
-            token: file.get("gateway.session_token")?,
-            expires_at_ms: file.get("gateway.session_expires_at").and_then(|text| text.parse().ok()),
-            url: file.get("gateway.session_url"),
-        })
-    }
-
-    /// Why the session is not to be used here, if so.
-    fn fault(&self, file: &ConfigFile, url: &str, now_ms: i64) -> Option<&'static str> {
-        let belongs_here = match &self.url {
-            Some(own) => own == url,
-            None => same_gateway(file, url),
-        };
-        if !file.private {
-            return Some("the saved session is ignored: others can read the settings file (chmod 600 it)");
-        }
-        if !belongs_here {
-            return Some("the saved session belongs to another gateway");
-        }
-        self.expires_at_ms.is_some_and(|expires| expires <= now_ms).then_some("the saved session has expired")
-    }
-}
-
 /// A stored secret is sent to the gateway it was stored for and to no other.
 pub fn same_gateway(file: &ConfigFile, url: &str) -> bool {
-    socket_url(&file.get("gateway.url").unwrap_or_else(|| DEFAULT_URL.to_string())) == url
+    is_same_gateway(&file.get("gateway.url").unwrap_or_else(|| DEFAULT_URL.to_string()), url)
+}
+
+/// Whether two addresses are of one gateway, however they are written: with or without the usual port, in upper or
+/// lower case, and the machine's own names for itself.
+pub fn is_same_gateway(one: &str, other: &str) -> bool {
+    match (canonical(one), canonical(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => socket_url(one) == socket_url(other),
+    }
+}
+
+/// Scheme, host, port and path; `None` when it is no address.
+fn canonical(address: &str) -> Option<(String, String, Option<u16>, String)> {
+    let url = url::Url::parse(&socket_url(address)).ok()?;
+    let host = match url.host()? {
+        url::Host::Domain("localhost") => "localhost".to_string(),
+        url::Host::Ipv4(Ipv4Addr::LOCALHOST) | url::Host::Ipv6(Ipv6Addr::LOCALHOST) => {
+            "localhost".to_string()
+        }
+        host => host.to_string(),
+    };
+    Some((url.scheme().to_string(), host, url.port_or_known_default(), url.path().to_string()))
 }
 
 /// `GSV_TOKEN`.
@@ -243,6 +273,50 @@ mod tests {
         let bob = Globals { user: Some("bob".into()), ..Globals::default() };
         let other = resolved(&bob, SESSION, DEFAULT_URL);
         assert_eq!(other, Credentials::Missing { username: Some("bob".into()), why: None });
+    }
+
+    #[test]
+    fn each_gateway_and_user_has_a_session_of_its_own() {
+        let text = "[gateway]\nurl = \"ws://b/ws\"\nusername = \"bob\"\n\
+            [[session]]\nurl = \"ws://localhost:8787/ws\"\nusername = \"alice\"\ntoken = \"a\"\n\
+            [[session]]\nurl = \"ws://localhost:8787/ws\"\nusername = \"root\"\ntoken = \"r\"\nexpires_at = 500\n\
+            [[session]]\nurl = \"ws://b/ws\"\nusername = \"bob\"\ntoken = \"b\"\n";
+        let found = |user: Option<&str>, url: &str| {
+            let globals = Globals { user: user.map(str::to_string), ..Globals::default() };
+            resolved(&globals, text, url)
+        };
+        let is = |username: &str, token: &str| (username.to_string(), None, Some(token.to_string()), true);
+        assert_eq!(auth(found(None, "ws://b/ws")), is("bob", "b"));
+        for same in ["ws://127.0.0.1:8787/ws", "ws://[::1]:8787/ws", "WS://LOCALHOST:8787/ws"] {
+            assert_eq!(auth(found(Some("alice"), &socket_url(same))), is("alice", "a"), "{same}");
+        }
+        assert!(
+            matches!(found(Some("root"), DEFAULT_URL), Credentials::Missing { why: Some(why), .. } if why.contains("expired"))
+        );
+        assert!(matches!(found(Some("alice"), "ws://b/ws"), Credentials::Missing { why: Some(_), .. }));
+        // Who is not named is whoever logged in there last.
+        assert_eq!(username(&Globals::default(), &file(text).1, DEFAULT_URL).as_deref(), Some("root"));
+    }
+
+    #[test]
+    fn one_gateway_has_many_spellings() {
+        for (one, other) in [
+            ("ws://localhost:8787/ws", "http://127.0.0.1:8787"),
+            ("LOCALHOST:8787", "ws://[::1]:8787/ws"),
+            ("wss://GSV.example/ws", "https://gsv.example:443"),
+            ("HTTP://Host", "ws://host:80/ws"),
+        ] {
+            assert!(is_same_gateway(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("ws://localhost:8787/ws", "ws://localhost:8788/ws"),
+            ("ws://host/ws", "wss://host/ws"),
+            ("ws://a/ws", "ws://b/ws"),
+            ("ws://a/one", "ws://a/two"),
+            ("ws://127.0.0.2:1/ws", "ws://localhost:1/ws"),
+        ] {
+            assert!(!is_same_gateway(one, other), "{one} {other}");
+        }
     }
 
     #[cfg(unix)]

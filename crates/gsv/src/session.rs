@@ -10,7 +10,7 @@ use terminal::times;
 
 use crate::cli::auth::setup;
 use crate::cli::version::VERSION;
-use crate::config_file::{self, ConfigFile, SESSION_KEYS};
+use crate::config_file::{self, ConfigFile, StoredSession};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
 use crate::prompt;
@@ -26,7 +26,7 @@ pub async fn open(context: &Context) -> Result<Session> {
         Credentials::Known { auth, cached } => match log_in(&url, auth.clone()).await {
             Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
             Err(failure) if failure.has_code(401) && cached => {
-                forget_session()?;
+                config_file::update(|file| file.remove_session(&url, &auth.username))?;
                 let username = Some(auth.username);
                 ask(context, &url, username, failure.with_hint("the saved session is over: `gsv auth login`"))
                     .await
@@ -88,23 +88,18 @@ pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<An
             file.set("gateway.url", &session.url)?;
         }
         file.set("gateway.username", session.username())?;
-        file.set("gateway.session_token", &token.token)?;
-        file.set("gateway.session_token_id", token.token_id.as_str())?;
-        file.set("gateway.session_expires_at", &expires_at.to_string())?;
-        file.set("gateway.session_url", &session.url)
+        file.put_session(&StoredSession {
+            url: session.url.clone(),
+            username: session.username().to_string(),
+            token: token.token.clone(),
+            token_id: Some(token.token_id.to_string()),
+            expires_at_ms: Some(expires_at),
+        })
     })?;
     let raw = serde_json::json!({
         "username": session.username(), "url": session.url, "tokenId": token.token_id, "expiresAt": expires_at,
     });
     Ok(Answer { raw: raw.to_string(), value: expires_at })
-}
-
-/// Removes the saved session from the settings.
-pub fn forget_session() -> Result<()> {
-    config_file::update(|file| {
-        SESSION_KEYS.iter().for_each(|key| file.remove(key));
-        Ok(())
-    })
 }
 
 /// Asks a person who they are, and keeps the session if that changes nothing for later commands; where nobody
@@ -113,10 +108,17 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
     if !prompt::is_possible(&context.output) {
         return Err(otherwise);
     }
-    let username = prompt::line("Username", username.as_deref())?;
+    // Whoever was named is not asked for: a password typed there would be seen.
+    let (username, label) = match context.globals.user.clone().filter(|name| !name.is_empty()) {
+        Some(username) => {
+            let label = format!("Password for {username}");
+            (username, label)
+        }
+        None => (prompt::line("Username", username.as_deref())?, "Password".to_string()),
+    };
     for attempt in 1.. {
         let auth =
-            Auth { username: username.clone(), password: Some(prompt::password("Password")?), token: None };
+            Auth { username: username.clone(), password: Some(prompt::password(&label)?), token: None };
         match log_in(url, auth).await {
             Err(failure) if failure.has_code(401) && attempt < limits::CLI_PASSWORD_ATTEMPTS_MAX => {
                 context.output.note(&failure.message);

@@ -28,7 +28,7 @@ fn logging_in_lasts_until_logging_out() {
     assert!(world.ok(&["devices"]).contains("no devices"));
     let path = world.home.path().join("config/gsv/config.toml");
     let file = std::fs::read_to_string(&path).unwrap();
-    assert!(file.contains("session_token") && !file.contains("alice-password"), "{file}");
+    assert!(file.contains("[[session]]") && !file.contains("alice-password"), "{file}");
     world.ok(&["auth", "logout"]);
     let out = world.fails(1, &["devices"]);
     assert!(out.contains("not logged in") && out.contains("gsv auth login"), "{out}");
@@ -41,7 +41,54 @@ fn logging_in_lasts_until_logging_out() {
     let over = world.fails(1, &["devices"]);
     assert!(over.contains("the saved session is over"), "{over}");
     let file = std::fs::read_to_string(&path).unwrap();
-    assert!(!file.contains("session_token"), "{file}");
+    assert!(!file.contains("[[session]]"), "{file}");
+}
+
+#[test]
+fn every_gateway_and_user_keeps_a_session_of_its_own() {
+    let (first, second, third) = (World::set_up(), World::set_up(), World::fresh());
+    let login = ["auth", "login", "-p", "alice-password", "--username", "alice", "--url"];
+    first.ok(&[&login, [second.url().as_str()].as_slice()].concat());
+    first.ok(&["devices"]);
+    let setup = ["auth", "setup", "--username", "carol", "--new-password", "carols-password", "--url"];
+    first.ok(&[&setup, [third.url().as_str()].as_slice()].concat());
+    // Neither another gateway's user nor another user of this one is taken for the one who logged in here.
+    first.ok(&["devices"]);
+    first.ok(&["auth", "login", "--username", "root", "-p", "root-password"]);
+    first.ok(&["users", "list", "-u", "root"]);
+    first.ok(&["devices", "-u", "alice"]);
+    first.ok(&["devices", "--url", &second.url()]);
+    for same in ["ws://localhost:", "HTTP://LOCALHOST:"] {
+        first.ok(&["devices", "--url", &format!("{same}{}", second.port)]);
+    }
+    let out = first.ok(&["auth", "logout", "--url", &format!("localhost:{}", second.port)]);
+    assert!(out.starts_with("logged out alice at "), "{out}");
+    first.fails(1, &["devices", "--url", &second.url()]);
+    first.ok(&["devices", "-u", "alice"]);
+    first.ok(&["auth", "logout", "-u", "alice"]);
+    first.fails(1, &["devices", "-u", "alice"]);
+    first.ok(&["users", "list", "-u", "root"]);
+}
+
+#[test]
+fn a_session_in_the_older_form_goes_on() {
+    let world = World::set_up();
+    let path = world.home.path().join("config/gsv/config.toml");
+    let file = std::fs::read_to_string(&path).unwrap();
+    let (rest, table) = file.split_once("[[session]]").unwrap();
+    let old: String = table
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .filter(|(name, _)| *name != "username")
+        .map(|(name, value)| format!("session_{name} = {value}\n"))
+        .collect();
+    assert!(old.contains("session_token = ") && old.contains("session_url = "), "{file}");
+    std::fs::write(&path, rest.replace("[gateway]\n", &format!("[gateway]\n{old}"))).unwrap();
+    world.ok(&["devices"]);
+    world.ok(&["auth", "login", "--username", "root", "-p", "root-password"]);
+    world.ok(&["devices", "-u", "alice"]);
+    let file = std::fs::read_to_string(&path).unwrap();
+    assert_eq!((file.matches("[[session]]").count(), file.contains("session_token")), (2, false), "{file}");
 }
 
 #[test]
@@ -85,11 +132,13 @@ fn a_device_is_the_same_whoever_logs_in() {
     let file = std::fs::read_to_string(&path).unwrap();
     let old: Vec<&str> = file.lines().collect();
     let node = old.iter().position(|line| *line == "[node]").unwrap();
+    let end =
+        old[node + 1..].iter().position(|line| line.starts_with('[')).map_or(old.len(), |at| node + 1 + at);
     let is_new = |line: &str| line.starts_with("username") || line.starts_with("url");
     let old: Vec<&str> = old
         .iter()
         .enumerate()
-        .filter(|(i, line)| *i < node || !is_new(line))
+        .filter(|(i, line)| !(node..end).contains(i) || !is_new(line))
         .map(|(_, line)| *line)
         .collect();
     assert_eq!(old.len() + 2, file.lines().count(), "{file}");

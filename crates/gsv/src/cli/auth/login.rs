@@ -7,7 +7,7 @@ use serde_json::json;
 use terminal::failure::{Failure, Result};
 use terminal::times;
 
-use crate::config_file::ConfigFile;
+use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::session;
 use crate::{credentials, prompt};
@@ -32,7 +32,7 @@ pub async fn run(context: &Context, args: Login) -> Result<u8> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
     session::probe(&url).await?;
-    let auth = ask(context, &file, &args)?;
+    let auth = ask(context, &file, &url, &args)?;
     let session = session::log_in(&url, auth).await?;
     let kept = session::keep(context, &session, args.ttl_hours).await?;
     let until = times::show(kept.value);
@@ -42,27 +42,31 @@ pub async fn run(context: &Context, args: Login) -> Result<u8> {
     Ok(0)
 }
 
-/// Ends the session at the gateway, where it can be reached, and forgets it here in any case.
+/// Ends the session of a gateway and user: there, where it can be reached, and here in any case.
 pub async fn log_out(context: &Context) -> Result<u8> {
     let file = ConfigFile::load()?;
-    let (Some(token), Some(id)) = (file.get("gateway.session_token"), file.get("gateway.session_token_id"))
-    else {
-        session::forget_session()?;
+    let url = credentials::url(&context.globals, &file);
+    let username = credentials::username(&context.globals, &file, &url).unwrap_or_default();
+    let Some(session) = file.sessions().into_iter().find(|session| session.is_of(&url, &username)) else {
         let raw = json!({ "loggedOut": false, "revoked": false }).to_string();
-        context.output.answer(&raw, || "nobody was logged in".to_string())?;
+        context.output.answer(&raw, || format!("nobody was logged in at {url}"))?;
         return Ok(0);
     };
-    let url = file.get("gateway.session_url").unwrap_or_else(|| credentials::url(&context.globals, &file));
-    let username = file.get("gateway.username").unwrap_or_default();
-    let revoked = revoke(&url, Auth { username, password: None, token: Some(token) }, id).await;
-    session::forget_session()?;
+    let revoked = match session.token_id {
+        Some(id) => {
+            let auth = Auth { username: username.clone(), password: None, token: Some(session.token) };
+            revoke(&session.url, auth, id).await
+        }
+        None => Err(Failure::new("its id is not known")),
+    };
+    config_file::update(|file| file.remove_session(&url, &username))?;
     if let Err(failure) = &revoked {
         context
             .output
             .note(&format!("warning: the session was forgotten but not revoked: {}", failure.message));
     }
-    let raw = json!({ "loggedOut": true, "revoked": revoked.is_ok() }).to_string();
-    context.output.answer(&raw, || "logged out".to_string())?;
+    let raw = json!({ "loggedOut": true, "revoked": revoked.is_ok(), "url": url, "username": username });
+    context.output.answer(&raw.to_string(), || format!("logged out {username} at {url}"))?;
     Ok(0)
 }
 
@@ -76,14 +80,14 @@ async fn revoke(url: &str, auth: Auth, token_id: String) -> Result<()> {
     }
 }
 
-fn ask(context: &Context, file: &ConfigFile, args: &Login) -> Result<Auth> {
+fn ask(context: &Context, file: &ConfigFile, url: &str, args: &Login) -> Result<Auth> {
     let given = args.username.clone().or_else(|| context.globals.user.clone());
     let username = match given {
         Some(username) => username,
         None if prompt::is_possible(&context.output) => {
-            prompt::line("Username", file.get("gateway.username").as_deref())?
+            prompt::line("Username", credentials::username(&context.globals, file, url).as_deref())?
         }
-        None => credentials::username(&context.globals, file)
+        None => credentials::username(&context.globals, file, url)
             .ok_or_else(|| Failure::new("who logs in?").with_hint("give --username"))?,
     };
     if let Some(token) = context.globals.token.clone() {

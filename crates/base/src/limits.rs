@@ -572,6 +572,8 @@ pub const CLI_COPY_ATTEMPTS_MAX: u32 = 6;
 pub const CLI_COPY_PAUSE_FIRST: Duration = Duration::from_millis(500);
 /// Command line: how deep directories may be nested for `gsv cp -r`.
 pub const CLI_COPY_DEPTH_MAX: usize = 128;
+/// Command line: how long it is remembered that `gsv cp -r` was interrupted, in milliseconds.
+pub const CLI_COPY_RECORD_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 /// Command line: bytes of a file's name that go into the name of its unfinished copy.
 pub const CLI_PARTIAL_NAME_BYTES_MAX: usize = 200;
 /// Command line: lines of history that `gsv shell` keeps.

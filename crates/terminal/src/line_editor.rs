@@ -55,9 +55,14 @@ pub fn remembering(editor: Reedline, name: &str, output: &Output) -> Reedline {
     }
 }
 
+/// Where the command line keeps what it remembers between commands, which may not exist yet.
+pub fn state_directory() -> Option<PathBuf> {
+    Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("gsv"))
+}
+
 /// Where typed lines are kept, readable by their owner only.
 fn history_path(name: &str) -> Option<PathBuf> {
-    let directory = dirs::state_dir().or_else(dirs::data_local_dir)?.join("gsv");
+    let directory = state_directory()?;
     std::fs::create_dir_all(&directory).ok()?;
     let path = directory.join(name);
     let mut options = std::fs::OpenOptions::new();

@@ -13,6 +13,7 @@ mod remote;
 mod side;
 mod transfer;
 mod tree;
+mod unfinished;
 
 use side::Side;
 use transfer::Copier;
@@ -40,9 +41,17 @@ pub async fn run(context: &Context, args: Cp) -> Result<u8> {
     let mut copier = Copier::new(context, session);
     tree::copy(&mut copier, &source, &destination, args.recursive).await?;
     let done = copier.finish().await;
-    let raw = json!({ "files": done.files, "bytes": done.bytes, "failed": done.failed }).to_string();
-    let plural = if done.files == 1 { "" } else { "s" };
-    context.output.answer(&raw, || format!("copied {} file{plural}, {} bytes", done.files, done.bytes))?;
+    let raw = json!({
+        "files": done.files, "bytes": done.bytes, "unchanged": done.unchanged, "failed": done.failed,
+    });
+    context.output.answer(&raw.to_string(), || {
+        let plural = if done.files == 1 { "" } else { "s" };
+        let there = match done.unchanged {
+            0 => String::new(),
+            count => format!("; {count} were there already"),
+        };
+        format!("copied {} file{plural}, {} bytes{there}", done.files, done.bytes)
+    })?;
     match done.failed {
         0 => Ok(0),
         failed => Err(Failure::new(format!("{failed} could not be copied"))),

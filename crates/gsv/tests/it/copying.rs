@@ -1,5 +1,6 @@
 //! `cp` in every direction.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use crate::world::{PART_OF_COPY, Running, World};
@@ -134,6 +135,63 @@ fn trees_are_copied_whole() {
     assert_eq!(std::fs::read_to_string(back.join("top")).unwrap(), "1");
     assert_eq!(std::fs::read_to_string(back.join("a/b/deep file")).unwrap(), "2");
     assert!(back.join("empty").is_dir());
+}
+
+/// All files below a directory, part files and directories in the way included.
+fn files_below(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_path_buf()];
+    while let Some(at) = waiting.pop() {
+        for entry in std::fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                waiting.push(entry);
+            } else {
+                found.push(entry.strip_prefix(directory).unwrap().to_str().unwrap().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Kills a copy once a file of it is there and the next is under way.
+fn interrupt(world: &World, args: &[&str], first: &Path) {
+    let mut copy = Running::start(&mut world.command(args));
+    while !first.exists() {
+        assert!(copy.child.try_wait().unwrap().is_none(), "the copy ended before it was interrupted");
+        std::thread::yield_now();
+    }
+    copy.signal(libc::SIGKILL);
+    copy.wait();
+}
+
+#[test]
+fn an_interrupted_tree_is_gone_on_with() {
+    let world = World::with_device();
+    let tree = world.home.path().join("many");
+    std::fs::create_dir_all(tree.join("sub")).unwrap();
+    for (name, size) in [("0", 1_000), ("1", 80_000_000), ("2", 10), ("sub/3", 5_000)] {
+        std::fs::write(tree.join(name), bytes(size)).unwrap();
+    }
+    let up = ["cp", "-r", "many", "desk:many"];
+    let there = world.workspace().join("many");
+    interrupt(&world, &up, &there.join("0"));
+    let done = world.json(&up);
+    assert!(done["unchanged"].as_u64() >= Some(1) && done["failed"] == 0, "{done}");
+    assert_eq!(files_below(&there), files_below(&tree));
+    assert!(std::fs::read(there.join("1")).unwrap() == bytes(80_000_000));
+    let down = ["cp", "-r", "desk:many", "back"];
+    let back = world.home.path().join("back");
+    interrupt(&world, &down, &back.join("0"));
+    // What was changed here since is not taken for what was copied.
+    std::fs::write(back.join("0"), bytes(1_001)[1..].to_vec()).unwrap();
+    world.ok(&down);
+    assert_eq!(files_below(&back), files_below(&tree));
+    assert!(std::fs::read(back.join("0")).unwrap() == bytes(1_000));
+    assert!(std::fs::read(back.join("1")).unwrap() == bytes(80_000_000));
+    // A copy that ended is over: the next one goes into the directory, as everywhere.
+    world.ok(&down);
+    assert_eq!(files_below(&back.join("many")), files_below(&tree));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files on this machine: reading them, and putting received ones in place only when they are whole.
+//! Atomic file replacement on this machine: received files collect in a locked part file and are renamed when whole.
 
 use std::fs::TryLockError;
 use std::io::{ErrorKind, SeekFrom};
@@ -47,6 +47,14 @@ impl Earlier {
         let hash =
             transfer::hash(&mut file, offset).await.map_err(|error| Failure::new(error.to_string()))?;
         Ok(Earlier { path, destination, file: Some(file), offset, hash })
+    }
+
+    /// Removes it: the file is complete already.
+    pub fn discard(self) -> Result<()> {
+        match self.file {
+            Some(_) => std::fs::remove_file(&self.path).map_err(|error| cannot("remove", &self.path, error)),
+            None => Ok(()),
+        }
     }
 
     /// Goes on with it, or begins; `anew` throws away what is there: it is not the beginning of what is meant.

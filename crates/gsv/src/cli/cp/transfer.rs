@@ -1,4 +1,4 @@
-//! One file across the wire: pulled, pushed, or both by way of this machine; tried again from where it broke
+//! Resumable file transfer: pulled, pushed, or both by way of this machine; tried again from where it broke
 //! off while that is promising.
 
 use std::path::Path;
@@ -12,7 +12,8 @@ use tokio::time::sleep;
 
 use super::local::{Earlier, Partial, Source};
 use super::progress;
-use super::side::Remote;
+use super::side::{Remote, Side};
+use super::unfinished::Unfinished;
 use crate::context::Context;
 
 /// Copies files over one connection and counts.
@@ -22,6 +23,8 @@ pub struct Copier<'a> {
     pub session: Session,
     /// Whether the gateway or a device stayed away for too long: further files would fare no better.
     pub gave_up: bool,
+    /// Whether an earlier attempt left files that need not travel again.
+    goes_on: bool,
     done: Done,
 }
 
@@ -32,6 +35,8 @@ pub struct Done {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Files that were there already from an earlier attempt.
+    pub unchanged: u64,
     /// Files and directories that could not be copied; each was told on stderr.
     pub failed: u64,
 }
@@ -86,7 +91,7 @@ fn is_absence(failure: &Failure) -> bool {
 impl<'a> Copier<'a> {
     /// Nothing is copied yet.
     pub fn new(context: &'a Context, session: Session) -> Copier<'a> {
-        Copier { context, session, gave_up: false, done: Done::default() }
+        Copier { context, session, gave_up: false, goes_on: false, done: Done::default() }
     }
 
     /// Closes the connection and tells what was done.
@@ -101,13 +106,38 @@ impl<'a> Copier<'a> {
         self.context.output.failure(failure);
     }
 
+    /// Whether something could not be copied.
+    pub fn has_failed(&self) -> bool {
+        self.done.failed > 0
+    }
+
+    /// What is known of an earlier attempt at this copy.
+    pub async fn unfinished(&self, source: &Side, destination: &Side) -> Unfinished {
+        let whose = format!("{}\0{}", self.session.url, self.session.username());
+        Unfinished::find(&whose, source, destination, &self.context.clock).await
+    }
+
+    /// An earlier attempt is gone on with: what it has copied is compared, not sent again.
+    pub fn go_on(&mut self) {
+        self.goes_on = true;
+        self.context.output.note("going on with an earlier copy; what is there already is only compared");
+    }
+
     /// A file from a target to this machine.
     pub async fn pull(&mut self, from: &Remote, to: &Path) -> Result<()> {
+        if self.goes_on && self.is_same(to, from).await {
+            self.done.unchanged += 1;
+            return Earlier::find(to, from).await?.discard();
+        }
         self.retry(from, async |copier| copier.pull_once(from, to).await).await
     }
 
     /// A file from this machine to a target.
     pub async fn push(&mut self, from: &Path, to: &Remote) -> Result<()> {
+        if self.goes_on && self.is_same(from, to).await {
+            self.done.unchanged += 1;
+            return Ok(());
+        }
         self.retry(to, async |copier| copier.push_once(from, to).await).await
     }
 
@@ -120,6 +150,26 @@ impl<'a> Copier<'a> {
         self.done.files -= 1;
         self.done.bytes -= tokio::fs::metadata(&file).await?.len();
         self.push(&file, to).await
+    }
+
+    /// Whether a file here and one on a target are the same. The target is asked for what comes after the end of the one
+    /// here: no bytes travel, only the digest of the whole. What cannot be compared is not the same.
+    async fn is_same(&self, here: &Path, there: &Remote) -> bool {
+        let Ok(mut source) = Source::open(here).await else { return false };
+        let Ok(hash) = transfer::hash(&mut source.file, source.size).await else { return false };
+        let Ok(Ok(opened)) = self.open_pull(there, source.size).await else { return false };
+        let mut link = self.session.connection.link(opened.transfer_id);
+        if opened.size != source.size {
+            link.fail("the files have different sizes").await;
+            return false;
+        }
+        let received =
+            transfer::receive(&mut link, &mut tokio::io::sink(), source.size, opened.size, hash, |_| {})
+                .await;
+        match received {
+            Ok(sha256) => link.stored(&sha256).await.is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// Connects again where that is needed, for a call that is not tried again by itself.

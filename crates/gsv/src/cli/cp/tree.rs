@@ -1,4 +1,4 @@
-//! What a copy consists of: where a file goes, and the files of a directory one by one.
+//! Tree walk of `gsv cp`: where a file goes, and the files of a directory one by one.
 
 use std::path::Path;
 
@@ -16,11 +16,28 @@ pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, re
     if directory && !recursive {
         return Err(Failure::new(format!("{} is a directory", show(source))).with_hint("copy it with -r"));
     }
-    let destination = place(copier, source, destination).await?;
-    if directory {
-        return copy_directory(copier, source, &destination).await;
+    if !directory {
+        let destination = match keeps_name(copier, destination).await? {
+            true => inside(source, destination),
+            false => destination.clone(),
+        };
+        return copy_file(copier, source, &destination).await;
     }
-    copy_file(copier, source, &destination).await
+    let unfinished = copier.unfinished(source, destination).await;
+    let keeps_name = match unfinished.inside {
+        Some(inside) => {
+            copier.go_on();
+            inside
+        }
+        None => keeps_name(copier, destination).await?,
+    };
+    unfinished.begin(keeps_name);
+    let destination = if keeps_name { inside(source, destination) } else { destination.clone() };
+    copy_directory(copier, source, &destination).await?;
+    if !copier.has_failed() {
+        unfinished.end();
+    }
+    Ok(())
 }
 
 /// Copies everything below a directory; what cannot be copied is told and left out. When the gateway or a
@@ -60,7 +77,7 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Si
 /// Tells about something that could not be copied; fails when there is no use in going on.
 fn leave_out(copier: &mut Copier<'_>, failure: Failure) -> Result<()> {
     if copier.gave_up {
-        return Err(failure.with_hint("the rest was not copied; the same command copies all of it again"));
+        return Err(failure.with_hint("the rest was not copied; the same command goes on"));
     }
     copier.skip(&failure);
     Ok(())
@@ -137,19 +154,21 @@ async fn is_directory(copier: &Copier<'_>, side: &Side) -> Result<bool> {
     }
 }
 
-/// The destination itself, or the source's name inside it when it is a directory.
-async fn place(copier: &Copier<'_>, source: &Side, destination: &Side) -> Result<Side> {
-    let names_directory = match destination {
+/// Whether the destination is a directory, or written as one, in which the source keeps its name.
+async fn keeps_name(copier: &Copier<'_>, destination: &Side) -> Result<bool> {
+    let written_as_directory = match destination {
         Side::Local(path) => path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR),
         Side::Remote(remote) => remote.path.ends_with('/'),
     };
-    if !names_directory && !is_directory(copier, destination).await? {
-        return Ok(destination.clone());
-    }
+    Ok(written_as_directory || is_directory(copier, destination).await?)
+}
+
+/// The source's name inside a directory.
+fn inside(source: &Side, destination: &Side) -> Side {
     match source.name() {
-        Some(name) => Ok(destination.join(&name)),
+        Some(name) => destination.join(&name),
         // `dev:.` and `/` have no name of their own: their content goes into the destination.
-        None => Ok(destination.clone()),
+        None => destination.clone(),
     }
 }
 
@@ -169,7 +188,8 @@ impl Side {
     }
 }
 
-fn show(side: &Side) -> String {
+/// A side as it is written on the command line.
+pub fn show(side: &Side) -> String {
     match side {
         Side::Local(path) => path.display().to_string(),
         Side::Remote(remote) => remote.to_string(),

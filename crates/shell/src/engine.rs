@@ -176,11 +176,19 @@ struct Outlet {
 }
 
 impl Outlet {
-    /// A script that writes more than its caller reads waits here, and its whole thread with it.
     fn write(&self, stdout: &StreamData, stderr: &StreamData) {
-        self.pass_on(stdout, stderr);
-        while self.session.is_held() && self.cancellation.cancelled().is_none() {
-            std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
+        self.push_in_turn(Stream::Stdout, stdout.as_bytes());
+        self.push_in_turn(Stream::Stderr, stderr.as_bytes());
+    }
+
+    /// Back-pressure: a script that writes more than its caller reads waits here, and its whole thread with it. One
+    /// command may write a whole file at once, so the pieces are what a device reads at once: no more than fits.
+    fn push_in_turn(&self, stream: Stream, bytes: &[u8]) {
+        for piece in bytes.chunks(limits::SHELL_READ_BYTES) {
+            self.push(stream, piece);
+            while self.session.is_held() && self.cancellation.cancelled().is_none() {
+                std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
+            }
         }
     }
 
@@ -214,7 +222,7 @@ fn finished(result: &ExecResult, script: &str, outlet: &Outlet, has_handler: boo
     {
         // What was not passed on on the way is passed on now.
         if let Some(rest) = all.as_bytes().get(told.load(Ordering::Relaxed)..) {
-            outlet.push(stream, rest);
+            outlet.push_in_turn(stream, rest);
         }
     }
     if !result.stdout_truncated && !result.stderr_truncated && !outlet.is_cut() {

@@ -66,6 +66,16 @@ fn lost_output_is_told_and_fails() {
 }
 
 #[test]
+fn a_large_file_of_the_gateway_is_printed_whole() {
+    let world = World::set_up();
+    world.ok(&["run", "--", "seq 1 300000 > big"]);
+    let expected: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
+    let said = world.run(&["run", "--", "cat big"]);
+    assert!(said.out == expected, "{} of {} bytes: {}", said.out.len(), expected.len(), said.err);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+}
+
+#[test]
 fn a_run_that_is_told_to_end_ends_its_command() {
     let world = World::with_device();
     for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGHUP, 129)] {

@@ -152,6 +152,23 @@ async fn output_beyond_the_cap_keeps_its_tail_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_file_comes_whole_to_a_caller_that_asks_on() {
+    let place = Place::new().await;
+    place.run_as(ANN, "seq 1 200000 > big").await;
+    let args = Exec { close_stdin: Some(true), ..input("cat big; echo end >&2") };
+    let mut result = place.shells.start(place.order(ANN), &args).await.unwrap();
+    let mut output = result.output.clone();
+    while result.status == Status::Running {
+        let id = result.session_id.clone().unwrap();
+        result = place.go_on(&id, input("")).await.unwrap();
+        output += &result.output;
+    }
+    let expected: String = (1..=200_000).map(|n| format!("{n}\n")).collect::<String>() + "end\n";
+    assert!(output == expected, "{} of {} bytes", output.len(), expected.len());
+    assert_eq!(result.exit_code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_ends_when_its_time_is_up() {
     let place = Place::new().await;
     let args = Exec { timeout: Some(100), ..input("echo begun; sleep 1000") };

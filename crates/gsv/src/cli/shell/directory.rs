@@ -1,4 +1,5 @@
-//! Where a shell ended up: its last words are a marker with its directory, taken out before anybody sees it.
+//! Out-of-band marker in a command's output: a shell tells its directory when it ends, and that is taken out before
+//! anybody sees it.
 
 /// A marker that no output contains by chance.
 pub struct Marker {
@@ -14,7 +15,8 @@ impl Marker {
     /// The line, in a shell that tells its directory when it exits. The exit code stays the line's own, and a
     /// line that exits early or does not end well still tells.
     pub fn wrap(&self, line: &str) -> String {
-        format!("trap '{}' EXIT; {line}", self.tell())
+        // On a line of its own: what a shell complains about, it shows with the whole line.
+        format!("trap '{}' EXIT\n{line}", self.tell())
     }
 
     /// The command that tells.
@@ -116,6 +118,24 @@ mod tests {
             assert_eq!(run(shell, &marker, "cd /usr; false").2, 1, "{shell}");
             assert_eq!(run(shell, &marker, "(cd /; printf x); true").0, "x", "{shell}");
             assert_eq!(run(shell, &marker, "printf 'no newline' # comment").0, "no newline", "{shell}");
+        }
+    }
+
+    #[test]
+    fn complaints_do_not_show_what_stands_around_the_line() {
+        for shell in ["/bin/sh", "/bin/bash"].into_iter().filter(|shell| std::path::Path::new(shell).exists())
+        {
+            let marker = Marker::new();
+            for line in ["echo )", "echo \"open", "if true; then", "nonsense-command", "echo ${x!}"] {
+                let child =
+                    std::process::Command::new(shell).args(["-c", &marker.wrap(line)]).output().unwrap();
+                let complaint = String::from_utf8(child.stderr).unwrap();
+                assert!(!complaint.is_empty() && !child.status.success(), "{shell}: {line}");
+                assert!(
+                    !complaint.contains("trap") && !complaint.contains(&marker.nonce),
+                    "{shell}: {complaint}"
+                );
+            }
         }
     }
 

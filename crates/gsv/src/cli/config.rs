@@ -44,7 +44,7 @@ enum Action {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Remove a value: the built-in one, or everybody's, counts again.
+    /// Remove a key, so that its default holds again.
     Unset {
         /// The key.
         key: String,
@@ -58,7 +58,14 @@ pub async fn run(context: &Context, config: Config) -> Result<u8> {
             let entries = local_entries(&ConfigFile::load()?, key.as_deref())?;
             show(context, entries, key, reveal)
         }
-        (true, Action::Set { key, value }) => set_local(context, &key, &value),
+        (true, Action::Set { key, value }) => {
+            set_local(context, &key, &value)?;
+            done(context, "set", &key)
+        }
+        (true, Action::Unset { key }) => {
+            set_local(context, &key, "")?;
+            done(context, "removed", &key)
+        }
         (false, Action::Get { key, reveal }) => {
             let session = session::open(context).await?;
             let answer = session.call(&ConfigGet { key: key.clone() }).await?;
@@ -70,7 +77,6 @@ pub async fn run(context: &Context, config: Config) -> Result<u8> {
             context.output.answer(&answer.raw, || format!("set {key}"))?;
             Ok(0)
         }
-        (true, Action::Unset { key }) => set_local(context, &key, ""),
         (false, Action::Unset { key }) => {
             let session = session::open(context).await?;
             let answer = session.call(&ConfigSet { key: key.clone(), value: Value::Null }).await?;
@@ -78,6 +84,12 @@ pub async fn run(context: &Context, config: Config) -> Result<u8> {
             Ok(0)
         }
     }
+}
+
+/// Says what was done to a local key.
+fn done(context: &Context, what: &str, key: &str) -> Result<u8> {
+    context.output.answer(&json!({ "ok": true }).to_string(), || format!("{what} {key}"))?;
+    Ok(0)
 }
 
 fn local_entries(file: &ConfigFile, wanted: Option<&str>) -> Result<Vec<ConfigEntry>> {
@@ -95,7 +107,8 @@ fn local_entries(file: &ConfigFile, wanted: Option<&str>) -> Result<Vec<ConfigEn
     Ok(keys.into_iter().filter_map(entry).collect())
 }
 
-fn set_local(context: &Context, key: &str, value: &str) -> Result<u8> {
+/// Sets a local key; an empty value removes it.
+fn set_local(context: &Context, key: &str, value: &str) -> Result<()> {
     config_file::update(|file| {
         file.set(key, value)?;
         if value.is_empty() {
@@ -103,18 +116,19 @@ fn set_local(context: &Context, key: &str, value: &str) -> Result<u8> {
         }
         // A token is for the gateway that commands talk to when it is stored, and for no later one.
         match (key, value) {
-            ("gateway.token", "") => file.remove("gateway.token_url"),
+            ("gateway.token", "") => {
+                file.remove("gateway.token_url");
+                file.remove("gateway.token_username");
+            }
             ("gateway.token", _) => {
                 let url = credentials::url(&context.globals, file);
                 file.set("gateway.token_url", &url)?;
+                file.remove("gateway.token_username");
             }
             _ => {}
         }
         Ok(())
-    })?;
-    let done = if value.is_empty() { "removed" } else { "set" };
-    context.output.answer(&json!({ "ok": true }).to_string(), || format!("{done} {key}"))?;
-    Ok(0)
+    })
 }
 
 /// The value alone when one key was asked for, else one `key = value` per line.

@@ -1,7 +1,11 @@
 //! `gsv users`: accounts, for root.
 
+use base::limits;
 use clap::{Args, Subcommand};
+use client::{Answer, Session};
+use protocol::spec::Syscall;
 use protocol::sys::account::{User, UserCreate, UserList, UserRemove, UserUpdate};
+use serde_json::{Value, json};
 use terminal::failure::{Failure, Result};
 use terminal::output::Table;
 
@@ -22,6 +26,9 @@ pub enum Users {
         /// A further group; may be repeated, or a comma list.
         #[arg(long = "group", value_name = "GROUP", value_delimiter = ',')]
         groups: Vec<String>,
+        /// Give them the files that an earlier user of this name left.
+        #[arg(long)]
+        adopt_files: bool,
     },
     /// Keep a user from logging in.
     Lock {
@@ -47,13 +54,19 @@ pub enum Users {
         /// All of them; none removes the user from every further group.
         groups: Vec<String>,
     },
-    /// Remove a user with its tokens.
+    /// Remove a user with their tokens and agents.
     Remove {
         /// Login name.
         name: String,
-        /// Do not ask.
+        /// Do not ask whether to remove the user.
         #[arg(short, long)]
         yes: bool,
+        /// Leave their files where they are; who is added under the same name later can be given them.
+        #[arg(long, conflicts_with = "delete_files")]
+        keep_files: bool,
+        /// Delete their files too, for good.
+        #[arg(long)]
+        delete_files: bool,
     },
 }
 
@@ -93,16 +106,9 @@ pub async fn run(context: &Context, users: Users) -> Result<u8> {
             context.output.table(&answer.raw, || table(&answer.value.users))?;
             Ok(0)
         }
-        Users::Add { name, password, groups } => {
+        Users::Add { name, password, groups, adopt_files } => {
             let password = password.obtain(context)?;
-            let groups = (!groups.is_empty()).then_some(groups);
-            let answer = session::open(context)
-                .await?
-                .call(&UserCreate { username: name.clone(), password, groups })
-                .await?;
-            let uid = answer.value.user.identity.uid;
-            context.output.answer(&answer.raw, || format!("added {name} (uid {uid})"))?;
-            Ok(0)
+            add(context, name, password, groups, adopt_files).await
         }
         Users::Lock { name } => {
             update(context, UserUpdate { locked: Some(true), ..unchanged(name) }, "locked").await
@@ -118,7 +124,14 @@ pub async fn run(context: &Context, users: Users) -> Result<u8> {
             update(context, UserUpdate { groups: Some(groups), ..unchanged(name) }, "changed the groups of")
                 .await
         }
-        Users::Remove { name, yes } => remove(context, name, yes).await,
+        Users::Remove { name, yes, keep_files, delete_files } => {
+            let files = match (keep_files, delete_files) {
+                (true, _) => Some(Files::Keep),
+                (false, true) => Some(Files::Delete),
+                (false, false) => None,
+            };
+            remove(context, name, yes, files).await
+        }
     }
 }
 
@@ -128,20 +141,92 @@ async fn update(context: &Context, call: UserUpdate, did: &str) -> Result<u8> {
     Ok(0)
 }
 
-async fn remove(context: &Context, name: String, yes: bool) -> Result<u8> {
-    if !yes && !prompt::is_possible(&context.output) {
-        return Err(Failure::usage("there is nobody to ask: give --yes"));
+async fn add(
+    context: &Context,
+    name: String,
+    password: String,
+    groups: Vec<String>,
+    adopt_files: bool,
+) -> Result<u8> {
+    let mut args = json!({ "username": name, "password": password });
+    if !groups.is_empty() {
+        args["groups"] = json!(groups);
+    }
+    if adopt_files {
+        args["adoptFiles"] = json!(true);
+    }
+    let answer = call::<UserCreate>(&session::open(context).await?, &args).await?;
+    let uid = answer.value.user.identity.uid;
+    context.output.answer(&answer.raw, || format!("added {name} (uid {uid})"))?;
+    let found = paths(&answer.raw, "foundFiles");
+    if !found.is_empty() {
+        let found = found.join(", ");
+        context.output.note(&match adopt_files {
+            true => format!("{name} now owns the files that were found in {found}"),
+            false => format!(
+                "files of an earlier user were found in {found}; {name} cannot change them. To hand them over: \
+                 `gsv users remove {name} --keep-files`, then `gsv users add {name} --adopt-files`"
+            ),
+        });
+    }
+    Ok(0)
+}
+
+/// What becomes of a removed user's files.
+#[derive(Clone, Copy)]
+enum Files {
+    Keep,
+    Delete,
+}
+
+async fn remove(context: &Context, name: String, yes: bool, files: Option<Files>) -> Result<u8> {
+    if (!yes || files.is_none()) && !prompt::is_possible(&context.output) {
+        return Err(Failure::usage("there is nobody to ask: give --yes, and --keep-files or --delete-files"));
     }
     let session = session::open(context).await?;
-    if !yes && !prompt::confirm(&format!("Remove {name} and its tokens?"), false)? {
+    let question = format!("Remove {name} with their tokens and agents?");
+    if !yes && !prompt::confirm(&question, false)? {
         return Err(Failure::new("nothing was removed"));
     }
-    let answer = session.call(&UserRemove { username: name.clone() }).await?;
+    let files = match files {
+        Some(files) => files,
+        None if prompt::confirm(&format!("Keep the files of {name}?"), true)? => Files::Keep,
+        None => Files::Delete,
+    };
+    let files = match files {
+        Files::Keep => "keep",
+        Files::Delete => "delete",
+    };
+    let args = json!({ "username": name, "files": files });
+    let answer = call::<UserRemove>(&session, &args).await?;
     if !answer.value.removed {
-        return Err(Failure::new(format!("there is no user {name}")));
+        return Err(Failure::new(format!("there is no user {name}")).with_hint("`gsv users list` shows them"));
     }
     context.output.answer(&answer.raw, || format!("removed {name}"))?;
+    let kept = paths(&answer.raw, "filesKept");
+    if !kept.is_empty() {
+        context.output.note(&format!("their files were kept in {}", kept.join(", ")));
+    }
     Ok(0)
+}
+
+/// A call whose arguments and result may have more members than the typed ones.
+async fn call<S: Syscall>(session: &Session, args: &Value) -> Result<Answer<S::Result>> {
+    let name = S::SPEC.name;
+    let raw = session.connection.call_raw(name, &args.to_string(), limits::CALL_TIMEOUT).await?;
+    let value = serde_json::from_str(&raw)
+        .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
+    Ok(Answer { raw, value })
+}
+
+/// Paths that an answer lists under a name, or the one it gives.
+fn paths(raw: &str, name: &str) -> Vec<String> {
+    let answer: Value = serde_json::from_str(raw).unwrap_or_default();
+    match &answer[name] {
+        Value::String(path) => vec![path.clone()],
+        Value::Array(paths) => paths.iter().filter_map(Value::as_str).map(str::to_string).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn unchanged(username: String) -> UserUpdate {

@@ -18,10 +18,13 @@ fn users_come_and_go() {
     world.fails(1, &as_bob);
     world.ok(&["devices", "-u", "bob", "-p", "another-password"]);
     let asked = world.fails(2, &["users", "remove", "bob", "-u", "root", "-p", "root-password"]);
-    assert!(asked.contains("--yes"), "{asked}");
-    world.root(&["users", "remove", "bob", "--yes"]);
+    assert!(asked.contains("--yes") && asked.contains("--keep-files or --delete-files"), "{asked}");
+    let asked = world.fails(2, &["users", "remove", "bob", "--yes", "-u", "root", "-p", "root-password"]);
+    assert!(asked.contains("--keep-files or --delete-files"), "{asked}");
+    world.root(&["users", "remove", "bob", "--yes", "--keep-files"]);
     assert!(!world.root(&["users", "list"]).contains("bob"));
-    world.fails(1, &["users", "remove", "bob", "--yes", "-u", "root", "-p", "root-password"]);
+    let again = ["users", "remove", "bob", "--yes", "--keep-files", "-u", "root", "-p", "root-password"];
+    world.fails(1, &again);
     let refused = world.fails(1, &["users", "list"]);
     assert!(refused.contains("Permission denied"), "{refused}");
 }

@@ -185,6 +185,18 @@ fn a_persons_token_is_not_sent_elsewhere() {
 }
 
 #[test]
+fn local_settings_are_set_and_removed() {
+    let world = World::set_up();
+    assert_eq!(world.ok(&["config", "--local", "set", "node.allow", "fs.read"]), "set node.allow\n");
+    assert_eq!(world.ok(&["config", "--local", "get", "node.allow"]), "fs.read\n");
+    assert_eq!(world.ok(&["config", "--local", "unset", "node.allow"]), "removed node.allow\n");
+    let missing = world.fails(1, &["config", "--local", "get", "node.allow"]);
+    assert!(missing.contains("node.allow is not set"), "{missing}");
+    let unknown = world.fails(2, &["config", "--local", "unset", "node.nonsense"]);
+    assert!(unknown.contains("unknown local key: node.nonsense"), "{unknown}");
+}
+
+#[test]
 fn the_gateways_configuration_is_read_and_set() {
     let world = World::set_up();
     world.root(&["config", "set", "config/server/name", "home"]);

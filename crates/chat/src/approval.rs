@@ -1,8 +1,8 @@
-//! A question about a tool call: what is asked, what the answers cover, and what an answer means.
+//! Approval prompt of a tool call: what is asked, what the answers cover, and what an answer means.
 
 use protocol::proc::approval::{Decision, HilRequest, Scope};
 use terminal::escape;
-use terminal::flow::{Style, YELLOW};
+use terminal::layout::{Style, YELLOW};
 
 use super::tools::{self, Look};
 
@@ -77,7 +77,8 @@ pub fn scopes(request: &HilRequest) -> Vec<Scope> {
     scopes
 }
 
-fn letter(scope: Scope) -> char {
+/// The key that chooses a scope.
+fn answer_key(scope: Scope) -> char {
     match scope {
         Scope::Shape => 's',
         Scope::Target => 't',
@@ -102,15 +103,15 @@ pub fn question(request: &HilRequest, look: Look) -> String {
     }
     out.push_str("  [y] approve once   [n] deny\n");
     for scope in scopes(request) {
-        out.push_str(&format!("  [{}] always: {}\n", letter(scope), coverage(request, scope)));
+        out.push_str(&format!("  [{}] always: {}\n", answer_key(scope), coverage(request, scope)));
     }
     out
 }
 
-/// What stands before the answer.
-pub fn sign(request: &HilRequest) -> String {
-    let letters: String = scopes(request).into_iter().map(|scope| format!("/{}", letter(scope))).collect();
-    format!("Allow? [y/n{letters}] ")
+/// The prompt for the answer.
+pub fn answer_prompt(request: &HilRequest) -> String {
+    let keys: String = scopes(request).into_iter().map(|scope| format!("/{}", answer_key(scope))).collect();
+    format!("Allow? [y/n{keys}] ")
 }
 
 /// What a typed answer means; `None` when it must be asked again.
@@ -122,7 +123,7 @@ pub fn parse(request: &HilRequest, typed: &str) -> Option<Answer> {
         "n" | "no" | "d" | "deny" => Some(Answer::Deny),
         "a" | "always" => scopes.first().map(|scope| Answer::Always(*scope)),
         typed => {
-            let named = |scope: &&Scope| typed == letter(**scope).to_string() || typed == name(**scope);
+            let named = |scope: &&Scope| typed == answer_key(**scope).to_string() || typed == name(**scope);
             scopes.iter().find(named).map(|scope| Answer::Always(*scope))
         }
     }
@@ -169,7 +170,7 @@ mod tests {
     fn on_the_gateway_target_and_class_are_one() {
         assert_eq!(scopes(&request("gsv", None)), [Scope::Target]);
         assert_eq!(parse(&request("gsv", None), "c"), None);
-        assert_eq!(sign(&request("gsv", None)), "Allow? [y/n/t] ");
+        assert_eq!(answer_prompt(&request("gsv", None)), "Allow? [y/n/t] ");
     }
 
     #[test]

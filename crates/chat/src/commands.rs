@@ -1,4 +1,4 @@
-//! Commands at the prompt, which begin with a slash.
+//! Slash commands of the chat prompt.
 
 use base::limits;
 use protocol::config::{self, Key};
@@ -18,7 +18,7 @@ use crate::{cost, transcript};
 const HELP: &str = "\
 /new [TITLE]             begin a new conversation
 /fork [MESSAGE]          go on in a copy of this conversation, up to a message or the newest
-/compact [KEEP]          put a summary in the place of all but the newest messages
+/compact [KEEP]          replace all but the newest messages by a summary
 /history [COUNT]         show the newest messages and their numbers
 /model [PROVIDER/MODEL]  show or set the model you talk to
 /cost                    show what this process has used
@@ -52,7 +52,7 @@ impl Chat<'_> {
     async fn begin(&mut self, title: &str) -> Result<()> {
         let title = (!title.is_empty()).then(|| title.to_string());
         let open = Open { pid: self.pid.clone(), title, ..Open::default() };
-        let opened = done(self.line.ask(&open).await?)?;
+        let opened = done(self.gateway.ask(&open).await?)?;
         self.output.line(&format!("new conversation {}", opened.conversation.id))?;
         self.conversation = Some(opened.conversation.id);
         Ok(())
@@ -69,7 +69,7 @@ impl Chat<'_> {
             through_message_id: Some(through),
             ..Fork::default()
         };
-        let forked = self.line.call(&fork, limits::CALL_TIMEOUT).await?;
+        let forked = self.gateway.call(&fork, limits::CALL_TIMEOUT).await?;
         let forked = done(forked)?;
         let id = forked.target_conversation.id;
         self.output.line(&format!(
@@ -89,7 +89,7 @@ impl Chat<'_> {
             keep_last: Some(keep),
             ..Compact::default()
         };
-        let compacted = self.line.call(&compact, limits::CLI_COMPACT_TIMEOUT).await?;
+        let compacted = self.gateway.call(&compact, limits::CLI_COMPACT_TIMEOUT).await?;
         let compacted = done(compacted)?;
         self.output.line(&transcript::compacted(&compacted))
     }
@@ -103,7 +103,7 @@ impl Chat<'_> {
             tail: Some(true),
             ..Read::default()
         };
-        let history = done(self.line.ask(&read).await?)?;
+        let history = done(self.gateway.ask(&read).await?)?;
         self.output.text(&transcript::transcript(&history, self.look()))
     }
 
@@ -116,11 +116,11 @@ impl Chat<'_> {
             if model.is_empty() || provider.is_some_and(str::is_empty) {
                 return Err(Failure::usage("a model is named MODEL or PROVIDER/MODEL"));
             }
-            let uid = self.line.uid;
+            let uid = self.gateway.uid;
             let provider = provider.map(|provider| (config::AI_PROVIDER, provider));
             for (key, value) in provider.into_iter().chain([(config::AI_MODEL, model)]) {
                 let key = key.own(uid);
-                self.line.ask(&ConfigSet { key, value: Value::String(value.to_string()) }).await?;
+                self.gateway.ask(&ConfigSet { key, value: Value::String(value.to_string()) }).await?;
             }
         }
         let (provider, model) =
@@ -132,8 +132,10 @@ impl Chat<'_> {
             (Some(provider), Some(model)) => format!("{provider}/{model}"),
         };
         self.output.line(&escape::line(&set))?;
-        let costs =
-            self.line.ask(&Cost { pid: Some(self.pid_or_init()), limit: Some(1), ..Cost::default() }).await?;
+        let costs = self
+            .gateway
+            .ask(&Cost { pid: Some(self.pid_or_init()), limit: Some(1), ..Cost::default() })
+            .await?;
         match costs.newest.first().map(|run| (run.provider.clone(), run.model.clone())) {
             Some((Some(provider), Some(model))) => {
                 self.output.line(&escape::line(&format!("the last run was with {provider}/{model}")))
@@ -144,9 +146,9 @@ impl Chat<'_> {
 
     /// A setting of the models: one's own, else everybody's.
     async fn setting(&mut self, key: Key<String>) -> Result<Option<String>> {
-        let uid = self.line.uid;
+        let uid = self.gateway.uid;
         for key in [key.own(uid), key.name().to_string()] {
-            let found = match self.line.ask(&ConfigGet { key: Some(key.clone()) }).await {
+            let found = match self.gateway.ask(&ConfigGet { key: Some(key.clone()) }).await {
                 // What one may not read is not one's own.
                 Err(failure) if failure.has_code(403) || failure.has_code(404) => continue,
                 found => found?.entries,
@@ -160,7 +162,7 @@ impl Chat<'_> {
     }
 
     async fn cost(&mut self) -> Result<()> {
-        let costs = self.line.ask(&Cost { pid: Some(self.pid_or_init()), ..Cost::default() }).await?;
+        let costs = self.gateway.ask(&Cost { pid: Some(self.pid_or_init()), ..Cost::default() }).await?;
         self.output.text(&cost::table(&costs, self.output.colour))
     }
 }

@@ -1,4 +1,4 @@
-//! What agents have used, for people: tables of tokens and money.
+//! Cost report: tables of the tokens and the money that agents have used.
 
 use protocol::proc::cost::Costs;
 use protocol::signal::stream::Usage;

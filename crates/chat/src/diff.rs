@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use terminal::escape;
-use terminal::flow::{self, GREEN, RED, Style};
+use terminal::layout::{self, GREEN, RED, Style};
 
 use crate::tools::Look;
 
@@ -53,7 +53,7 @@ pub fn render(old: &str, new: &str, indent: &str, look: Look) -> String {
 }
 
 fn paint(style: Style, indent: &str, text: &str, look: Look) -> String {
-    let text = look.cut(&escape::line(&text.replace('\t', "    ")), flow::width(indent));
+    let text = look.cut(&escape::line(&text.replace('\t', "    ")), layout::width(indent));
     format!("{indent}{}\n", look.paint(style, &text))
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let look = Look { colour: true, columns: Some(20) };
         assert_eq!(render("a", "b", "", look), "\u{1b}[0;31m- a\u{1b}[0m\n\u{1b}[0;32m+ b\u{1b}[0m\n");
         let cut = render("", &"x".repeat(50), "  ", Look { colour: false, columns: Some(20) });
-        assert_eq!(flow::width(cut.trim_end_matches('\n')), 20);
+        assert_eq!(layout::width(cut.trim_end_matches('\n')), 20);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Typed lines: with editing and history at the prompt, and short answers to questions.
+//! Line editor on a thread of its own: messages with history, and short answers to questions that can be cancelled.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use reedline::{Reedline, Signal};
 use terminal::failure::{Failure, Result};
-use terminal::line_editor::{self, Sign};
+use terminal::line_editor::{self, PromptText};
 use terminal::output::Output;
 use tokio::task::JoinHandle;
 
@@ -26,8 +26,8 @@ pub enum Typed {
     Interrupt,
     /// Ctrl-D.
     End,
-    /// Nothing: the question was withdrawn.
-    Withdrawn,
+    /// Nothing: it was cancelled.
+    Cancelled,
 }
 
 /// A prompt with history.
@@ -38,19 +38,19 @@ pub struct Editor {
 /// A line that is being typed.
 pub struct Typing {
     task: JoinHandle<(Reedline, std::io::Result<Signal>)>,
-    withdraw: Arc<AtomicBool>,
+    cancel: Arc<AtomicBool>,
 }
 
 impl Editor {
     /// The editor for messages.
     pub fn new(output: &Output) -> Editor {
         let editor = Reedline::create().with_ansi_colors(output.colour).use_bracketed_paste(true);
-        Editor { editor: Some(line_editor::remembering(editor, "chat_history", output)) }
+        Editor { editor: Some(line_editor::with_history(editor, "chat_history", output)) }
     }
 
     /// Begins to read a line, in a thread of its own.
-    pub fn read(&mut self, sign: &str) -> Typing {
-        Typing::start(self.editor.take().unwrap_or_else(Reedline::create), sign)
+    pub fn read(&mut self, prompt: &str) -> Typing {
+        Typing::start(self.editor.take().unwrap_or_else(Reedline::create), prompt)
     }
 
     /// The line, once it is there.
@@ -62,26 +62,26 @@ impl Editor {
 }
 
 /// Begins to read an answer to a question.
-pub fn question(output: &Output, sign: &str) -> Typing {
-    Typing::start(Reedline::create().with_ansi_colors(output.colour), sign)
+pub fn question(output: &Output, prompt: &str) -> Typing {
+    Typing::start(Reedline::create().with_ansi_colors(output.colour), prompt)
 }
 
 impl Typing {
-    fn start(editor: Reedline, sign: &str) -> Typing {
+    fn start(editor: Reedline, prompt: &str) -> Typing {
         terminal::hangup::watch(|| std::process::exit(1));
-        let withdraw = Arc::new(AtomicBool::new(false));
-        let mut editor = editor.with_break_signal(withdraw.clone());
-        let sign = Sign { left: sign.to_string(), right: String::new(), more: "… " };
+        let cancel = Arc::new(AtomicBool::new(false));
+        let mut editor = editor.with_break_signal(cancel.clone());
+        let prompt = PromptText { left: prompt.to_string(), right: String::new(), more: "… " };
         let task = tokio::task::spawn_blocking(move || {
-            let typed = editor.read_line(&sign);
+            let typed = editor.read_line(&prompt);
             (editor, typed.map_err(std::io::Error::other))
         });
-        Typing { task, withdraw }
+        Typing { task, cancel }
     }
 
     /// The answer is no longer needed.
-    pub fn withdraw(&self) {
-        self.withdraw.store(true, Ordering::Relaxed);
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
     }
 
     /// The answer, once it is there. Safe to cancel.
@@ -96,7 +96,7 @@ impl Typing {
             Signal::Success(line) => Typed::Line(line),
             Signal::CtrlC => Typed::Interrupt,
             Signal::CtrlD => Typed::End,
-            _ => Typed::Withdrawn,
+            _ => Typed::Cancelled,
         };
         Ok((editor, typed))
     }

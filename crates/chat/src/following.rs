@@ -1,4 +1,4 @@
-//! Sending one message and following its run to the end, whatever comes between.
+//! Event loop of one run: sends a message and handles signals, questions and Ctrl-C until the run has ended.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,8 +12,8 @@ use protocol::signal::stream::Usage;
 use serde_json::{Value, json};
 use terminal::failure::{Failure, Result};
 
+use super::gateway::{Arrived, is_loss};
 use super::input::Input;
-use super::line::{Arrived, is_loss};
 use super::view::{Detail, Piece, View};
 use super::{Chat, done};
 
@@ -49,7 +49,7 @@ impl Chat<'_> {
     /// Sends a message and follows its run to the end.
     pub async fn say(&mut self, input: Input) -> Result<Ended> {
         let before = self.newest_message().await?;
-        self.line.forget();
+        self.gateway.forget();
         let message = input.message.clone();
         let send = proc::Send {
             pid: self.pid.clone(),
@@ -57,7 +57,7 @@ impl Chat<'_> {
             message: input.message,
             media: (!input.media.is_empty()).then_some(input.media),
         };
-        let sent = self.line.call(&send, limits::CALL_TIMEOUT).await.map_err(|error| {
+        let sent = self.gateway.call(&send, limits::CALL_TIMEOUT).await.map_err(|error| {
             let lost = is_loss(&error);
             let failure = Failure::from(error);
             if lost {
@@ -95,7 +95,7 @@ impl Chat<'_> {
                 self.decide(following, request).await?;
                 continue;
             }
-            let ended = match self.line.next().await? {
+            let ended = match self.gateway.next().await? {
                 Arrived::Signal(signal) => self.take(following, &signal)?,
                 Arrived::Refresh => self.catch_up(following).await?,
                 Arrived::Interrupt => {
@@ -161,8 +161,8 @@ impl Chat<'_> {
         following.presses += 1;
         following.view.close();
         self.print(following)?;
-        if self.line.interrupts.ending() || following.presses > 1 || !following.active {
-            let failure = self.line.interrupts.failure();
+        if self.gateway.interrupts.ending() || following.presses > 1 || !following.active {
+            let failure = self.gateway.interrupts.failure();
             return Err(if following.active {
                 failure
             } else {
@@ -174,7 +174,7 @@ impl Chat<'_> {
     }
 
     pub(super) async fn abort(&mut self) -> Result<()> {
-        let aborted = self.line.ask(&Abort { pid: self.pid.clone() }).await?;
+        let aborted = self.gateway.ask(&Abort { pid: self.pid.clone() }).await?;
         done(aborted).map(|_| ())
     }
 

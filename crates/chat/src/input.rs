@@ -1,4 +1,4 @@
-//! What goes into a message besides the typed words: standard input, and pictures by their path.
+//! Message composition: typed words, standard input, and pictures by their path.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

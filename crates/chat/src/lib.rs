@@ -1,4 +1,4 @@
-//! `gsv chat`: talking to an agent. One message and its answer, or a prompt.
+//! Terminal client for agents, `gsv chat`: one message and its answer, or a prompt.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use protocol::proc::history::Read;
 use protocol::signal::run::FinishStatus;
 use protocol::signal::stream::Usage;
 use terminal::failure::{Failure, Result};
-use terminal::flow::Style;
+use terminal::layout::Style;
 use terminal::output::Output;
 
 pub mod approval;
@@ -21,8 +21,8 @@ pub mod cost;
 mod diff;
 mod editor;
 mod following;
+mod gateway;
 mod input;
-mod line;
 mod markdown;
 pub mod tools;
 pub mod transcript;
@@ -30,8 +30,8 @@ mod view;
 
 use editor::{Editor, Typed};
 use following::Ended;
+use gateway::Gateway;
 use input::Input;
-use line::Line;
 use tools::Look;
 
 /// Arguments of `gsv chat`.
@@ -62,7 +62,7 @@ pub struct ChatArgs {
 /// A conversation with an agent.
 struct Chat<'a> {
     output: &'a Output,
-    line: Line<'a>,
+    gateway: Gateway<'a>,
     pid: Option<Pid>,
     conversation: Option<ConversationId>,
     stream: bool,
@@ -83,10 +83,10 @@ pub async fn run(
         return Err(Failure::usage("--image needs a message"));
     }
     let input = if interactive { None } else { Some(gather(&args)?) };
-    let line = Line::open(output, log_in().await?).await?;
+    let gateway = Gateway::open(output, log_in().await?).await?;
     let mut chat = Chat {
         output,
-        line,
+        gateway,
         pid: args.pid.map(Pid),
         conversation: args.conversation.map(ConversationId),
         stream: !args.no_stream,
@@ -99,7 +99,7 @@ pub async fn run(
         Some(input) => chat.say_once(input).await,
         None => chat.converse().await,
     };
-    chat.line.close().await;
+    chat.gateway.close().await;
     code
 }
 
@@ -131,13 +131,13 @@ impl Chat<'_> {
             let line = match self.read_line(&mut editor).await? {
                 Typed::Line(line) => line,
                 Typed::End => return Ok(0),
-                Typed::Interrupt | Typed::Withdrawn => continue,
+                Typed::Interrupt | Typed::Cancelled => continue,
             };
             let line = line.trim();
             if line.is_empty() {
                 continue;
             }
-            self.line.interrupts.reset();
+            self.gateway.interrupts.reset();
             let outcome = match line {
                 "/quit" | "/exit" | "/q" | "quit" | "exit" => return Ok(0),
                 line if is_command(line) => self.command(line).await,
@@ -159,11 +159,11 @@ impl Chat<'_> {
         let mut typing = editor.read("› ");
         tokio::select! {
             typed = editor.typed(&mut typing) => return typed,
-            () = self.line.idle() => {}
+            () = self.gateway.idle() => {}
         }
-        typing.withdraw();
+        typing.cancel();
         editor.typed(&mut typing).await?;
-        Err(self.line.interrupts.failure())
+        Err(self.gateway.interrupts.failure())
     }
 
     async fn exchange(&mut self, line: &str) -> Result<()> {
@@ -186,7 +186,7 @@ impl Chat<'_> {
 
     async fn open_conversation(&mut self) -> Result<()> {
         let open = Open { pid: self.pid.clone(), ..Open::default() };
-        let opened = done(self.line.ask(&open).await?)?;
+        let opened = done(self.gateway.ask(&open).await?)?;
         self.conversation = Some(opened.conversation.id);
         Ok(())
     }
@@ -200,12 +200,12 @@ impl Chat<'_> {
             tail: Some(true),
             ..Read::default()
         };
-        let history = done(self.line.ask(&read).await?)?;
+        let history = done(self.gateway.ask(&read).await?)?;
         Ok(history.messages.last().and_then(|message| message.id))
     }
 
     fn pid_or_init(&self) -> Pid {
-        self.pid.clone().unwrap_or_else(|| Pid(format!("init:{}", self.line.uid)))
+        self.pid.clone().unwrap_or_else(|| Pid(format!("init:{}", self.gateway.uid)))
     }
 
     fn look(&self) -> Look {

@@ -1,8 +1,9 @@
-//! Markdown on a terminal, while it is written: a machine that takes one character at a time, so that it does not
-//! matter in which pieces they come. Unfinished and unknown markup is shown as it is.
+//! Streaming Markdown renderer: a state machine that takes one character at a time, so that text can be shown while it
+//! is written and it does not matter in which pieces it comes. A parser of whole documents can not do that: what is shown
+//! cannot be taken back. Unfinished and unknown markup is shown as it is.
 
 use terminal::escape;
-use terminal::flow::{CYAN, Flow, Style};
+use terminal::layout::{CYAN, Layout, Style};
 
 mod inline;
 
@@ -18,14 +19,14 @@ const START_MAX: usize = 24;
 /// Shows one text.
 #[derive(Debug)]
 pub struct Markdown {
-    flow: Flow,
-    place: Place,
+    layout: Layout,
+    state: State,
     columns: usize,
 }
 
 /// Where in a text the next character is.
 #[derive(Debug)]
-enum Place {
+enum State {
     /// At the start of a line, with what was read of it.
     Start(String),
     /// In a line whose kind is known.
@@ -48,7 +49,7 @@ struct Fence {
 }
 
 /// What a line is, once that is known.
-enum Kind {
+enum LineKind {
     Undecided,
     Heading(usize),
     Bullet { indent: usize },
@@ -62,7 +63,11 @@ enum Kind {
 impl Markdown {
     /// A machine for a terminal of so many columns.
     pub fn new(columns: usize) -> Markdown {
-        Markdown { flow: Flow::new(columns), place: Place::Start(String::new()), columns: columns.max(20) }
+        Markdown {
+            layout: Layout::new(columns),
+            state: State::Start(String::new()),
+            columns: columns.max(20),
+        }
     }
 
     /// Takes a piece of the text and gives what can be shown by now.
@@ -70,52 +75,52 @@ impl Markdown {
         for c in text.chars().filter_map(escape::character) {
             self.step(c);
         }
-        self.flow.take()
+        self.layout.take()
     }
 
     /// The text is over: gives what waited, and ends the line.
     pub fn finish(&mut self) -> String {
-        match &self.place {
-            Place::Start(read) if read.is_empty() && !self.flow.is_open() => {}
-            Place::CodeStart { read, .. } if read.is_empty() => self.close_code(),
-            Place::Code(_) => {
+        match &self.state {
+            State::Start(read) if read.is_empty() && !self.layout.is_open() => {}
+            State::CodeStart { read, .. } if read.is_empty() => self.close_code(),
+            State::Code(_) => {
                 self.step('\n');
                 self.close_code();
             }
             _ => self.step('\n'),
         }
-        self.flow.finish();
-        self.place = Place::Start(String::new());
-        self.flow.take()
+        self.layout.finish();
+        self.state = State::Start(String::new());
+        self.layout.take()
     }
 
     fn step(&mut self, c: char) {
-        match std::mem::replace(&mut self.place, Place::Start(String::new())) {
-            Place::Start(read) => self.start(read, c),
-            Place::Line { style, mut inline } => {
+        match std::mem::replace(&mut self.state, State::Start(String::new())) {
+            State::Start(read) => self.start(read, c),
+            State::Line { style, mut inline } => {
                 if c == '\n' {
-                    inline.end(style, &mut self.flow);
-                    self.flow.end_line();
+                    inline.end(style, &mut self.layout);
+                    self.layout.end_line();
                 } else {
-                    inline.step(c, style, &mut self.flow);
-                    self.place = Place::Line { style, inline };
+                    inline.step(c, style, &mut self.layout);
+                    self.state = State::Line { style, inline };
                 }
             }
-            Place::Opening { fence, mut language } => {
+            State::Opening { fence, mut language } => {
                 if c == '\n' {
                     let label = format!("╭ {}", escape::line(language.trim()));
-                    self.flow.fixed(label.trim_end(), Style::DIM);
-                    self.flow.end_line();
-                    self.place = Place::CodeStart { fence, read: String::new() };
+                    self.layout.fixed(label.trim_end(), Style::DIM);
+                    self.layout.end_line();
+                    self.state = State::CodeStart { fence, read: String::new() };
                 } else {
                     if language.len() < START_MAX {
                         language.push(c);
                     }
-                    self.place = Place::Opening { fence, language };
+                    self.state = State::Opening { fence, language };
                 }
             }
-            Place::CodeStart { fence, read } => self.code_start(fence, read, c),
-            Place::Code(fence) => self.code(fence, c),
+            State::CodeStart { fence, read } => self.code_start(fence, read, c),
+            State::Code(fence) => self.code(fence, c),
         }
     }
 
@@ -125,42 +130,42 @@ impl Markdown {
             read.push(c);
         }
         match kind(&read, c == '\n') {
-            Kind::Undecided => {
-                self.place = Place::Start(read);
+            LineKind::Undecided => {
+                self.state = State::Start(read);
                 return;
             }
-            Kind::Heading(level) => {
+            LineKind::Heading(level) => {
                 let style = Style { bold: true, underline: level == 1, ..Style::default() };
-                self.place = Place::Line { style, inline: Inline::default() };
+                self.state = State::Line { style, inline: Inline::default() };
             }
-            Kind::Bullet { indent } => self.item(indent, "• ", &read[indent + 2..]),
-            Kind::Number { indent, label } => {
+            LineKind::Bullet { indent } => self.item(indent, "• ", &read[indent + 2..]),
+            LineKind::Number { indent, label } => {
                 self.item(indent, &format!("{label} "), &read[indent + label.len() + 1..]);
             }
-            Kind::Quote => {
-                self.flow.fixed(QUOTE_GUTTER, Style::DIM);
-                self.flow.indent_here();
-                self.place = Place::Line { style: Style::DIM, inline: Inline::default() };
+            LineKind::Quote => {
+                self.layout.fixed(QUOTE_GUTTER, Style::DIM);
+                self.layout.indent_here();
+                self.state = State::Line { style: Style::DIM, inline: Inline::default() };
             }
-            Kind::Rule => {
-                self.flow.fixed(&"─".repeat(self.columns.min(40)), Style::DIM);
-                self.place = Place::Line { style: Style::default(), inline: Inline::default() };
+            LineKind::Rule => {
+                self.layout.fixed(&"─".repeat(self.columns.min(40)), Style::DIM);
+                self.state = State::Line { style: Style::default(), inline: Inline::default() };
             }
-            Kind::Fence(fence) => {
+            LineKind::Fence(fence) => {
                 let language = read.trim_start().trim_start_matches(fence.mark).to_string();
-                self.place = Place::Opening { fence, language };
+                self.state = State::Opening { fence, language };
                 if c == '\n' {
                     self.step('\n');
                 }
                 return;
             }
-            Kind::Text => {
+            LineKind::Text => {
                 let spaces = read.len() - read.trim_start_matches(' ').len();
-                self.flow.fixed(&read[..spaces], Style::default());
-                self.flow.indent_here();
+                self.layout.fixed(&read[..spaces], Style::default());
+                self.layout.indent_here();
                 let mut inline = Inline::default();
-                read[spaces..].chars().for_each(|c| inline.step(c, Style::default(), &mut self.flow));
-                self.place = Place::Line { style: Style::default(), inline };
+                read[spaces..].chars().for_each(|c| inline.step(c, Style::default(), &mut self.layout));
+                self.state = State::Line { style: Style::default(), inline };
             }
         }
         if c == '\n' {
@@ -169,12 +174,12 @@ impl Markdown {
     }
 
     fn item(&mut self, indent: usize, label: &str, text: &str) {
-        self.flow.fixed(&" ".repeat(indent), Style::default());
-        self.flow.fixed(label, Style::colour(CYAN));
-        self.flow.indent_here();
+        self.layout.fixed(&" ".repeat(indent), Style::default());
+        self.layout.fixed(label, Style::colour(CYAN));
+        self.layout.indent_here();
         let mut inline = Inline::default();
-        text.chars().for_each(|c| inline.step(c, Style::default(), &mut self.flow));
-        self.place = Place::Line { style: Style::default(), inline };
+        text.chars().for_each(|c| inline.step(c, Style::default(), &mut self.layout));
+        self.state = State::Line { style: Style::default(), inline };
     }
 
     /// Reads on at the start of a line of code, until it is known whether it ends the block.
@@ -189,15 +194,15 @@ impl Markdown {
             return;
         }
         if c != '\n' && only_marks && read.len() < START_MAX {
-            self.place = Place::CodeStart { fence, read };
+            self.state = State::CodeStart { fence, read };
             return;
         }
-        self.flow.fixed(CODE_GUTTER, Style::DIM);
+        self.layout.fixed(CODE_GUTTER, Style::DIM);
         let spaces = read.len() - read.trim_start_matches(' ').len();
         for c in read[spaces.min(fence.indent)..].chars() {
             self.code(fence, c);
         }
-        self.place = Place::Code(fence);
+        self.state = State::Code(fence);
         if c == '\n' {
             self.code(fence, c);
         }
@@ -206,91 +211,91 @@ impl Markdown {
     fn code(&mut self, fence: Fence, c: char) {
         match c {
             '\n' => {
-                self.flow.end_line();
-                self.place = Place::CodeStart { fence, read: String::new() };
+                self.layout.end_line();
+                self.state = State::CodeStart { fence, read: String::new() };
             }
             '\t' => {
-                self.flow.fixed("    ", Style::default());
-                self.place = Place::Code(fence);
+                self.layout.fixed("    ", Style::default());
+                self.state = State::Code(fence);
             }
             c => {
-                self.flow.fixed(c.encode_utf8(&mut [0; 4]), Style::default());
-                self.place = Place::Code(fence);
+                self.layout.fixed(c.encode_utf8(&mut [0; 4]), Style::default());
+                self.state = State::Code(fence);
             }
         }
     }
 
     fn close_code(&mut self) {
-        self.flow.fixed("╰", Style::DIM);
-        self.flow.end_line();
-        self.place = Place::Start(String::new());
+        self.layout.fixed("╰", Style::DIM);
+        self.layout.end_line();
+        self.state = State::Start(String::new());
     }
 }
 
 /// What a line is whose beginning is this; `whole` when that is all of it.
-fn kind(read: &str, whole: bool) -> Kind {
+fn kind(read: &str, whole: bool) -> LineKind {
     let rest = read.trim_start_matches(' ');
     let indent = read.len() - rest.len();
     let Some(first) = rest.chars().next() else {
-        return if whole || indent >= START_MAX { Kind::Text } else { Kind::Undecided };
+        return if whole || indent >= START_MAX { LineKind::Text } else { LineKind::Undecided };
     };
     let run = rest.chars().take_while(|c| *c == first).count();
     let after = rest.chars().nth(run);
-    let undecided = if whole { Kind::Text } else { Kind::Undecided };
+    let undecided = if whole { LineKind::Text } else { LineKind::Undecided };
     match first {
         '#' if run <= 6 => match after {
-            Some(' ') => Kind::Heading(run),
-            Some(_) => Kind::Text,
+            Some(' ') => LineKind::Heading(run),
+            Some(_) => LineKind::Text,
             None => undecided,
         },
         '`' | '~' => match after {
-            None if whole && run >= 3 => Kind::Fence(Fence { mark: first, length: run, indent }),
+            None if whole && run >= 3 => LineKind::Fence(Fence { mark: first, length: run, indent }),
             None if run < START_MAX => undecided,
-            Some(c) if run >= 3 && c != first => Kind::Fence(Fence { mark: first, length: run, indent }),
-            _ => Kind::Text,
+            Some(c) if run >= 3 && c != first => LineKind::Fence(Fence { mark: first, length: run, indent }),
+            _ => LineKind::Text,
         },
         '-' | '*' | '_' | '+' => ruled(rest, first, indent, whole),
         '>' => match rest.chars().nth(1) {
-            Some(' ') => Kind::Quote,
-            None if whole => Kind::Quote,
-            None => Kind::Undecided,
-            Some(_) => Kind::Text,
+            Some(' ') => LineKind::Quote,
+            None if whole => LineKind::Quote,
+            None => LineKind::Undecided,
+            Some(_) => LineKind::Text,
         },
         c if c.is_ascii_digit() => numbered(rest, indent, undecided),
-        _ => Kind::Text,
+        _ => LineKind::Text,
     }
 }
 
 /// A line that begins with one of `-*_+`: a rule across the page, an item of a list, or text.
-fn ruled(rest: &str, mark: char, indent: usize, whole: bool) -> Kind {
+fn ruled(rest: &str, mark: char, indent: usize, whole: bool) -> LineKind {
     let marks = rest.chars().filter(|c| *c == mark).count();
     if mark != '+' && rest.chars().all(|c| c == mark || c == ' ') && rest.len() < START_MAX {
         return match whole {
-            true if marks >= 3 => Kind::Rule,
-            true if mark != '_' && rest.starts_with(&format!("{mark} ")) => Kind::Bullet { indent },
-            true => Kind::Text,
-            false => Kind::Undecided,
+            true if marks >= 3 => LineKind::Rule,
+            true if mark != '_' && rest.starts_with(&format!("{mark} ")) => LineKind::Bullet { indent },
+            true => LineKind::Text,
+            false => LineKind::Undecided,
         };
     }
     if mark != '_' && rest.chars().nth(1) == Some(' ') {
         return match rest.chars().nth(2) {
-            None if !whole => Kind::Undecided,
-            _ => Kind::Bullet { indent },
+            None if !whole => LineKind::Undecided,
+            _ => LineKind::Bullet { indent },
         };
     }
-    if mark == '+' && rest.len() == 1 && !whole { Kind::Undecided } else { Kind::Text }
+    if mark == '+' && rest.len() == 1 && !whole { LineKind::Undecided } else { LineKind::Text }
 }
 
-fn numbered(rest: &str, indent: usize, undecided: Kind) -> Kind {
+fn numbered(rest: &str, indent: usize, undecided: LineKind) -> LineKind {
     let digits = rest.chars().take_while(char::is_ascii_digit).count();
     if digits > 9 {
-        return Kind::Text;
+        return LineKind::Text;
     }
     let mut after = rest[digits..].chars();
     match (after.next(), after.next()) {
         (None, _) | (Some('.' | ')'), None) => undecided,
-        (Some('.' | ')'), Some(' ')) => Kind::Number { indent, label: rest[..=digits].to_string() },
-        _ => Kind::Text,
+        (Some('.' | ')'), Some(' ')) => LineKind::Number { indent, label: rest[..=digits].to_string() },
+        _ => LineKind::Text,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Tool calls and their results in a few lines: where a call runs, what it does, what came of it.
+//! Summaries of tool calls and results in a few lines: where a call runs, what it does, what came of it.
 
 use serde_json::{Map, Value};
 use terminal::escape;
-use terminal::flow::{self, RED, Style};
+use terminal::layout::{self, RED, Style};
 
 use crate::diff;
 
@@ -34,7 +34,7 @@ impl Look {
     /// Text in what is left of a line after `taken` columns.
     pub fn cut(self, text: &str, taken: usize) -> String {
         match self.columns {
-            Some(columns) => flow::cut(text, columns.saturating_sub(taken).max(10)),
+            Some(columns) => layout::cut(text, columns.saturating_sub(taken).max(10)),
             None => text.to_string(),
         }
     }
@@ -97,7 +97,7 @@ pub fn heading(name: &str, syscall: &str, args: &Args, look: Look) -> String {
         Some(target) => format!("{name} on {}", escape::line(target)),
         None => name,
     };
-    let summary = look.cut(&summary(syscall, args), flow::width(&title) + 4);
+    let summary = look.cut(&summary(syscall, args), layout::width(&title) + 4);
     format!("● {}  {}", look.paint(Style::BOLD, &title), look.paint(Style::DIM, &summary))
         .trim_end()
         .to_string()
@@ -275,7 +275,7 @@ fn others(args: &Map<String, Value>, without: &[&str]) -> String {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            format!("{name}={}", flow::cut(&escape::line(&value), ARGUMENT_CHARS_MAX))
+            format!("{name}={}", layout::cut(&escape::line(&value), ARGUMENT_CHARS_MAX))
         })
         .collect();
     parts.join(" ")
@@ -336,9 +336,9 @@ mod tests {
     fn lines_fit_the_terminal() {
         let look = Look { colour: false, columns: Some(40) };
         let long = args(json!({ "input": "日".repeat(100), "target": "desk" }));
-        assert!(flow::width(&heading("Shell", "shell.exec", &long, look)) <= 40);
+        assert!(layout::width(&heading("Shell", "shell.exec", &long, look)) <= 40);
         for line in result(true, Some(&json!("x".repeat(200))), None, look).lines() {
-            assert!(flow::width(line) <= 40);
+            assert!(layout::width(line) <= 40);
         }
     }
 

@@ -1,9 +1,9 @@
-//! A conversation as text: every message with its number, time, tool calls and attachments.
+//! Plain-text export of a conversation: every message with its number, time, tool calls and attachments.
 
 use protocol::proc::history::{History, Message, MessageRole};
 use protocol::proc::segment::Compacted;
 use serde_json::Value;
-use terminal::flow::Style;
+use terminal::layout::Style;
 use terminal::output::clean;
 use terminal::{escape, times};
 

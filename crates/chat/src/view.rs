@@ -1,5 +1,5 @@
-//! One run as a person sees it: signals go in, text comes out. What was shown is remembered, so that after a loss of
-//! the connection only what is new is shown.
+//! Incremental renderer of a run: signals go in, text comes out. What was shown is remembered, so that after a lost
+//! connection only what is new is shown.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use protocol::signal::stream::{AssistantContent, AssistantMessage};
 use serde::Deserialize;
 use serde_json::Value;
 use terminal::escape;
-use terminal::flow::{Flow, Style};
+use terminal::layout::{Layout, Style};
 
 use super::tools::{self, Args, Look};
 use crate::markdown::Markdown;
 
-mod recorded;
-mod said;
+mod from_history;
+mod streamed_text;
 
-use said::Said;
+use streamed_text::StreamedText;
 
 /// Something to print.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub enum Detail {
 
 /// What was printed last.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum Section {
     Nothing,
     Text,
     Thinking,
@@ -67,9 +67,9 @@ pub struct View {
     detail: Detail,
     /// Only the last answer is shown, when it is complete.
     quiet: bool,
-    place: Place,
+    section: Section,
     markdown: Option<Markdown>,
-    thinking_flow: Option<Flow>,
+    thinking_layout: Option<Layout>,
     turn: Turn,
     turns_complete: usize,
     calls: HashMap<String, Call>,
@@ -82,8 +82,8 @@ pub struct View {
 /// One answer of the model.
 #[derive(Default)]
 struct Turn {
-    text: Said,
-    thinking: Said,
+    text: StreamedText,
+    thinking: StreamedText,
     streamed: bool,
     told: bool,
 }
@@ -105,9 +105,9 @@ impl View {
             look,
             detail,
             quiet,
-            place: Place::Nothing,
+            section: Section::Nothing,
             markdown: None,
-            thinking_flow: None,
+            thinking_layout: None,
             turn: Turn::default(),
             turns_complete: 0,
             calls: HashMap::new(),
@@ -181,7 +181,7 @@ impl View {
         let call = self.call(call_id, name, syscall, args);
         call.asked = true;
         self.close();
-        self.place = Place::Tool;
+        self.section = Section::Tool;
     }
 
     /// A tool runs.
@@ -231,16 +231,16 @@ impl View {
         if let Some(mut markdown) = self.markdown.take() {
             let rest = markdown.finish();
             self.answer(rest);
-        } else if self.place == Place::Text && !self.turn.text.ends_line() {
+        } else if self.section == Section::Text && !self.turn.text.ends_line() {
             self.answer("\n".to_string());
         }
-        if let Some(mut flow) = self.thinking_flow.take() {
-            flow.end_line();
-            let rest = flow.take();
+        if let Some(mut layout) = self.thinking_layout.take() {
+            layout.end_line();
+            let rest = layout.take();
             self.aside(rest);
         }
-        if self.place == Place::Text || self.place == Place::Thinking {
-            self.place = Place::Other;
+        if self.section == Section::Text || self.section == Section::Thinking {
+            self.section = Section::Other;
         }
     }
 
@@ -294,7 +294,7 @@ impl View {
             }
         };
         self.last_call = Some(id.to_string());
-        self.go_to(Place::Tool);
+        self.go_to(Section::Tool);
         self.aside(text);
     }
 
@@ -306,7 +306,7 @@ impl View {
             }
             Detail::Person => tools::result(ok, output, error, self.look),
         };
-        self.go_to(Place::Tool);
+        self.go_to(Section::Tool);
         self.aside(text);
     }
 
@@ -322,7 +322,7 @@ impl View {
             self.close();
             self.aside(self.look.paint(Style::DIM, "(the answer was begun again)") + "\n");
         }
-        self.go_to(Place::Text);
+        self.go_to(Section::Text);
         if self.look.colour && self.detail == Detail::Person {
             let columns = self.look.columns.unwrap_or(80);
             let shown = self.markdown.get_or_insert_with(|| Markdown::new(columns)).push(&new);
@@ -337,25 +337,25 @@ impl View {
         if new.is_empty() || self.quiet || self.detail != Detail::Person {
             return;
         }
-        self.go_to(Place::Thinking);
+        self.go_to(Section::Thinking);
         let columns = self.look.columns.unwrap_or(80);
-        let flow = self.thinking_flow.get_or_insert_with(|| Flow::new(columns));
+        let layout = self.thinking_layout.get_or_insert_with(|| Layout::new(columns));
         let style = if self.look.colour { Style { italic: true, ..Style::DIM } } else { Style::PLAIN };
         for c in new.chars().filter_map(escape::character) {
-            flow.push(c, style);
+            layout.push(c, style);
         }
-        let shown = flow.take();
+        let shown = layout.take();
         self.aside(shown);
     }
 
     /// Begins another kind of text, with a line between the two.
-    fn go_to(&mut self, place: Place) {
-        if self.place == place {
+    fn go_to(&mut self, section: Section) {
+        if self.section == section {
             return;
         }
-        let first = self.place == Place::Nothing;
+        let first = self.section == Section::Nothing;
         self.close();
-        self.place = place;
+        self.section = section;
         if !first && self.detail == Detail::Person {
             self.aside("\n".to_string());
         }

@@ -1,4 +1,4 @@
-//! The command line: every verb, the flags they share, and which file carries a verb out.
+//! Command-line definition: every verb, the flags they share, and which file carries a verb out.
 
 use clap::{Args, Parser, Subcommand};
 use terminal::failure::Result;

@@ -1,4 +1,4 @@
-//! What every command is given: the global flags, a way to print, a clock.
+//! Context object that every command gets: the global flags, a way to print, a clock.
 
 use base::clock::Clock;
 use terminal::output::Output;

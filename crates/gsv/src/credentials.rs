@@ -1,5 +1,5 @@
-//! Which gateway a command talks to, and with which credentials. Decided from flags, environment and the
-//! settings file, before anything is sent.
+//! Credential resolution: which gateway a command talks to, and with which credentials. Decided from flags, environment
+//! and the settings file, before anything is sent.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -132,7 +132,7 @@ pub fn device_url(globals: &Globals, file: &ConfigFile) -> String {
 
 /// Where a device's token comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Origin {
+pub enum TokenSource {
     /// `--token`.
     Flag,
     /// The settings file.
@@ -148,9 +148,9 @@ pub fn device_token(
     file: &ConfigFile,
     environment: Option<String>,
     url: &str,
-) -> Result<(String, Origin), Option<&'static str>> {
+) -> Result<(String, TokenSource), Option<&'static str>> {
     if let Some(token) = globals.token.clone() {
-        return Ok((token, Origin::Flag));
+        return Ok((token, TokenSource::Flag));
     }
     let own = file.get("node.url");
     let belongs_here = own.map_or_else(|| same_gateway(file, url), |own| is_same_gateway(&own, url));
@@ -161,10 +161,10 @@ pub fn device_token(
                 Some("the stored device token is ignored: others can read the settings file (chmod 600 it)");
         }
         Some(_) if !belongs_here => why = Some("the stored device token belongs to another gateway"),
-        Some(token) => return Ok((token, Origin::Stored)),
+        Some(token) => return Ok((token, TokenSource::Stored)),
         None => {}
     }
-    environment.map(|token| (token, Origin::Environment)).ok_or(why)
+    environment.map(|token| (token, TokenSource::Environment)).ok_or(why)
 }
 
 /// `http://…` as a socket URL, and a bare host with the path filled in, so that a printed address can be pasted.
@@ -378,7 +378,11 @@ mod tests {
 
     const DEVICE: &str = "[gateway]\nurl = \"ws://now/ws\"\n[node]\ntoken = \"dev\"\n";
 
-    fn token(globals: &Globals, text: &str, url: &str) -> Result<(String, Origin), Option<&'static str>> {
+    fn token(
+        globals: &Globals,
+        text: &str,
+        url: &str,
+    ) -> Result<(String, TokenSource), Option<&'static str>> {
         let (_directory, file) = file(text);
         device_token(globals, &file, Some("env".into()), url)
     }
@@ -386,14 +390,15 @@ mod tests {
     #[test]
     fn a_devices_token_stays_with_its_gateway() {
         let none = Globals::default();
-        let (stored, environment) = (("dev".into(), Origin::Stored), ("env".into(), Origin::Environment));
+        let (stored, environment) =
+            (("dev".into(), TokenSource::Stored), ("env".into(), TokenSource::Environment));
         assert_eq!(token(&none, DEVICE, "ws://now/ws"), Ok(stored.clone()));
         assert_eq!(token(&none, DEVICE, "ws://evil/ws"), Ok(environment.clone()));
         let own = format!("{DEVICE}url = \"http://own\"\n");
         assert_eq!(token(&none, &own, "ws://own/ws"), Ok(stored));
         assert_eq!(token(&none, &own, "ws://now/ws"), Ok(environment));
         let flag = Globals { token: Some("flag".into()), ..Globals::default() };
-        assert_eq!(token(&flag, DEVICE, "ws://evil/ws"), Ok(("flag".into(), Origin::Flag)));
+        assert_eq!(token(&flag, DEVICE, "ws://evil/ws"), Ok(("flag".into(), TokenSource::Flag)));
         let (_directory, file) = file(DEVICE);
         let refused = device_token(&none, &file, None, "ws://evil/ws").unwrap_err();
         assert!(refused.unwrap().contains("another gateway"));

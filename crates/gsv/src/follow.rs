@@ -1,5 +1,5 @@
-//! Runs a command on a target to its end: polls its session, hands out its output as it comes, forwards
-//! stdin and Ctrl-C, and goes on after the gateway was away. `gsv run` and `gsv shell` stand on it.
+//! Polling client of a shell session: runs a command on a target to its end, hands out its output as it comes, forwards
+//! stdin and Ctrl-C, and goes on after the gateway was away. `gsv run` and `gsv shell` are built on it.
 
 use base::limits;
 use protocol::error::Reason;
@@ -14,7 +14,7 @@ pub mod stdin;
 mod stream;
 
 pub use follower::ensure_connected;
-use follower::{Follower, Loss, Sink};
+use follower::{Follower, Outage, Sink};
 use stdin::Stdin;
 use stream::Stream;
 use terminal::interrupts::Interrupts;
@@ -70,7 +70,7 @@ pub async fn follow(
     let close_stdin = (!stdin.is_open()).then_some(true);
     let call = Exec { close_stdin, ..first_call(command) };
     let first = session.connection.call_on(target, &call, limits::CALL_TIMEOUT);
-    let Some(first) = patiently(first, interrupts).await else {
+    let Some(first) = unless_interrupted(first, interrupts).await else {
         return Err(interrupts.failure().with_hint("the command may have been started"));
     };
     let result = first.map_err(|error| {
@@ -93,7 +93,7 @@ pub async fn follow(
     let Some(id) = result.session_id.clone() else {
         return Err(Failure::new("the command runs on, but the target did not say how to follow it"));
     };
-    let loss = Loss::default();
+    let loss = Outage::default();
     let mut follower =
         Follower { context, session, id, stream, interrupts, stdin, full: false, loss, killed: None };
     let outcome = match shown {
@@ -110,7 +110,7 @@ pub async fn follow(
 /// Waits for an answer. A first Ctrl-C is for the command and waits its turn; with a second one the person has
 /// no patience left, and there is no answer. When the program is told to end, the answer is waited for a little:
 /// without it the command cannot be ended.
-async fn patiently<T>(call: impl Future<Output = T>, interrupts: &mut Interrupts) -> Option<T> {
+async fn unless_interrupted<T>(call: impl Future<Output = T>, interrupts: &mut Interrupts) -> Option<T> {
     tokio::pin!(call);
     loop {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Log lines on stderr, for the programs that run for long: gateway and device.
+//! Logging setup for the programs that run for long: lines on stderr, with what may hold secrets left out.
 
 use clap::ValueEnum;
 use terminal::failure::{Failure, Result};

@@ -1,4 +1,4 @@
-//! Lets the gateway hold as many sockets as the machine allows.
+//! Resource limit: raises the number of open files to what the machine allows, so that the gateway can hold many sockets.
 
 /// Raises the soft limit of open files to the hard one. Returns the limit in force, where there is one.
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Questions to a person at a terminal; nobody else is ever asked.
+//! Interactive questions at a terminal; nobody else is ever asked.
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 

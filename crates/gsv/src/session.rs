@@ -1,5 +1,4 @@
-//! A logged-in connection of one command: finding the credentials, asking for them where that is possible,
-//! connecting and connecting again.
+//! Login of one command: finds credentials, asks for them where that is possible, and opens the connection.
 
 use base::limits;
 use client::{Answer, Connection, Session};

@@ -1,5 +1,5 @@
-//! Text of models, tools and other people on its way to a terminal: nothing in it is obeyed, and nothing in it
-//! makes a line look like another one.
+//! Terminal escaping of untrusted text: nothing that models, tools or other people wrote is obeyed by the terminal, and
+//! nothing in it makes a line look like another one.
 
 /// Text of several lines. Line breaks and tabs stay; what a terminal would obey becomes visible.
 pub fn block(text: &str) -> String {

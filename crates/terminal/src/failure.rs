@@ -1,4 +1,4 @@
-//! Why a command did not work: one line for a person, sometimes a hint, and the exit code.
+//! Error type of every command: one line for a person, sometimes a hint, and the exit code.
 
 use protocol::error::Reason;
 

@@ -1,5 +1,5 @@
-//! Tells when the terminal goes away. A program that was started with hang-ups ignored gets no signal for
-//! it, and the line editor would read the end of its input over and over.
+//! Hang-up detection: tells when the terminal goes away. A program that was started with hang-ups ignored gets no signal
+//! for it, and the line editor would read the end of its input over and over.
 
 use std::sync::Once;
 

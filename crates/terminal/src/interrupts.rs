@@ -1,5 +1,5 @@
-//! Ctrl-C while a command is followed: the first asks the command to stop, the second ends it. And being told
-//! to end: SIGTERM and SIGHUP, which end the command too.
+//! Signal handling: the first Ctrl-C asks a followed command to stop, the second kills it; SIGTERM and SIGHUP end the
+//! program and its command.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,9 +31,9 @@ impl Drop for Interrupts {
 }
 
 /// Somebody types, and nothing else looks at what the program is told.
-pub struct AtThePrompt(JoinHandle<()>);
+pub struct PromptWatch(JoinHandle<()>);
 
-impl Drop for AtThePrompt {
+impl Drop for PromptWatch {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -66,7 +66,7 @@ impl Interrupts {
     }
 
     /// What tells the program to end, with this exit code.
-    pub fn ender(&self) -> impl Fn(u8) + Send + 'static {
+    pub fn end_sender(&self) -> impl Fn(u8) + Send + 'static {
         let end = self.end.clone();
         move |exit| {
             end.send_replace(Some(exit));
@@ -75,11 +75,11 @@ impl Interrupts {
 
     /// While what comes of this lives, being told to end breaks what is read at the prompt, and ends the program if
     /// that does not help: a terminal that is gone is read over and over.
-    pub fn at_the_prompt(&self, withdraw: Arc<AtomicBool>) -> AtThePrompt {
+    pub fn watch_prompt(&self, cancel: Arc<AtomicBool>) -> PromptWatch {
         let mut ending = self.ending.clone();
-        AtThePrompt(tokio::spawn(async move {
+        PromptWatch(tokio::spawn(async move {
             let Ok(exit) = ending.wait_for(Option::is_some).await.map(|exit| *exit) else { return };
-            withdraw.store(true, Ordering::Relaxed);
+            cancel.store(true, Ordering::Relaxed);
             tokio::time::sleep(limits::CLI_PROMPT_END_TIMEOUT).await;
             std::process::exit(exit.map_or(1, i32::from));
         }))

@@ -3,9 +3,9 @@
 
 pub mod escape;
 pub mod failure;
-pub mod flow;
 pub mod hangup;
 pub mod interrupts;
+pub mod layout;
 pub mod line_editor;
 pub mod output;
 pub mod times;

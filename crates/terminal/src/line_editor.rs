@@ -1,4 +1,4 @@
-//! What interactive commands have in common at their prompts: how they look, and the files that typed lines go to.
+//! Line editor settings that interactive commands share: the prompt's text, and the history files.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use reedline::{
 
 use crate::output::Output;
 
-/// A prompt.
-pub struct Sign {
+/// What a prompt says around the text that is typed.
+pub struct PromptText {
     /// Before what is typed.
     pub left: String,
     /// At the other end of the line.
@@ -20,7 +20,7 @@ pub struct Sign {
     pub more: &'static str,
 }
 
-impl Prompt for Sign {
+impl Prompt for PromptText {
     fn render_prompt_left(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.left)
     }
@@ -44,7 +44,7 @@ impl Prompt for Sign {
 }
 
 /// An editor that remembers typed lines in a file of that name; without them, and saying so, when it can not.
-pub fn remembering(editor: Reedline, name: &str, output: &Output) -> Reedline {
+pub fn with_history(editor: Reedline, name: &str, output: &Output) -> Reedline {
     let Some(path) = history_path(name) else { return editor };
     match FileBackedHistory::with_file(limits::CLI_HISTORY_LINES_MAX, path) {
         Ok(history) => editor.with_history(Box::new(history)),

@@ -1,4 +1,4 @@
-//! How results and failures look: aligned tables for people, raw JSON for programs.
+//! Output formatting: aligned tables for people, raw JSON for programs.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Points in time as people write and read them.
+//! Parsing and formatting of points in time.
 
 use jiff::Timestamp;
 

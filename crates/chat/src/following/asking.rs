@@ -1,14 +1,14 @@
-//! Asking about a tool call of a run, while everything else goes on.
+//! Approval questions during a run: asked while signals are still handled, cancelled when somebody else answers.
 
 use client::Signal;
 use protocol::proc::approval::{ApprovalsPending, Hil, HilRequest};
 use terminal::failure::{Failure, Result};
-use terminal::flow::Style;
+use terminal::layout::Style;
 
 use super::super::Chat;
 use super::super::approval::{self, Answer};
 use super::super::editor::{self, Typed};
-use super::super::line::Arrived;
+use super::super::gateway::Arrived;
 use super::super::tools::Look;
 use super::{Following, payload_of};
 
@@ -20,7 +20,7 @@ impl Chat<'_> {
         }
         following.view.asked(&request.call_id, &request.tool_name, &request.syscall, &request.args);
         self.print(following)?;
-        if !editor::can_ask(&self.output) {
+        if !editor::can_ask(self.output) {
             let id = &request.request_id;
             let what = approval::question(&request, Look { colour: false, columns: None });
             let what: Vec<&str> = what.lines().take_while(|line| !line.contains("[y]")).collect();
@@ -36,7 +36,7 @@ impl Chat<'_> {
                     self.answer(&request, answer).await?;
                     return self.drop_answered(following, answer).await;
                 }
-                Typed::Withdrawn => {
+                Typed::Cancelled => {
                     self.output.note("answered elsewhere");
                     return Ok(());
                 }
@@ -56,16 +56,16 @@ impl Chat<'_> {
 
     /// Waits for a typed answer. What arrives meanwhile is kept for later; an answer from elsewhere ends the wait.
     async fn typed_answer(&mut self, following: &Following, request: &HilRequest) -> Result<Typed> {
-        let mut typing = editor::question(self.output, &approval::sign(request));
+        let mut typing = editor::question(self.output, &approval::answer_prompt(request));
         let (mut kept, mut refresh) = (Vec::new(), false);
         let typed = loop {
             let arrived = tokio::select! {
                 typed = typing.typed() => break typed,
-                arrived = self.line.next() => arrived,
+                arrived = self.gateway.next() => arrived,
             };
             let settled = match arrived {
                 Err(failure) => {
-                    typing.withdraw();
+                    typing.cancel();
                     typing.typed().await?;
                     break Err(failure);
                 }
@@ -80,26 +80,26 @@ impl Chat<'_> {
                     self.is_settled(request).await?
                 }
                 Ok(Arrived::Interrupt) => {
-                    typing.withdraw();
+                    typing.cancel();
                     typing.typed().await?;
                     break Ok(Typed::Interrupt);
                 }
             };
             if settled {
-                typing.withdraw();
+                typing.cancel();
                 break typing.typed().await;
             }
         };
-        self.line.put_back(kept);
+        self.gateway.put_back(kept);
         if refresh {
-            self.line.refresh_later();
+            self.gateway.refresh_later();
         }
         typed
     }
 
     /// Whether a request no longer waits.
     async fn is_settled(&mut self, request: &HilRequest) -> Result<bool> {
-        let pending = self.line.ask(&ApprovalsPending { pid: None }).await?.pending;
+        let pending = self.gateway.ask(&ApprovalsPending { pid: None }).await?.pending;
         Ok(pending.iter().all(|pending| pending.request.request_id != request.request_id))
     }
 
@@ -108,7 +108,7 @@ impl Chat<'_> {
         if answer.scope().is_none() || following.waiting.is_empty() {
             return Ok(());
         }
-        let pending = self.line.ask(&ApprovalsPending { pid: None }).await?.pending;
+        let pending = self.gateway.ask(&ApprovalsPending { pid: None }).await?.pending;
         let waits = |id: &str| pending.iter().any(|pending| pending.request.request_id == id);
         following.waiting.retain(|request| waits(&request.request_id));
         Ok(())
@@ -122,7 +122,7 @@ impl Chat<'_> {
             remember: answer.scope().map(|_| true),
             remember_scope: answer.scope(),
         };
-        match self.line.ask(&hil).await?.into_result() {
+        match self.gateway.ask(&hil).await?.into_result() {
             Ok(_) if self.output.terminal => {
                 let told = self.look().paint(Style::DIM, &answer.told(request));
                 self.tell(&format!("  {told}\n"))

@@ -1,4 +1,4 @@
-//! Reading anew what a run did, because signals were missed.
+//! Recovery after missed signals: reads anew what a run did.
 
 use base::limits;
 use protocol::proc;
@@ -42,7 +42,7 @@ impl Chat<'_> {
             limit: Some(limits::CLI_RUNS_LOOKED_AT),
             ..Default::default()
         };
-        let runs = self.line.ask(&cost).await?.newest;
+        let runs = self.gateway.ask(&cost).await?.newest;
         if let Some(run) = runs.into_iter().find(|run| run.run_id == following.run_id) {
             let status = match run.status.as_str() {
                 "ok" => FinishStatus::Ok,
@@ -61,7 +61,7 @@ impl Chat<'_> {
             }
             return Ok(Some(Ended { status, error, usage: Some(run.usage) }));
         }
-        let processes = self.line.ask(&proc::List::default()).await?.processes;
+        let processes = self.gateway.ask(&proc::List::default()).await?.processes;
         match processes.into_iter().find(|process| process.pid == pid) {
             Some(process) if process.state != "exited" => Ok(None),
             _ => Err(Failure::new(format!("process {pid} has ended"))),
@@ -77,11 +77,11 @@ impl Chat<'_> {
             after_message_id: Some(before.unwrap_or(0)),
             ..Read::default()
         };
-        let mut history = done(self.line.ask(&read).await?)?;
+        let mut history = done(self.gateway.ask(&read).await?)?;
         let mut more = history.has_more_after == Some(true);
         while more && history.messages.len() < limits::CLI_MESSAGES_READ_MAX {
             read.after_message_id = history.messages.last().and_then(|message| message.id);
-            let page = done(self.line.ask(&read).await?)?;
+            let page = done(self.gateway.ask(&read).await?)?;
             more = page.has_more_after == Some(true) && !page.messages.is_empty();
             history.messages.extend(page.messages);
         }

@@ -68,7 +68,7 @@ fn long_items_are_continued_below_their_text() {
     let item = format!("- {}\n", "word ".repeat(20).trim_end());
     let lines: Vec<String> = bare(&shown(&item)).lines().map(str::to_string).collect();
     assert!(lines.len() > 1 && lines[0].starts_with("• word") && lines[1].starts_with("  word"), "{lines:?}");
-    assert!(lines.iter().all(|line| terminal::flow::width(line) <= 60));
+    assert!(lines.iter().all(|line| terminal::layout::width(line) <= 60));
 }
 
 #[test]

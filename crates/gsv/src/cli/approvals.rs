@@ -53,13 +53,13 @@ enum Action {
         /// The request, or the beginning of its id.
         id: String,
     },
-    /// List what is approved for good.
+    /// List remembered approvals.
     Rules {
         /// Only of this process.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
     },
-    /// Ask again from now on.
+    /// Remove a remembered approval, so that it is asked about again.
     Revoke {
         /// The rule, or the beginning of its id.
         id: String,
@@ -214,7 +214,7 @@ fn listed(pending: &[PendingApproval]) -> Table {
             request.syscall.clone(),
             or_dash(target),
             or_dash(request.tags.as_ref().map(|tags| tags.join(","))),
-            terminal::flow::cut(&tools::summary(&request.syscall, &request.args), 60),
+            terminal::layout::cut(&tools::summary(&request.syscall, &request.args), 60),
         ]);
     }
     table

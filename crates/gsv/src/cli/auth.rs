@@ -16,7 +16,7 @@ pub enum Auth {
     Setup(setup::Setup),
     /// Log in and stay logged in for a while.
     Login(login::Login),
-    /// End the session of `auth login`.
+    /// End the session of `auth login` at a gateway (--url) for a user (--user).
     Logout,
     /// Make, list and revoke tokens.
     #[command(subcommand)]

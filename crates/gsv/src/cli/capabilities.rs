@@ -12,7 +12,7 @@ use crate::session;
 /// Verbs of `gsv capabilities`.
 #[derive(Debug, Subcommand)]
 pub enum Capabilities {
-    /// List what groups hold.
+    /// List the capabilities of groups.
     List {
         /// Only this group, by name or number.
         group: Option<String>,

@@ -1,4 +1,4 @@
-//! `gsv completions`: what a shell needs to complete our commands.
+//! `gsv completions`: completion scripts for shells.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

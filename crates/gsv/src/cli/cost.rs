@@ -18,7 +18,7 @@ pub struct CostArgs {
     /// Only this process.
     #[arg(long, value_name = "PID")]
     pid: Option<String>,
-    /// Whose, by number (root) [default: your own].
+    /// Of this user, by uid (root only) [default: your own].
     #[arg(long, value_name = "UID")]
     uid: Option<u32>,
     /// How many of the newest runs to list.

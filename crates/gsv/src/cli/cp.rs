@@ -8,14 +8,14 @@ use crate::context::Context;
 use crate::session;
 
 mod local;
+mod location;
 mod progress;
 mod remote;
-mod side;
 mod transfer;
 mod tree;
 mod unfinished;
 
-use side::Side;
+use location::Location;
 use transfer::Copier;
 
 /// Arguments of `gsv cp`.
@@ -26,16 +26,16 @@ pub struct Cp {
     recursive: bool,
     /// DEVICE:/path, gsv:/path, or a local path (./a:b when it has a colon).
     source: String,
-    /// The same; an existing directory keeps the source's name.
+    /// The same; into an existing directory the source is copied under its own name.
     destination: String,
 }
 
 /// Copies, and says how much.
 pub async fn run(context: &Context, args: Cp) -> Result<u8> {
-    let (source, destination) = (Side::parse(&args.source)?, Side::parse(&args.destination)?);
-    if let (Side::Local(_), Side::Local(_)) = (&source, &destination) {
-        return Err(Failure::usage("both sides are on this machine: use cp")
-            .with_hint("a side elsewhere looks like DEVICE:/path or gsv:/path"));
+    let (source, destination) = (Location::parse(&args.source)?, Location::parse(&args.destination)?);
+    if let (Location::Local(_), Location::Local(_)) = (&source, &destination) {
+        return Err(Failure::usage("source and destination are both on this machine: use cp")
+            .with_hint("a path elsewhere looks like DEVICE:/path or gsv:/path"));
     }
     let session = session::open(context).await?;
     let mut copier = Copier::new(context, session);

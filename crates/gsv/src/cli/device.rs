@@ -13,7 +13,7 @@ use super::serve::stop_signal;
 use super::version::VERSION;
 use crate::config_file::ConfigFile;
 use crate::context::Context;
-use crate::credentials::{self, Origin};
+use crate::credentials::{self, TokenSource};
 use crate::log::{self, Format};
 use crate::open_files;
 
@@ -30,9 +30,9 @@ pub enum Device {
     Start,
     /// Stop the service.
     Stop,
-    /// Show how the service stands.
+    /// Show the service's status.
     Status,
-    /// Show what the service said.
+    /// Show the service's log.
     Logs {
         /// How many of the last lines.
         #[arg(short, long, default_value_t = 100)]
@@ -107,7 +107,7 @@ async fn work(context: &Context, settings: Settings) -> Result<u8> {
 }
 
 /// Flags over the settings file over what is usual.
-fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(Options, Origin)> {
+fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(Options, TokenSource)> {
     let globals = &context.globals;
     let device_id = settings.id.or_else(|| file.get("node.id")).unwrap_or_else(default_id);
     let url = credentials::device_url(globals, file);

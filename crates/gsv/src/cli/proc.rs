@@ -25,7 +25,7 @@ use crate::session;
 pub enum Proc {
     /// List processes, newest first.
     List {
-        /// Whose, by number (root).
+        /// Of this user, by uid (root only).
         #[arg(long, value_name = "UID")]
         uid: Option<u32>,
     },
@@ -49,12 +49,12 @@ pub enum Proc {
         /// What to say.
         message: String,
         #[command(flatten)]
-        place: Place,
+        place: ConversationArgs,
     },
     /// Show what was said.
     History {
         #[command(flatten)]
-        place: Place,
+        place: ConversationArgs,
         /// How many messages.
         #[arg(long, value_name = "COUNT")]
         limit: Option<u64>,
@@ -82,24 +82,24 @@ pub enum Proc {
         #[arg(long)]
         no_archive: bool,
     },
-    /// Put a summary in the place of a conversation's older messages.
+    /// Replace a conversation's older messages by a summary.
     Compact {
         #[command(flatten)]
-        place: Place,
+        place: ConversationArgs,
         /// The summary; the model writes one when absent.
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
         /// How many messages stay.
         #[arg(long, value_name = "COUNT", conflicts_with = "through")]
         keep: Option<u64>,
-        /// Archive up to and with this message.
+        /// Archive up to and including this message.
         #[arg(long, value_name = "MESSAGE")]
         through: Option<i64>,
     },
     /// Copy a conversation up to a message, or bring a compacted part back.
     Fork {
         #[command(flatten)]
-        place: Place,
+        place: ConversationArgs,
         /// The last message to copy [default: the newest].
         #[arg(long, value_name = "MESSAGE", conflicts_with = "segment")]
         through: Option<i64>,
@@ -114,7 +114,7 @@ pub enum Proc {
 
 /// Which conversation of which process.
 #[derive(Args, Clone, Debug)]
-pub struct Place {
+pub struct ConversationArgs {
     /// The process [default: your init process].
     #[arg(long, value_name = "PID")]
     pid: Option<String>,
@@ -123,7 +123,7 @@ pub struct Place {
     conversation: Option<String>,
 }
 
-impl Place {
+impl ConversationArgs {
     fn pid(&self) -> Option<Pid> {
         self.pid.clone().map(Pid)
     }
@@ -217,7 +217,12 @@ where
     Ok(Answer { raw, value: outcome.into_result().map_err(Failure::new)? })
 }
 
-async fn history(context: &Context, place: &Place, limit: Option<u64>, offset: Option<u64>) -> Result<()> {
+async fn history(
+    context: &Context,
+    place: &ConversationArgs,
+    limit: Option<u64>,
+    offset: Option<u64>,
+) -> Result<()> {
     let read = Read {
         pid: place.pid(),
         conversation_id: place.conversation(),
@@ -237,7 +242,7 @@ async fn history(context: &Context, place: &Place, limit: Option<u64>, offset: O
 
 async fn fork(
     context: &Context,
-    place: &Place,
+    place: &ConversationArgs,
     through: Option<i64>,
     segment_id: Option<String>,
     title: Option<String>,

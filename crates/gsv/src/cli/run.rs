@@ -30,7 +30,7 @@ pub struct Run {
     /// Start the command, print its session id and return.
     #[arg(long)]
     detach: bool,
-    /// One word is shell text; several are quoted each.
+    /// One word is run as shell text; several are each quoted, so that they arrive as they are.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     words: Vec<String>,
 }

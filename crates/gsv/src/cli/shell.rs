@@ -11,7 +11,7 @@ use protocol::sys::device::Get;
 use reedline::{Reedline, Signal};
 use terminal::failure::{Failure, Result};
 use terminal::interrupts::Interrupts;
-use terminal::line_editor::{self, Sign};
+use terminal::line_editor::{self, PromptText};
 use tokio::sync::mpsc;
 
 use crate::context::Context;
@@ -46,7 +46,7 @@ pub async fn run(context: &Context, args: Shell) -> Result<u8> {
         None => false,
     };
     let interrupts = Interrupts::listen_to_all();
-    let shell = Prompted { context, session, target, cwd: args.cwd, follows, interrupts };
+    let shell = ShellPrompt { context, session, target, cwd: args.cwd, follows, interrupts };
     if std::io::stdin().is_terminal() { shell.converse().await } else { shell.run_script().await }
 }
 
@@ -60,7 +60,7 @@ async fn is_unix(session: &Session, target: &str) -> Result<bool> {
     Ok(!device.platform.to_ascii_lowercase().starts_with("win"))
 }
 
-struct Prompted<'a> {
+struct ShellPrompt<'a> {
     context: &'a Context,
     session: Session,
     target: Option<String>,
@@ -70,23 +70,22 @@ struct Prompted<'a> {
     interrupts: Interrupts,
 }
 
-impl Prompted<'_> {
+impl ShellPrompt<'_> {
     async fn converse(mut self) -> Result<u8> {
-        let end = self.interrupts.ender();
+        let end = self.interrupts.end_sender();
         terminal::hangup::watch(move || end(HUNG_UP));
-        let withdraw = Arc::new(AtomicBool::new(false));
-        let editor = Reedline::create()
-            .with_ansi_colors(self.context.output.colour)
-            .with_break_signal(withdraw.clone());
-        let mut editor = line_editor::remembering(editor, "shell_history", &self.context.output);
+        let cancel = Arc::new(AtomicBool::new(false));
+        let editor =
+            Reedline::create().with_ansi_colors(self.context.output.colour).with_break_signal(cancel.clone());
+        let mut editor = line_editor::with_history(editor, "shell_history", &self.context.output);
         loop {
             // The target and a dollar, and the directory at the other end of the line.
-            let prompt = Sign {
+            let prompt = PromptText {
                 left: format!("{}$ ", self.target.as_deref().unwrap_or("gsv")),
                 right: self.cwd.clone().unwrap_or_default(),
                 more: "> ",
             };
-            let watching = self.interrupts.at_the_prompt(withdraw.clone());
+            let watching = self.interrupts.watch_prompt(cancel.clone());
             let typed = tokio::task::block_in_place(|| editor.read_line(&prompt));
             drop(watching);
             if self.interrupts.ending() {
@@ -146,7 +145,7 @@ impl Prompted<'_> {
         let marker = Marker::new();
         // The native shell says by itself where it ends up.
         let is_native = self.target.is_none();
-        let text = match (self.follows, directory::changed(line)) {
+        let text = match (self.follows, directory::plain_cd(line)) {
             _ if is_native => line.to_string(),
             (true, _) => marker.wrap(line),
             (false, Some(_)) => format!("{line} && {}", marker.tell()),

@@ -47,7 +47,7 @@ pub enum Users {
         #[command(flatten)]
         password: NewPassword,
     },
-    /// Say which further groups a user is in from now on.
+    /// Set a user's further groups.
     Groups {
         /// Login name.
         name: String,

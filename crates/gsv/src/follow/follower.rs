@@ -1,4 +1,4 @@
-//! Going on with a command that runs: polls, input, signals, and the gateway's absences.
+//! Poll loop of a running command: output, input, signals, and retries with a growing pause while the gateway is away.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::stdin::{Chunk, Stdin};
 use super::stream::Stream;
-use super::{Ended, ended, is_loss, patiently};
+use super::{Ended, ended, is_loss, unless_interrupted};
 use crate::context::Context;
 
 /// Where output goes.
@@ -34,7 +34,7 @@ pub struct Follower<'a> {
     /// The last input was refused for want of room.
     pub full: bool,
     /// Whether the gateway is away.
-    pub loss: Loss,
+    pub loss: Outage,
     /// Until when a command that was told to be killed is waited for.
     pub killed: Option<Instant>,
 }
@@ -50,12 +50,12 @@ enum Purpose {
 
 /// Since when the gateway or the device is away, if so.
 #[derive(Default)]
-pub struct Loss {
+pub struct Outage {
     since: Option<Instant>,
     pause: Duration,
 }
 
-impl Loss {
+impl Outage {
     /// Notes a failed attempt and gives the pause before the next; `None` when it has been too long.
     fn next_pause(&mut self) -> Option<Duration> {
         match self.since {
@@ -73,7 +73,7 @@ pub async fn ensure_connected(
     session: &mut Session,
     interrupts: &mut Interrupts,
 ) -> Result<()> {
-    let mut loss = Loss::default();
+    let mut loss = Outage::default();
     while session.connection.is_closed() {
         let Err(error) = session.reconnect().await else { break };
         let first = loss.since.is_none();
@@ -102,8 +102,10 @@ impl Follower<'_> {
             let call = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT);
             let answer = match self.killed {
                 // Drivers of other clients do not know signals, and the person has asked twice.
-                Some(until) => timeout_at(until, patiently(call, self.interrupts)).await.unwrap_or(None),
-                None => patiently(call, self.interrupts).await,
+                Some(until) => {
+                    timeout_at(until, unless_interrupted(call, self.interrupts)).await.unwrap_or(None)
+                }
+                None => unless_interrupted(call, self.interrupts).await,
             };
             let Some(answer) = answer else {
                 return Err(self.interrupts.failure().with_hint(self.goes_on()));
@@ -126,7 +128,7 @@ impl Follower<'_> {
     /// Shows what an answer brings; true when that is nothing.
     fn show(&mut self, result: &ExecResult, sink: &mut Sink<'_>) -> Result<bool> {
         if self.loss.since.is_some() {
-            self.loss = Loss::default();
+            self.loss = Outage::default();
             self.context.output.note("connected again");
         }
         let text = self.stream.take(result);

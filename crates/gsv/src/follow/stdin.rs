@@ -1,4 +1,4 @@
-//! This program's stdin, on its way to a command on a target. Calls carry text, so it must be UTF-8.
+//! Bounded reader of this program's stdin, on its way to a command on a target. Calls carry text, so it must be UTF-8.
 
 use std::io::Read;
 use std::sync::mpsc;

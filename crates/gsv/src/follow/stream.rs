@@ -1,6 +1,5 @@
-//! The output of a followed command: each answer brings what is new. Around a loss of the connection an answer
-//! may get lost, or its output may come twice, because the device cannot know what arrived; both are noticed
-//! by what else the answers tell.
+//! Deduplication of polled output: each answer brings what is new. Around a lost connection an answer may get lost, or its
+//! output may come twice, because the device cannot know what arrived; both are noticed by what else the answers tell.
 
 use base::limits;
 use protocol::shell::{ExecResult, Status};

@@ -88,7 +88,7 @@ fn ask(context: &Context, file: &ConfigFile, url: &str, args: &Login) -> Result<
             prompt::line("Username", credentials::username(&context.globals, file, url).as_deref())?
         }
         None => credentials::username(&context.globals, file, url)
-            .ok_or_else(|| Failure::new("who logs in?").with_hint("give --username"))?,
+            .ok_or_else(|| Failure::new("no user name is known").with_hint("give --username"))?,
     };
     if let Some(token) = context.globals.token.clone() {
         return Ok(Auth { username, password: None, token: Some(token) });

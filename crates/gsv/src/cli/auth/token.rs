@@ -17,7 +17,7 @@ pub enum Token {
     Create(CreateArgs),
     /// List tokens, without their values.
     List {
-        /// Whose (root).
+        /// Whose token, by uid (root only).
         #[arg(long)]
         uid: Option<u32>,
     },
@@ -28,7 +28,7 @@ pub enum Token {
         /// Why, for the record.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
-        /// Whose (root).
+        /// Whose token, by uid (root only).
         #[arg(long)]
         uid: Option<u32>,
     },
@@ -38,9 +38,9 @@ pub enum Token {
 #[derive(Args, Debug)]
 pub struct CreateArgs {
     /// What it is for.
-    #[arg(long, value_enum, default_value_t = Kind::Node)]
-    kind: Kind,
-    /// Whose (root).
+    #[arg(long, value_enum, default_value_t = TokenKind::Node)]
+    kind: TokenKind,
+    /// Whose token, by uid (root only).
     #[arg(long)]
     uid: Option<u32>,
     /// A note.
@@ -48,7 +48,7 @@ pub struct CreateArgs {
     label: Option<String>,
     /// The role it may take; the kind's own when absent.
     #[arg(long, value_enum)]
-    role: Option<Role>,
+    role: Option<TokenRole>,
     /// The only device that may use it.
     #[arg(long, value_name = "ID")]
     device: Option<String>,
@@ -59,7 +59,7 @@ pub struct CreateArgs {
 
 /// What a token is for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Kind {
+pub enum TokenKind {
     /// A device.
     Node,
     /// An adapter.
@@ -70,7 +70,7 @@ pub enum Kind {
 
 /// The role a token may take.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Role {
+pub enum TokenRole {
     /// A device.
     Driver,
     /// An adapter.

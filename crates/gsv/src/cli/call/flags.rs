@@ -1,4 +1,4 @@
-//! Words of the command line into the arguments of a call, guided by the call's schema.
+//! Argument parser driven by a schema: words of the command line become the arguments of a call.
 
 use serde_json::{Map, Value};
 use terminal::failure::{Failure, Result};

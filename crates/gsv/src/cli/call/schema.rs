@@ -1,4 +1,4 @@
-//! The arguments of a call as flags see them, read from the call's JSON Schema.
+//! JSON Schema reader: the arguments of a call as flags see them.
 
 use protocol::spec::Spec;
 use serde_json::{Map, Value};

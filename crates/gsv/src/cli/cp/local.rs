@@ -10,10 +10,10 @@ use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use transfer::Sha256;
 
-use super::side::Remote;
+use super::location::Remote;
 
 /// What an earlier attempt of the same copy left behind, if anything. Nothing is created for it.
-pub struct Earlier {
+pub struct FoundPart {
     path: PathBuf,
     destination: PathBuf,
     file: Option<File>,
@@ -23,7 +23,7 @@ pub struct Earlier {
 }
 
 /// A file that is being received, beside the place where it will be. Nobody else writes it meanwhile.
-pub struct Partial {
+pub struct PartFile {
     path: PathBuf,
     destination: PathBuf,
     /// Positioned behind what is there already.
@@ -34,19 +34,19 @@ pub struct Partial {
     pub hash: Sha256,
 }
 
-impl Earlier {
+impl FoundPart {
     /// Looks for what is there of `source` beside `destination`. A link is written through.
-    pub async fn find(destination: &Path, source: &Remote) -> Result<Earlier> {
+    pub async fn find(destination: &Path, source: &Remote) -> Result<FoundPart> {
         let destination = writable(destination)?;
         let path = destination.with_file_name(partial_name(&destination, source).await);
         let Some(file) = open_locked(&path, &destination, false)? else {
-            return Ok(Earlier { path, destination, file: None, offset: 0, hash: Sha256::default() });
+            return Ok(FoundPart { path, destination, file: None, offset: 0, hash: Sha256::default() });
         };
         let mut file = File::from_std(file);
         let offset = file.metadata().await.map_err(|error| cannot("read", &path, error))?.len();
         let hash =
             transfer::hash(&mut file, offset).await.map_err(|error| Failure::new(error.to_string()))?;
-        Ok(Earlier { path, destination, file: Some(file), offset, hash })
+        Ok(FoundPart { path, destination, file: Some(file), offset, hash })
     }
 
     /// Removes it: the file is complete already.
@@ -58,13 +58,13 @@ impl Earlier {
     }
 
     /// Goes on with it, or begins; `anew` throws away what is there: it is not the beginning of what is meant.
-    pub async fn open(self, anew: bool) -> Result<Partial> {
-        let Earlier { path, destination, file, offset, hash } = self;
+    pub async fn open(self, anew: bool) -> Result<PartFile> {
+        let FoundPart { path, destination, file, offset, hash } = self;
         let (file, is_new) = match file {
             Some(file) => (file, false),
             None => (create(&path, &destination)?, true),
         };
-        let mut partial = Partial { path, destination, file, offset, hash };
+        let mut partial = PartFile { path, destination, file, offset, hash };
         // Somebody else may have left something since it was looked for.
         if anew || is_new {
             partial.restart().await?;
@@ -73,7 +73,7 @@ impl Earlier {
     }
 }
 
-impl Partial {
+impl PartFile {
     /// Throws away what is there: it is not the beginning of the file that is meant.
     pub async fn restart(&mut self) -> Result<()> {
         self.file.set_len(0).await.map_err(|error| cannot("write", &self.path, error))?;
@@ -256,8 +256,8 @@ mod tests {
         Remote { target: "desk".into(), path: path.into() }
     }
 
-    async fn open(destination: &Path) -> Result<Partial> {
-        Earlier::find(destination, &source("file")).await?.open(false).await
+    async fn open(destination: &Path) -> Result<PartFile> {
+        FoundPart::find(destination, &source("file")).await?.open(false).await
     }
 
     fn names(directory: &Path) -> Vec<String> {
@@ -272,7 +272,7 @@ mod tests {
         let mut partial = open(&destination).await.unwrap();
         partial.file.write_all(b"first ").await.unwrap();
         partial.leave().await;
-        assert_eq!(Earlier::find(&destination, &source("other")).await.unwrap().offset, 0);
+        assert_eq!(FoundPart::find(&destination, &source("other")).await.unwrap().offset, 0);
         let mut partial = open(&destination).await.unwrap();
         assert_eq!(partial.offset, 6);
         partial.file.write_all(b"second").await.unwrap();
@@ -297,7 +297,7 @@ mod tests {
     async fn looking_creates_nothing_and_nothing_received_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let destination = directory.path().join("deep/file");
-        let earlier = Earlier::find(&destination, &source("file")).await.unwrap();
+        let earlier = FoundPart::find(&destination, &source("file")).await.unwrap();
         assert!(names(directory.path()).is_empty());
         earlier.open(false).await.unwrap().leave().await;
         assert!(names(destination.parent().unwrap()).is_empty());

@@ -1,4 +1,4 @@
-//! A progress bar on stderr, for a person at a terminal.
+//! Progress bar on stderr, for a person at a terminal.
 
 use std::io::IsTerminal;
 

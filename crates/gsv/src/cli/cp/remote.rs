@@ -1,4 +1,4 @@
-//! What a copy needs to know of a target's file tree, asked with the ordinary file calls.
+//! File tree of a target, read with the ordinary file calls.
 
 use base::limits;
 use protocol::error::Reason;
@@ -8,7 +8,7 @@ use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
 use terminal::failure::{Failure, Result};
 
-use super::side::Remote;
+use super::location::Remote;
 
 /// The file that makes an empty directory, for a moment.
 const PLACEHOLDER: &str = ".gsv-directory";

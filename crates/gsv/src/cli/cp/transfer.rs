@@ -10,9 +10,9 @@ use protocol::transfer::FailReason;
 use terminal::failure::{Failure, Result};
 use tokio::time::sleep;
 
-use super::local::{Earlier, Partial, Source};
+use super::local::{FoundPart, PartFile, Source};
+use super::location::{Location, Remote};
 use super::progress;
-use super::side::{Remote, Side};
 use super::unfinished::Unfinished;
 use crate::context::Context;
 
@@ -42,43 +42,43 @@ pub struct Done {
 }
 
 /// Why an attempt failed, and whether another one may do better.
-enum Broken {
+enum AttemptError {
     Lost(Failure),
     Final(Failure),
     /// What was there from an earlier attempt belongs to another file.
     Stale,
 }
 
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Broken {
-        Broken::Final(failure)
+impl From<Failure> for AttemptError {
+    fn from(failure: Failure) -> AttemptError {
+        AttemptError::Final(failure)
     }
 }
 
-impl From<client::Error> for Broken {
-    fn from(error: client::Error) -> Broken {
+impl From<client::Error> for AttemptError {
+    fn from(error: client::Error) -> AttemptError {
         match &error {
             client::Error::Gateway(answer) if !matches!(answer.code, 429 | 503 | 504) => {
-                Broken::Final(error.into())
+                AttemptError::Final(error.into())
             }
-            client::Error::Decode { .. } => Broken::Final(error.into()),
-            _ => Broken::Lost(error.into()),
+            client::Error::Decode { .. } => AttemptError::Final(error.into()),
+            _ => AttemptError::Lost(error.into()),
         }
     }
 }
 
-impl From<transfer::Error> for Broken {
-    fn from(error: transfer::Error) -> Broken {
+impl From<transfer::Error> for AttemptError {
+    fn from(error: transfer::Error) -> AttemptError {
         let failure = Failure::new(error.to_string());
         match error {
-            transfer::Error::Closed | transfer::Error::Idle(_) => Broken::Lost(failure),
-            transfer::Error::Corrupt { .. } => Broken::Stale,
+            transfer::Error::Closed | transfer::Error::Idle(_) => AttemptError::Lost(failure),
+            transfer::Error::Corrupt { .. } => AttemptError::Stale,
             transfer::Error::Peer(why) => match why.reason() {
-                Some(FailReason::Disconnected) => Broken::Lost(failure),
-                Some(FailReason::DigestMismatch) => Broken::Stale,
-                Some(FailReason::Other) | None => Broken::Final(failure),
+                Some(FailReason::Disconnected) => AttemptError::Lost(failure),
+                Some(FailReason::DigestMismatch) => AttemptError::Stale,
+                Some(FailReason::Other) | None => AttemptError::Final(failure),
             },
-            _ => Broken::Final(failure),
+            _ => AttemptError::Final(failure),
         }
     }
 }
@@ -112,7 +112,7 @@ impl<'a> Copier<'a> {
     }
 
     /// What is known of an earlier attempt at this copy.
-    pub async fn unfinished(&self, source: &Side, destination: &Side) -> Unfinished {
+    pub async fn unfinished(&self, source: &Location, destination: &Location) -> Unfinished {
         let whose = format!("{}\0{}", self.session.url, self.session.username());
         Unfinished::find(&whose, source, destination, &self.context.clock).await
     }
@@ -127,7 +127,7 @@ impl<'a> Copier<'a> {
     pub async fn pull(&mut self, from: &Remote, to: &Path) -> Result<()> {
         if self.goes_on && self.is_same(to, from).await {
             self.done.unchanged += 1;
-            return Earlier::find(to, from).await?.discard();
+            return FoundPart::find(to, from).await?.discard();
         }
         self.retry(from, async |copier| copier.pull_once(from, to).await).await
     }
@@ -186,7 +186,7 @@ impl<'a> Copier<'a> {
     async fn retry(
         &mut self,
         what: &Remote,
-        mut attempt: impl AsyncFnMut(&mut Self) -> std::result::Result<u64, Broken>,
+        mut attempt: impl AsyncFnMut(&mut Self) -> std::result::Result<u64, AttemptError>,
     ) -> Result<()> {
         let mut pause = limits::CLI_COPY_PAUSE_FIRST;
         let mut was_stale = false;
@@ -197,26 +197,26 @@ impl<'a> Copier<'a> {
                     self.done.bytes += bytes;
                     return Ok(());
                 }
-                Err(Broken::Final(failure)) => return Err(failure.while_doing(what)),
-                Err(Broken::Stale) => {
+                Err(AttemptError::Final(failure)) => return Err(failure.while_doing(what)),
+                Err(AttemptError::Stale) => {
                     let failure = Failure::new("what arrived is not what was sent");
                     if std::mem::replace(&mut was_stale, true) {
                         return Err(failure.while_doing(what).with_hint("does the file change?"));
                     }
                     failure
                 }
-                Err(Broken::Lost(failure)) if tried >= limits::CLI_COPY_ATTEMPTS_MAX => {
+                Err(AttemptError::Lost(failure)) if tried >= limits::CLI_COPY_ATTEMPTS_MAX => {
                     self.gave_up = is_absence(&failure);
                     return Err(failure.while_doing(what));
                 }
-                Err(Broken::Lost(failure)) => failure,
+                Err(AttemptError::Lost(failure)) => failure,
             };
             self.context.output.note(&format!("{what}: {}; trying again …", failure.message));
             sleep(pause).await;
             pause *= 2;
             if self.session.connection.is_closed()
                 && let Err(error) = self.session.reconnect().await
-                && let Broken::Final(failure) = Broken::from(error)
+                && let AttemptError::Final(failure) = AttemptError::from(error)
             {
                 return Err(failure);
             }
@@ -224,8 +224,8 @@ impl<'a> Copier<'a> {
         Err(Failure::new("the file was not copied"))
     }
 
-    async fn pull_once(&mut self, from: &Remote, to: &Path) -> std::result::Result<u64, Broken> {
-        let earlier = Earlier::find(to, from).await?;
+    async fn pull_once(&mut self, from: &Remote, to: &Path) -> std::result::Result<u64, AttemptError> {
+        let earlier = FoundPart::find(to, from).await?;
         let mut opened = self.open_pull(from, earlier.offset).await?;
         let goes_on = opened.as_ref().is_ok_and(|opened| opened.size >= earlier.offset);
         let anew = earlier.offset > 0 && !goes_on;
@@ -236,7 +236,7 @@ impl<'a> Copier<'a> {
             }
             opened = self.open_pull(from, 0).await?;
         }
-        // Only now that the other side has answered is anything created or thrown away.
+        // Only now that the other end has answered is anything created or thrown away.
         let opened = opened.map_err(Failure::new)?;
         let mut link = self.session.connection.link(opened.transfer_id);
         let partial = match earlier.open(anew).await {
@@ -253,10 +253,10 @@ impl<'a> Copier<'a> {
     async fn receive(
         &self,
         link: &mut Link,
-        mut partial: Partial,
+        mut partial: PartFile,
         from: &Remote,
         opened: &PullOpened,
-    ) -> std::result::Result<(), Broken> {
+    ) -> std::result::Result<(), AttemptError> {
         let bar = progress::bar(&from.to_string(), opened.size, !self.context.output.json);
         let (offset, hash) = (partial.offset, partial.hash.clone());
         let progress = |position| bar.set_position(position);
@@ -282,14 +282,14 @@ impl<'a> Copier<'a> {
         &self,
         from: &Remote,
         offset: u64,
-    ) -> std::result::Result<std::result::Result<PullOpened, String>, Broken> {
+    ) -> std::result::Result<std::result::Result<PullOpened, String>, AttemptError> {
         let call =
             Pull { path: from.path.clone(), offset: (offset > 0).then_some(offset), transfer_id: None };
         let opened = self.session.connection.call_on(Some(&from.target), &call, limits::CALL_TIMEOUT).await?;
         Ok(opened.into_result())
     }
 
-    async fn push_once(&mut self, from: &Path, to: &Remote) -> std::result::Result<u64, Broken> {
+    async fn push_once(&mut self, from: &Path, to: &Remote) -> std::result::Result<u64, AttemptError> {
         let mut source = Source::open(from).await?;
         let sha256 = source.digest().await?;
         let call =
@@ -320,11 +320,11 @@ mod tests {
 
     #[test]
     fn a_torn_upload_is_begun_anew() {
-        let peer = |words: &str| Broken::from(transfer::Error::Peer(words.into()));
+        let peer = |words: &str| AttemptError::from(transfer::Error::Peer(words.into()));
         let words = "the digest does not match: aa was meant, bb arrived";
-        assert!(matches!(peer(words), Broken::Stale));
-        assert!(matches!(peer("Device disconnected: desk"), Broken::Lost(_)));
-        assert!(matches!(peer("Failed to write 'x'"), Broken::Final(_)));
+        assert!(matches!(peer(words), AttemptError::Stale));
+        assert!(matches!(peer("Device disconnected: desk"), AttemptError::Lost(_)));
+        assert!(matches!(peer("Failed to write 'x'"), AttemptError::Final(_)));
     }
 
     #[test]

@@ -6,12 +6,17 @@ use base::limits;
 use terminal::failure::{Failure, Result};
 
 use super::local::cannot;
+use super::location::{Location, Remote};
 use super::remote::{create_directory, list, safe_name};
-use super::side::{Remote, Side};
 use super::transfer::Copier;
 
 /// Copies a file, or with `recursive` a directory. Into an existing directory the source keeps its name.
-pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, recursive: bool) -> Result<()> {
+pub async fn copy(
+    copier: &mut Copier<'_>,
+    source: &Location,
+    destination: &Location,
+    recursive: bool,
+) -> Result<()> {
     let directory = is_directory(copier, source).await?;
     if directory && !recursive {
         return Err(Failure::new(format!("{} is a directory", show(source))).with_hint("copy it with -r"));
@@ -42,7 +47,7 @@ pub async fn copy(copier: &mut Copier<'_>, source: &Side, destination: &Side, re
 
 /// Copies everything below a directory; what cannot be copied is told and left out. When the gateway or a
 /// device stays away, the rest is not tried.
-async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Side) -> Result<()> {
+async fn copy_directory(copier: &mut Copier<'_>, source: &Location, destination: &Location) -> Result<()> {
     let mut waiting = vec![(source.clone(), destination.clone(), 0usize)];
     while let Some((source, destination, depth)) = waiting.pop() {
         let names = match names(copier, &source).await {
@@ -52,7 +57,7 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Si
                 continue;
             }
             Err(failure) => {
-                leave_out(copier, failure)?;
+                report_and_skip(copier, failure)?;
                 continue;
             }
         };
@@ -60,11 +65,11 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Si
             && names.directories.is_empty()
             && let Err(failure) = make_directory(copier, &destination).await
         {
-            leave_out(copier, failure)?;
+            report_and_skip(copier, failure)?;
         }
         for name in &names.files {
             if let Err(failure) = copy_file(copier, &source.join(name), &destination.join(name)).await {
-                leave_out(copier, failure)?;
+                report_and_skip(copier, failure)?;
             }
         }
         for name in names.directories.iter().rev() {
@@ -75,7 +80,7 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Side, destination: &Si
 }
 
 /// Tells about something that could not be copied; fails when there is no use in going on.
-fn leave_out(copier: &mut Copier<'_>, failure: Failure) -> Result<()> {
+fn report_and_skip(copier: &mut Copier<'_>, failure: Failure) -> Result<()> {
     if copier.gave_up {
         return Err(failure.with_hint("the rest was not copied; the same command goes on"));
     }
@@ -83,12 +88,14 @@ fn leave_out(copier: &mut Copier<'_>, failure: Failure) -> Result<()> {
     Ok(())
 }
 
-async fn copy_file(copier: &mut Copier<'_>, source: &Side, destination: &Side) -> Result<()> {
+async fn copy_file(copier: &mut Copier<'_>, source: &Location, destination: &Location) -> Result<()> {
     match (source, destination) {
-        (Side::Remote(from), Side::Local(to)) => copier.pull(from, to).await,
-        (Side::Local(from), Side::Remote(to)) => copier.push(from, to).await,
-        (Side::Remote(from), Side::Remote(to)) => copier.relay(from, to).await,
-        (Side::Local(_), Side::Local(_)) => Err(Failure::usage("both sides are on this machine")),
+        (Location::Remote(from), Location::Local(to)) => copier.pull(from, to).await,
+        (Location::Local(from), Location::Remote(to)) => copier.push(from, to).await,
+        (Location::Remote(from), Location::Remote(to)) => copier.relay(from, to).await,
+        (Location::Local(_), Location::Local(_)) => {
+            Err(Failure::usage("source and destination are both on this machine"))
+        }
     }
 }
 
@@ -97,10 +104,10 @@ struct Names {
     directories: Vec<String>,
 }
 
-async fn names(copier: &mut Copier<'_>, side: &Side) -> Result<Names> {
-    match side {
-        Side::Local(path) => local_names(copier, path),
-        Side::Remote(remote) => {
+async fn names(copier: &mut Copier<'_>, location: &Location) -> Result<Names> {
+    match location {
+        Location::Local(path) => local_names(copier, path),
+        Location::Remote(remote) => {
             copier.ensure_connected().await?;
             let listing = list(&copier.session, remote).await?;
             let listing =
@@ -137,34 +144,34 @@ fn local_names(copier: &mut Copier<'_>, path: &Path) -> Result<Names> {
     Ok(names)
 }
 
-async fn make_directory(copier: &mut Copier<'_>, side: &Side) -> Result<()> {
-    match side {
-        Side::Local(path) => std::fs::create_dir_all(path).map_err(|error| cannot("create", path, error)),
-        Side::Remote(remote) => {
+async fn make_directory(copier: &mut Copier<'_>, location: &Location) -> Result<()> {
+    match location {
+        Location::Local(path) => std::fs::create_dir_all(path).map_err(|error| cannot("create", path, error)),
+        Location::Remote(remote) => {
             copier.ensure_connected().await?;
             create_directory(&copier.session, remote).await
         }
     }
 }
 
-async fn is_directory(copier: &Copier<'_>, side: &Side) -> Result<bool> {
-    match side {
-        Side::Local(path) => Ok(path.is_dir()),
-        Side::Remote(remote) => Ok(list(&copier.session, remote).await?.is_some()),
+async fn is_directory(copier: &Copier<'_>, location: &Location) -> Result<bool> {
+    match location {
+        Location::Local(path) => Ok(path.is_dir()),
+        Location::Remote(remote) => Ok(list(&copier.session, remote).await?.is_some()),
     }
 }
 
 /// Whether the destination is a directory, or written as one, in which the source keeps its name.
-async fn keeps_name(copier: &Copier<'_>, destination: &Side) -> Result<bool> {
+async fn keeps_name(copier: &Copier<'_>, destination: &Location) -> Result<bool> {
     let written_as_directory = match destination {
-        Side::Local(path) => path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR),
-        Side::Remote(remote) => remote.path.ends_with('/'),
+        Location::Local(path) => path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR),
+        Location::Remote(remote) => remote.path.ends_with('/'),
     };
     Ok(written_as_directory || is_directory(copier, destination).await?)
 }
 
 /// The source's name inside a directory.
-fn inside(source: &Side, destination: &Side) -> Side {
+fn inside(source: &Location, destination: &Location) -> Location {
     match source.name() {
         Some(name) => destination.join(&name),
         // `dev:.` and `/` have no name of their own: their content goes into the destination.
@@ -172,26 +179,26 @@ fn inside(source: &Side, destination: &Side) -> Side {
     }
 }
 
-impl Side {
-    fn join(&self, name: &str) -> Side {
+impl Location {
+    fn join(&self, name: &str) -> Location {
         match self {
-            Side::Local(path) => Side::Local(path.join(name)),
-            Side::Remote(remote) => Side::Remote(Remote::join(remote, name)),
+            Location::Local(path) => Location::Local(path.join(name)),
+            Location::Remote(remote) => Location::Remote(Remote::join(remote, name)),
         }
     }
 
     fn name(&self) -> Option<String> {
         match self {
-            Side::Local(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
-            Side::Remote(remote) => remote.name().map(str::to_string),
+            Location::Local(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Location::Remote(remote) => remote.name().map(str::to_string),
         }
     }
 }
 
-/// A side as it is written on the command line.
-pub fn show(side: &Side) -> String {
-    match side {
-        Side::Local(path) => path.display().to_string(),
-        Side::Remote(remote) => remote.to_string(),
+/// A location as it is written on the command line.
+pub fn show(location: &Location) -> String {
+    match location {
+        Location::Local(path) => path.display().to_string(),
+        Location::Remote(remote) => remote.to_string(),
     }
 }

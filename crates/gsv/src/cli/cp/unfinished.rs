@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base::clock::Clock;
 use base::limits;
 
-use super::side::Side;
+use super::location::Location;
 use super::tree::show;
 
 /// The record of one copy.
@@ -24,7 +24,7 @@ const ITSELF: &str = "itself";
 
 impl Unfinished {
     /// Looks for an earlier attempt at the same copy. `whose` tells apart gateways and users.
-    pub async fn find(whose: &str, source: &Side, destination: &Side, clock: &Clock) -> Unfinished {
+    pub async fn find(whose: &str, source: &Location, destination: &Location, clock: &Clock) -> Unfinished {
         let Some(directory) = terminal::line_editor::state_directory() else {
             return Unfinished { path: None, inside: None };
         };
@@ -75,10 +75,12 @@ fn sweep(directory: &Path, now_ms: i64) {
     }
 }
 
-/// The side as it is called from every directory.
-fn absolute(side: &Side) -> String {
-    match side {
-        Side::Local(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
-        Side::Remote(_) => show(side),
+/// The location as it is written from any directory.
+fn absolute(location: &Location) -> String {
+    match location {
+        Location::Local(path) => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+        }
+        Location::Remote(_) => show(location),
     }
 }

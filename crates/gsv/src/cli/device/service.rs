@@ -10,13 +10,13 @@ use terminal::failure::{Failure, Result};
 use super::{Settings, options};
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
-use crate::credentials::Origin;
+use crate::credentials::TokenSource;
 
 /// Keeps the settings, so that the unit itself holds no secret, and starts the service.
 pub fn install(context: &Context, settings: Settings) -> Result<u8> {
     let (options, origin) = options(context, &ConfigFile::load()?, settings)?;
     // What is in the environment is a person's token more often than a device's.
-    if origin == Origin::Environment {
+    if origin == TokenSource::Environment {
         return Err(Failure::usage("GSV_TOKEN is not kept for the service: give --token"));
     }
     config_file::update(|file| keep(file, &options, origin))?;
@@ -61,14 +61,14 @@ fn kept_environment() -> Vec<(String, String)> {
 }
 
 /// The device's settings; those of the login are only filled in.
-fn keep(file: &mut ConfigFile, options: &Options, origin: Origin) -> Result<()> {
+fn keep(file: &mut ConfigFile, options: &Options, origin: TokenSource) -> Result<()> {
     for (key, value) in [("gateway.url", &options.url), ("gateway.username", &options.username)] {
         if file.get(key).is_none() {
             file.set(key, value)?;
         }
     }
     file.set("node.id", &options.device_id)?;
-    if let (Some(token), Origin::Flag) = (&options.token, origin) {
+    if let (Some(token), TokenSource::Flag) = (&options.token, origin) {
         file.set("node.token", token)?;
     }
     file.set("node.username", &options.username)?;
@@ -144,9 +144,9 @@ mod tests {
             allow: vec!["fs.read".into()],
             version: "0".into(),
         };
-        keep(&mut file, &options, Origin::Flag).unwrap();
+        keep(&mut file, &options, TokenSource::Flag).unwrap();
         options.token = Some("not for keeping".into());
-        keep(&mut file, &options, Origin::Stored).unwrap();
+        keep(&mut file, &options, TokenSource::Stored).unwrap();
         for (key, value) in [
             ("gateway.username", "root"),
             ("gateway.url", "ws://home/ws"),

@@ -35,7 +35,7 @@ impl Marker {
 }
 
 /// Whether a line does nothing but change the directory; gives what follows `cd`.
-pub fn changed(line: &str) -> Option<&str> {
+pub fn plain_cd(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("cd")?;
     let simple = !rest.contains([';', '|', '&', '<', '>', '\n']);
     ((rest.is_empty() || rest.starts_with(char::is_whitespace)) && simple).then(|| rest.trim())
@@ -166,10 +166,10 @@ mod tests {
 
     #[test]
     fn only_a_plain_cd_counts_as_one() {
-        assert_eq!(changed("cd"), Some(""));
-        assert_eq!(changed("cd  /tmp"), Some("/tmp"));
+        assert_eq!(plain_cd("cd"), Some(""));
+        assert_eq!(plain_cd("cd  /tmp"), Some("/tmp"));
         for other in ["cdx", "cd /tmp; ls", "echo cd", "cd a && b"] {
-            assert_eq!(changed(other), None, "{other}");
+            assert_eq!(plain_cd(other), None, "{other}");
         }
     }
 }

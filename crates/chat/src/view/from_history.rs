@@ -1,4 +1,4 @@
-//! A run as the conversation's history tells it, for what was missed.
+//! Replay of a run from the conversation's history, for what was missed.
 
 use protocol::proc::history::{Message, MessageRole};
 use serde_json::Value;

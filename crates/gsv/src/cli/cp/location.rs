@@ -1,4 +1,4 @@
-//! One side of a copy: a path here, or a path on a target.
+//! Parser of `DEVICE:/path`: one side of a copy, a path here or on a target.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use terminal::failure::{Failure, Result};
 
 /// Where a file is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Side {
+pub enum Location {
     /// On this machine.
     Local(PathBuf),
     /// On the gateway or a device.
@@ -22,13 +22,13 @@ pub struct Remote {
     pub path: String,
 }
 
-impl Side {
+impl Location {
     /// Reads `DEVICE:/path`. A local path with a colon begins with `./`, `../` or `/`.
-    pub fn parse(text: &str) -> Result<Side> {
+    pub fn parse(text: &str) -> Result<Location> {
         if text.is_empty() {
             return Err(Failure::usage("a path is empty"));
         }
-        let local = || Side::Local(PathBuf::from(text));
+        let local = || Location::Local(PathBuf::from(text));
         let Some((target, path)) = text.split_once(':') else { return Ok(local()) };
         if target.contains(['/', '\\']) || text.starts_with('.') || is_drive(target) {
             return Ok(local());
@@ -38,7 +38,7 @@ impl Side {
                 .with_hint(format!("for a local file write ./{text}")));
         }
         let path = if path.is_empty() { "." } else { path };
-        Ok(Side::Remote(Remote { target: target.to_string(), path: path.to_string() }))
+        Ok(Location::Remote(Remote { target: target.to_string(), path: path.to_string() }))
     }
 }
 
@@ -75,20 +75,20 @@ fn is_drive(target: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn remote(target: &str, path: &str) -> Side {
-        Side::Remote(Remote { target: target.into(), path: path.into() })
+    fn remote(target: &str, path: &str) -> Location {
+        Location::Remote(Remote { target: target.into(), path: path.into() })
     }
 
     #[test]
     fn sides_are_told_apart() {
-        assert_eq!(Side::parse("mac:/etc/hosts").unwrap(), remote("mac", "/etc/hosts"));
-        assert_eq!(Side::parse("gsv:notes.txt").unwrap(), remote("gsv", "notes.txt"));
-        assert_eq!(Side::parse("mac:/a:b").unwrap(), remote("mac", "/a:b"));
-        assert_eq!(Side::parse("mac:").unwrap(), remote("mac", "."));
+        assert_eq!(Location::parse("mac:/etc/hosts").unwrap(), remote("mac", "/etc/hosts"));
+        assert_eq!(Location::parse("gsv:notes.txt").unwrap(), remote("gsv", "notes.txt"));
+        assert_eq!(Location::parse("mac:/a:b").unwrap(), remote("mac", "/a:b"));
+        assert_eq!(Location::parse("mac:").unwrap(), remote("mac", "."));
         for local in ["notes.txt", "./a:b", "../a:b", "/a:b", "dir/a:b", ".a:b"] {
-            assert_eq!(Side::parse(local).unwrap(), Side::Local(local.into()), "{local}");
+            assert_eq!(Location::parse(local).unwrap(), Location::Local(local.into()), "{local}");
         }
-        assert!(Side::parse("").is_err() && Side::parse(":x").is_err());
+        assert!(Location::parse("").is_err() && Location::parse(":x").is_err());
     }
 
     #[test]

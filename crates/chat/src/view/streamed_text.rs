@@ -1,16 +1,15 @@
-//! What a model said in one answer, and how much of that was shown already. The same answer may come several times:
-//! in pieces, whole, or from its start again.
+//! Deduplicating buffer of one answer: the same text may come in pieces, whole, or from its start again, and is shown once.
 
 use std::collections::BTreeMap;
 
 /// One kind of text of one answer.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct StreamedText {
     blocks: BTreeMap<u64, String>,
     shown: String,
 }
 
-impl Said {
+impl StreamedText {
     /// More of a block.
     pub(super) fn add(&mut self, block: u64, delta: &str) {
         self.blocks.entry(block).or_default().push_str(delta);
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn pieces_and_wholes_are_shown_once() {
-        let mut said = Said::default();
+        let mut said = StreamedText::default();
         said.add(0, "Hel");
         assert_eq!(said.show(), (false, "Hel".into()));
         said.set(0, "Hello");
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_same_answer_again_is_not_repeated() {
-        let mut said = Said::default();
+        let mut said = StreamedText::default();
         said.add(0, "Hello");
         said.show();
         said.begin_again();
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn another_answer_is_shown_whole() {
-        let mut said = Said::default();
+        let mut said = StreamedText::default();
         said.add(0, "Hello");
         said.show();
         said.begin_again();

@@ -1,4 +1,4 @@
-//! The line to the gateway during a chat: calls and signals at the same time, over as many connections as it takes.
+//! Reconnecting connection of a chat: calls and signals at the same time, over as many sockets as it takes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use terminal::output::Output;
 use tokio::time::{Instant, sleep};
 
 /// A connection that is made again when it breaks.
-pub struct Line<'a> {
+pub struct Gateway<'a> {
     output: &'a Output,
     session: Session,
     signals: Signals,
@@ -39,9 +39,9 @@ pub enum Arrived {
     Interrupt,
 }
 
-impl<'a> Line<'a> {
+impl<'a> Gateway<'a> {
     /// Listens on a session.
-    pub async fn open(output: &'a Output, mut session: Session) -> Result<Line<'a>> {
+    pub async fn open(output: &'a Output, mut session: Session) -> Result<Gateway<'a>> {
         let mut signals = Signals::new();
         let (connected, _) = session.listen(&mut signals).await?;
         let uid = match &connected.identity {
@@ -50,7 +50,7 @@ impl<'a> Line<'a> {
             | ConnectionIdentity::Service { process, .. } => process.uid,
         };
         let interrupts = Interrupts::listen_to_all();
-        Ok(Line { output, session, signals, backlog: VecDeque::new(), refresh: false, interrupts, uid })
+        Ok(Gateway { output, session, signals, backlog: VecDeque::new(), refresh: false, interrupts, uid })
     }
 
     /// Whatever comes next. Connects again when the connection was lost. Safe to cancel.

@@ -1,5 +1,5 @@
-//! Words with styles on lines of a terminal's width. Words come character by character and leave when they are
-//! complete, so that text can be shown while it is written.
+//! Streaming word wrap: styled words come character by character and leave when they are complete, so that text can be
+//! shown while it is written.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -89,7 +89,7 @@ fn char_width(c: char) -> usize {
 
 /// Lays out words. Everything that was laid out waits in `take`.
 #[derive(Debug)]
-pub struct Flow {
+pub struct Layout {
     columns: usize,
     out: String,
     column: usize,
@@ -101,10 +101,10 @@ pub struct Flow {
     shown: Style,
 }
 
-impl Flow {
+impl Layout {
     /// An empty page of so many columns.
-    pub fn new(columns: usize) -> Flow {
-        Flow {
+    pub fn new(columns: usize) -> Layout {
+        Layout {
             columns: columns.max(20),
             out: String::new(),
             column: 0,
@@ -226,10 +226,10 @@ mod tests {
     use super::*;
 
     fn laid_out(columns: usize, text: &str) -> String {
-        let mut flow = Flow::new(columns);
-        text.chars().for_each(|c| flow.push(c, Style::PLAIN));
-        flow.finish();
-        flow.take()
+        let mut layout = Layout::new(columns);
+        text.chars().for_each(|c| layout.push(c, Style::PLAIN));
+        layout.finish();
+        layout.take()
     }
 
     #[test]
@@ -249,18 +249,18 @@ mod tests {
 
     #[test]
     fn a_long_word_is_not_kept_back() {
-        let mut flow = Flow::new(20);
-        "x".repeat(25).chars().for_each(|c| flow.push(c, Style::PLAIN));
-        assert_eq!(flow.take(), "x".repeat(20));
+        let mut layout = Layout::new(20);
+        "x".repeat(25).chars().for_each(|c| layout.push(c, Style::PLAIN));
+        assert_eq!(layout.take(), "x".repeat(20));
     }
 
     #[test]
     fn continued_lines_are_indented_and_styles_end_with_the_line() {
-        let mut flow = Flow::new(20);
-        flow.fixed("• ", Style::PLAIN);
-        flow.indent_here();
-        "twelve letters and more".chars().for_each(|c| flow.push(c, Style::BOLD));
-        flow.end_line();
-        assert_eq!(flow.take(), "• \u{1b}[0;1mtwelve letters and\u{1b}[0m\n  \u{1b}[0;1mmore\u{1b}[0m\n");
+        let mut layout = Layout::new(20);
+        layout.fixed("• ", Style::PLAIN);
+        layout.indent_here();
+        "twelve letters and more".chars().for_each(|c| layout.push(c, Style::BOLD));
+        layout.end_line();
+        assert_eq!(layout.take(), "• \u{1b}[0;1mtwelve letters and\u{1b}[0m\n  \u{1b}[0;1mmore\u{1b}[0m\n");
     }
 }

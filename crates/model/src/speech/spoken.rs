@@ -1,4 +1,8 @@
-//! Renderer of Markdown as speech, as somebody would read it aloud: what can not be said is left out or named.
+//! Markdown to speech: a document as somebody would read it aloud. What can not be said is left out or named.
+
+use std::ops::Range;
+
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 /// What is said in place of code.
 const CODE: &str = "Code block omitted.";
@@ -6,237 +10,202 @@ const CODE: &str = "Code block omitted.";
 const TABLE: &str = "Table omitted.";
 const TABLE_ROWS_MAX: usize = 6;
 const TABLE_COLUMNS_MAX: usize = 4;
-/// A label or an address longer than this is none.
-const LINK_CHARS_MAX: usize = 2_000;
-/// Links inside the labels of links, at most this deep.
-const LINK_DEPTH_MAX: usize = 4;
 
 /// The text to say for a Markdown text; empty when nothing in it can be said.
 pub fn spoken(markdown: &str) -> String {
-    let mut out: Vec<String> = Vec::new();
-    let mut lines = markdown.lines().peekable();
-    while let Some(line) = lines.next() {
-        let trimmed = line.trim();
-        if let Some(fence) = fence(trimmed) {
-            // The block ends with a fence of its own kind, or with the text.
-            for inner in lines.by_ref() {
-                if inner.trim().starts_with(&fence) && inner.trim().trim_start_matches(&fence[..1]).is_empty()
-                {
-                    break;
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut reader = Reader { source: markdown, ..Reader::default() };
+    let named = &mut named;
+    let parser = Parser::new_with_broken_link_callback(markdown, options, Some(named));
+    for (event, at) in parser.into_offset_iter() {
+        reader.step(event, at);
+    }
+    reader.finish()
+}
+
+/// A link whose address is not in the text is one all the same, but what has only one pair of brackets is none.
+fn named<'a>(link: BrokenLink<'a>) -> Option<(CowStr<'a>, CowStr<'a>)> {
+    let is_link = matches!(link.link_type, LinkType::Reference | LinkType::Collapsed);
+    is_link.then_some((CowStr::Borrowed(""), CowStr::Borrowed("")))
+}
+
+/// What was said so far, and where in the document the reader is.
+#[derive(Default)]
+struct Reader<'a> {
+    source: &'a str,
+    out: String,
+    /// The block that is being read.
+    block: String,
+    /// Where in the source the block is.
+    block_at: Option<Range<usize>>,
+    /// Where the last block ended that was said.
+    said_to: usize,
+    /// The next numbers of the lists the reader is in; none for those without numbers.
+    lists: Vec<Option<u64>>,
+    /// Rows of the table the reader is in, with where each is; the first has the headings.
+    rows: Vec<(Vec<String>, Range<usize>)>,
+    /// Inside something that is not said: code, or an address that is its own label.
+    silent: usize,
+}
+
+impl Reader<'_> {
+    fn step(&mut self, event: Event, at: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, at),
+            Event::End(tag) => self.end(tag, at),
+            Event::Text(text) | Event::Code(text) => self.say(&text, at),
+            Event::Html(text) => self.say(&without_tags(&text), at),
+            Event::SoftBreak | Event::HardBreak => self.say("\n", at),
+            Event::Rule => self.end_block(),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag, at: Range<usize>) {
+        match tag {
+            Tag::List(first) => {
+                self.end_block();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.end_block();
+                if let Some(Some(number)) = self.lists.last_mut() {
+                    let label = format!("{number}. ");
+                    *number += 1;
+                    self.say(&label, at.start..at.start);
                 }
             }
-            out.push(CODE.to_owned());
-        } else if is_row(trimmed) && lines.peek().is_some_and(|next| is_ruler(next.trim())) {
-            let mut rows = vec![cells(trimmed)];
-            lines.next();
-            while let Some(row) = lines.next_if(|next| is_row(next.trim())) {
-                rows.push(cells(row.trim()));
+            Tag::CodeBlock(_) => {
+                self.end_block();
+                self.silent += 1;
             }
-            out.extend(table(&rows));
+            Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. } => self.silent += 1,
+            Tag::Paragraph if self.is_after_label() => {}
+            Tag::TableHead | Tag::TableRow => self.rows.push((Vec::new(), at)),
+            Tag::Paragraph | Tag::Heading { .. } | Tag::BlockQuote(_) | Tag::HtmlBlock | Tag::Table(_) => {
+                self.end_block();
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, at: Range<usize>) {
+        match tag {
+            TagEnd::List(_) => {
+                self.end_block();
+                self.lists.pop();
+            }
+            TagEnd::CodeBlock => {
+                self.silent -= 1;
+                self.say(CODE, at);
+                self.end_block();
+            }
+            // Only addresses in angle brackets are silent.
+            TagEnd::Link if self.silent > 0 => self.silent -= 1,
+            TagEnd::TableCell => {
+                let cell = lines(&std::mem::take(&mut self.block)).join(" ");
+                self.block_at = None;
+                if let Some((cells, _)) = self.rows.last_mut() {
+                    cells.push(cell);
+                }
+            }
+            TagEnd::Table => self.table(at),
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::Item
+            | TagEnd::BlockQuote(_)
+            | TagEnd::HtmlBlock => {
+                self.end_block();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the number of a list's item was said and its text comes now.
+    fn is_after_label(&self) -> bool {
+        self.block_at.as_ref().is_some_and(|at| at.is_empty())
+    }
+
+    fn say(&mut self, text: &str, at: Range<usize>) {
+        if self.silent > 0 {
+            return;
+        }
+        self.block.push_str(text);
+        let from = self.block_at.as_ref().map_or(at.start, |block| block.start);
+        self.block_at = Some(from..at.end);
+    }
+
+    /// Says what was read. Blocks that are apart in the source are apart in what is said.
+    fn end_block(&mut self) {
+        let block = lines(&std::mem::take(&mut self.block)).join("\n");
+        let Some(at) = self.block_at.take().filter(|_| !block.is_empty()) else { return };
+        if !self.out.is_empty() {
+            let between = self.source.get(self.said_to..at.start).unwrap_or_default();
+            self.out.push_str(if between.matches('\n').count() > 1 { "\n\n" } else { "\n" });
+        }
+        self.out.push_str(&block);
+        self.said_to = at.end;
+    }
+
+    /// A small table row by row, each cell with its heading.
+    fn table(&mut self, at: Range<usize>) {
+        let mut rows = std::mem::take(&mut self.rows).into_iter();
+        let Some((heads, _)) = rows.next() else { return };
+        // The text below a table counts as a row of it, but who wrote it meant text.
+        let (rows, below): (Vec<_>, Vec<_>) =
+            rows.partition(|(_, at)| self.source.get(at.clone()).is_some_and(|row| row.contains('|')));
+        let end = below.first().map_or(at.end, |(_, at)| at.start);
+        if rows.len() > TABLE_ROWS_MAX || heads.len() > TABLE_COLUMNS_MAX {
+            self.say(TABLE, at.start..end);
         } else {
-            out.push(prose(trimmed));
+            let said: Vec<String> = rows.iter().map(|(cells, _)| row(&heads, cells)).collect();
+            self.say(&said.join("\n"), at.start..end);
+        }
+        self.end_block();
+        for (cells, at) in below {
+            self.say(&cells.join(" "), at);
+            self.end_block();
         }
     }
-    paragraphs(&out)
-}
 
-/// The fence that a code block begins with.
-fn fence(line: &str) -> Option<String> {
-    ['`', '~'].into_iter().find_map(|mark| {
-        let length = line.chars().take_while(|c| *c == mark).count();
-        // What has its end on the same line is code inside a sentence.
-        let alone = !line[length..].contains(mark);
-        (length >= 3 && alone).then(|| mark.to_string().repeat(length))
-    })
-}
-
-fn is_row(line: &str) -> bool {
-    line.contains('|') && !line.is_empty()
-}
-
-fn is_ruler(line: &str) -> bool {
-    line.contains('-') && line.contains('|') && line.chars().all(|c| "|-: \t".contains(c))
-}
-
-fn cells(row: &str) -> Vec<String> {
-    let row = row.strip_prefix('|').unwrap_or(row);
-    let row = row.strip_suffix('|').unwrap_or(row);
-    row.split('|').map(|cell| inline(cell.trim())).collect()
-}
-
-/// A small table row by row, each cell with its heading.
-fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let Some((heads, rest)) = rows.split_first() else { return Vec::new() };
-    if rest.len() > TABLE_ROWS_MAX || heads.len() > TABLE_COLUMNS_MAX {
-        return vec![TABLE.to_owned()];
-    }
-    let row = |cells: &Vec<String>| {
-        let named = cells
-            .iter()
-            .zip(heads.iter().map(String::as_str).chain(std::iter::repeat("")))
-            .filter_map(|(cell, head)| match (head.is_empty(), cell.is_empty()) {
-                (_, true) => None,
-                (true, false) => Some(cell.clone()),
-                (false, false) => Some(format!("{head}: {cell}")),
-            });
-        let said = named.collect::<Vec<_>>().join(", ");
-        if said.is_empty() { said } else { said + "." }
-    };
-    rest.iter().map(row).collect()
-}
-
-/// One line without the marks at its beginning.
-fn prose(line: &str) -> String {
-    let rule = line.len() >= 3 && line.chars().all(|c| "-*_ ".contains(c));
-    let setext = line.len() >= 2 && line.chars().all(|c| c == '=');
-    if rule || setext {
-        return String::new();
-    }
-    let mut rest = line;
-    loop {
-        let shorter = rest.trim_start_matches(['>', '#']).trim_start();
-        let shorter =
-            ["- ", "* ", "+ "].iter().find_map(|mark| shorter.strip_prefix(mark)).unwrap_or(shorter);
-        let shorter =
-            ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| shorter.strip_prefix(mark)).unwrap_or(shorter);
-        if shorter.len() == rest.len() {
-            return inline(rest);
-        }
-        rest = shorter;
+    fn finish(mut self) -> String {
+        self.end_block();
+        self.out
     }
 }
 
-/// A sentence without the marks inside it.
-fn inline(text: &str) -> String {
-    let text = strip_emphasis(&strip_html(&links(text, 0)));
-    let text: String = text.chars().filter(|c| !is_emoji(*c)).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+fn row(heads: &[String], cells: &[String]) -> String {
+    let heads = heads.iter().map(String::as_str).chain(std::iter::repeat(""));
+    let named = cells.iter().zip(heads).filter_map(|(cell, head)| match (head.is_empty(), cell.is_empty()) {
+        (_, true) => None,
+        (true, false) => Some(cell.clone()),
+        (false, false) => Some(format!("{head}: {cell}")),
+    });
+    let said = named.collect::<Vec<_>>().join(", ");
+    if said.is_empty() { said } else { said + "." }
 }
 
-/// Links become their label, pictures what they show.
-fn links(text: &str, depth: usize) -> String {
+/// Lines with single blanks and without emoji; empty ones go.
+fn lines(text: &str) -> Vec<String> {
+    let sayable = |line: &str| line.chars().filter(|c| !is_emoji(*c)).collect::<String>();
+    let tidy = |line: &str| sayable(line).split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(tidy).filter(|line| !line.is_empty()).collect()
+}
+
+/// What stands between the tags of a block of HTML.
+fn without_tags(html: &str) -> String {
     let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('[') {
-        let Some((label, after)) = link(&rest[at..]) else {
-            out.push_str(&rest[..=at]);
-            rest = &rest[at + 1..];
-            continue;
-        };
-        let before = &rest[..at];
-        out.push_str(before.strip_suffix('!').unwrap_or(before));
-        out.push_str(&if depth < LINK_DEPTH_MAX { links(label, depth + 1) } else { label.to_owned() });
-        rest = after;
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        out.push_str(before);
+        rest = tag.split_once('>').map_or("", |(_, after)| after);
     }
-    out.push_str(rest);
-    out
-}
-
-/// The label of the link that `text` begins with, and what follows the link.
-fn link(text: &str) -> Option<(&str, &str)> {
-    let end = balanced(text, '[', ']')?;
-    let (label, after) = (&text[1..end], &text[end + 1..]);
-    let close = match after.chars().next()? {
-        '(' => balanced(after, '(', ')')?,
-        '[' => balanced(after, '[', ']')?,
-        _ => return None,
-    };
-    Some((label, &after[close + 1..]))
-}
-
-/// Where the bracket that `text` begins with is closed.
-fn balanced(text: &str, open: char, close: char) -> Option<usize> {
-    let mut depth = 0usize;
-    for (at, c) in text.char_indices().take(LINK_CHARS_MAX) {
-        if c == open {
-            depth += 1;
-        } else if c == close {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-    }
-    None
-}
-
-/// Tags go, what stands between them stays; an address in angle brackets goes too.
-fn strip_html(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
-        match rest[at..].find('>').filter(|_| tag) {
-            Some(end) => {
-                out.push_str(&rest[..at]);
-                rest = &rest[at + end + 1..];
-            }
-            None => {
-                out.push_str(&rest[..=at]);
-                rest = &rest[at + 1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    for (entity, plain) in [("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")] {
-        out = out.replace(entity, plain);
-    }
-    out
-}
-
-/// Marks of emphasis and code go; an underscore or star inside a word or between blanks stays.
-fn strip_emphasis(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let mut out = String::new();
-    let mut at = 0;
-    while at < chars.len() {
-        let c = chars[at];
-        if c == '\\' && chars.get(at + 1).is_some_and(char::is_ascii_punctuation) {
-            out.extend(chars.get(at + 1));
-            at += 2;
-            continue;
-        }
-        let run = chars[at..].iter().take_while(|next| **next == c).count();
-        let before = at.checked_sub(1).and_then(|before| chars.get(before)).copied().unwrap_or(' ');
-        let after = chars.get(at + run).copied().unwrap_or(' ');
-        let alone = before.is_whitespace() && after.is_whitespace();
-        let inside = before.is_alphanumeric() && after.is_alphanumeric();
-        let mark = match c {
-            '`' => true,
-            '*' => !alone && (run > 1 || !before.is_numeric() || !after.is_numeric()),
-            '_' => !alone && !inside,
-            '~' => run == 2,
-            _ => false,
-        };
-        if !mark {
-            out.extend(&chars[at..at + run]);
-        }
-        at += run;
-    }
-    out
+    out + rest
 }
 
 fn is_emoji(c: char) -> bool {
     matches!(u32::from(c),
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE00..=0xFE0F | 0x200D | 0x20E3 | 0xE0020..=0xE007F)
-}
-
-/// Lines of one paragraph go together; a blank line stays one blank line.
-fn paragraphs(lines: &[String]) -> String {
-    let mut out = String::new();
-    let mut gap = false;
-    for line in lines {
-        if line.is_empty() {
-            gap = !out.is_empty();
-            continue;
-        }
-        if !out.is_empty() {
-            out.push_str(if gap { "\n\n" } else { "\n" });
-        }
-        gap = false;
-        out.push_str(line);
-    }
-    out
 }
 
 #[cfg(test)]

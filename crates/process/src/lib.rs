@@ -29,7 +29,6 @@ mod media;
 mod notice;
 mod outside;
 mod pictures;
-mod policy;
 mod prepare;
 mod pressure;
 mod profile;

@@ -16,7 +16,7 @@ use store::processes::ProcessRow;
 use vfs::{VPath, View};
 
 use crate::config::Config;
-use crate::policy::Policy;
+use policy::Policy;
 use crate::setup::cache::Fingerprint;
 use crate::setup::{RunLimits, Setup};
 use crate::world::World;

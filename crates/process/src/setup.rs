@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Model, Provider, Reasoning, Tools};
+use policy::Policy;
 use protocol::ai::{ToolDevice, WindowSource};
 use protocol::identity::ProcessIdentity;
 
-use crate::policy::Policy;
 
 /// What a run works with. It has no `Debug`: it leads to the provider's key.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use vfs::View;
 
 /// The skills that a process of a profile sees.
 pub(crate) async fn index(view: &View, profile: &str) -> Vec<Skill> {
-    let skills = shell::skills::collect(view, Some(profile)).await;
-    let shown = |skill: shell::skills::Skill| Skill {
+    let skills = ::skills::collect(view, Some(profile)).await;
+    let shown = |skill: ::skills::Skill| Skill {
         id: skill.id,
         name: skill.name,
         description: skill.description,

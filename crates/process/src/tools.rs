@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
+use policy::{Action, Call, Judgement, Policy, Remembered};
 use protocol::error::Reason;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
@@ -12,7 +13,6 @@ use store::approvals::RuleRow;
 use store::processes::ProcessRow;
 
 use crate::media;
-use crate::policy::{Action, Call, Judgement, Policy};
 use crate::results::{RenderedResult, render};
 use crate::setup::Setup;
 use crate::world::World;
@@ -81,7 +81,7 @@ pub(crate) fn judge(
     }
     let judgement = in_force.policy.judge(
         Call { profile: &process.profile, syscall: spec.name, args: &call.arguments, who: &setup.identity },
-        &in_force.rules,
+        in_force.rules.iter().map(remembered),
     );
     let checked = |judgement| Checked { syscall: spec.name, judgement };
     match judgement.action {
@@ -92,6 +92,12 @@ pub(crate) fn judge(
             "Tool execution requires interactive approval, which is unavailable for this profile".to_string(),
         ),
     }
+}
+
+/// A row of the store as the policy sees it.
+fn remembered(row: &RuleRow) -> Remembered<'_> {
+    let RuleRow { syscall, scope, target, shape, .. } = row;
+    Remembered { syscall, scope: *scope, target, shape: shape.as_deref() }
 }
 
 /// Decides on a call that a person allowed: it must be the very call that was shown to them.

@@ -10,6 +10,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("tls", &["base"]),
     ("outgoing", &["base", "tls"]),
     ("protocol", &["base"]),
+    ("policy", &["base", "protocol"]),
     ("store", &["base", "protocol"]),
     ("content", &["base", "protocol"]),
     ("session", &["base", "protocol"]),
@@ -17,6 +18,9 @@ const ORDER: &[(&str, &[&str])] = &[
     ("journal", &["base"]),
     ("vfs", &["base", "protocol", "content", "journal", "store"]),
     ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs"]),
+    ("vfs", &["base", "protocol", "content", "store"]),
+    ("skills", &["base", "protocol", "vfs"]),
+    ("shell", &["base", "tls", "protocol", "session", "store", "vfs", "skills"]),
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
     ("repo", &["base", "protocol", "store"]),
@@ -25,7 +29,10 @@ const ORDER: &[(&str, &[&str])] = &[
     ("model", &["base", "outgoing", "protocol", "store"]),
     (
         "process",
-        &["base", "protocol", "store", "vfs", "shell", "codemode", "mcp", "repo", "pkg", "adapter", "model"],
+        &[
+            "base", "protocol", "policy", "store", "vfs", "skills", "codemode", "mcp", "repo", "pkg",
+            "adapter", "model",
+        ],
     ),
     (
         "kernel",
@@ -65,6 +72,9 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("webpki-roots", &["tls"]),
     ("bashkit", &["shell"]),
     ("clap", &["gsv", "chat", "testkit"]),
+    ("hyper-rustls", &["model"]),
+    ("bashkit", &["policy", "shell"]),
+    ("clap", &["gsv", "testkit"]),
     ("anyhow", &["gsv", "testkit", "xtask"]),
 ];
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use model::fake::{Script, Turn};
 use model::{Block, Kind, Message, Reasoning};
+use policy::Policy;
 use proptest::prelude::*;
 use protocol::ai::WindowSource;
 use protocol::proc::segment::SegmentRead;
@@ -16,7 +17,6 @@ use super::*;
 use crate::archive;
 use crate::conversation::condition;
 use crate::fixture::{Fixture, answer, result, user};
-use crate::policy::Policy;
 use crate::setup::RunLimits;
 
 fn keep_last(keep: u64) -> Compact {

@@ -1,11 +1,11 @@
 //! `skills`: texts that tell an agent how to do something, from all layers that the user sees.
 
+use ::skills::{Skill, normal_name};
+use base::limits;
 use vfs::{Kind, VPath};
 
 use super::{Command, Cx, Done, flat, row, words};
 use crate::builtins::Io;
-use crate::skills::{Skill, normal_name};
-use base::limits;
 
 pub(super) static COMMAND: Command = Command {
     name: "skills",
@@ -38,7 +38,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 }
 
 async fn collect(cx: &Cx<'_>) -> Vec<Skill> {
-    crate::skills::collect(cx.view, profile_of(cx).await.as_deref()).await
+    ::skills::collect(cx.view, profile_of(cx).await.as_deref()).await
 }
 
 /// The profile of the calling process.

@@ -1,8 +1,6 @@
 //! Skills: texts that tell an agent how to do something, for the command `skills` and for prompts.
 //! To add a layer where they come from, such as the one of packages, add it to `layers`.
 
-mod text;
-
 use std::collections::HashMap;
 
 use base::limits;
@@ -10,8 +8,7 @@ use protocol::ai::SkillKind;
 use protocol::config;
 use vfs::{Kind, VPath, View};
 
-use text::Parsed;
-pub(crate) use text::normal_name;
+use crate::text::Parsed;
 
 /// A directory of skills.
 struct Layer {

@@ -5,8 +5,8 @@ mod describe;
 mod interpreters;
 mod special;
 
+use crate::programs::{self, Kind, Redirection, Simple, Word};
 use base::limits;
-use shell::programs::{self, Kind, Redirection, Simple, Word};
 
 use super::catalogue::{self, Style};
 use super::places::Place;

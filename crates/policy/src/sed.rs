@@ -1,6 +1,6 @@
 //! `sed`: whether a script does more than print. The `e` command runs programs and `w` writes files.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::tags::Tags;
 

@@ -1,6 +1,6 @@
 //! `awk`: whether a program does more than print.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::tags::Tags;
 

@@ -1,4 +1,5 @@
-//! What a script would run, told without running it: its simple commands, with the words that are known beforehand.
+//! Conservative reading of a script's syntax tree: the simple commands it would run, with the words that are known
+//! beforehand.
 //! Whoever has to judge a command judges this instead of its text. What cannot be told is never left out: the script
 //! is then not clear.
 

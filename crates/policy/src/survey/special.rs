@@ -3,13 +3,13 @@
 mod gateway;
 mod options;
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::Surveyor;
-use crate::policy::catalogue::{self, Style};
-use crate::policy::git;
-use crate::policy::tags::Tags;
-use crate::policy::wrappers::{FLOCK, Unwrapped, XARGS};
+use crate::catalogue::{self, Style};
+use crate::git;
+use crate::tags::Tags;
+use crate::wrappers::{FLOCK, Unwrapped, XARGS};
 use options::{has, operands};
 
 const DESTROY: Tags = Tags::DESTRUCTIVE.and(Tags::MUTATING);

@@ -1,6 +1,6 @@
 //! `git`: which of its commands destroy, which talk to others, and which run programs.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::tags::Tags;
 

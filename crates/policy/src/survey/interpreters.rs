@@ -1,11 +1,11 @@
 //! Programs that run text: shells, whose text is looked into, and others, whose text is not.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::Surveyor;
-use crate::policy::tags::Tags;
-use crate::policy::wrappers::{Unwrapped, WATCH};
-use crate::policy::{awk, catalogue, sed};
+use crate::tags::Tags;
+use crate::wrappers::{Unwrapped, WATCH};
+use crate::{awk, catalogue, sed};
 
 impl Surveyor<'_> {
     /// Whether it is such a program; then it has been seen to.

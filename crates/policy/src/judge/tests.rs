@@ -21,10 +21,16 @@ fn alice() -> ProcessIdentity {
     }
 }
 
-fn judge_by(policy: &str, profile: &str, syscall: &str, args: &Value, rules: &[RuleRow]) -> Judgement {
+fn judge_by(
+    policy: &str,
+    profile: &str,
+    syscall: &str,
+    args: &Value,
+    remembered: &[Remembered<'_>],
+) -> Judgement {
     let args: Map<String, Value> = args.as_object().cloned().expect("an object");
     let call = Call { profile, syscall, args: &args, who: &alice() };
-    Policy::parse(policy).judge(call, rules)
+    Policy::parse(policy).judge(call, remembered.iter().copied())
 }
 
 fn judge(syscall: &str, args: Value) -> Judgement {

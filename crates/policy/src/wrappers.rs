@@ -1,7 +1,7 @@
 //! Programs that run the program their arguments name, and how their own options are told from it. An option that is
 //! not listed here could hide where that program is, so it makes the command opaque.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::tags::Tags;
 

@@ -1,4 +1,4 @@
-//! Front matter of a skill: what a skill's text says about itself.
+//! Parser of a skill's front matter: what its text says about itself.
 
 use base::limits;
 
@@ -24,7 +24,7 @@ impl Parsed {
 }
 
 /// Lower case, without spaces.
-pub(crate) fn normal_name(name: &str) -> String {
+pub fn normal_name(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
 }
 

@@ -1,10 +1,10 @@
 //! Puts programs into the shape of a command.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 use super::Surveyor;
-use crate::policy::catalogue::Style;
-use crate::policy::{places, shape};
+use crate::catalogue::Style;
+use crate::{places, shape};
 
 impl Surveyor<'_> {
     /// A program and its arguments.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::Action;
 use super::facts::Facts;
 use super::tags::Tags;
 
@@ -18,6 +17,17 @@ const BUILT_IN: &str = r#"{
     { "match": "sys.mcp.call", "action": "ask" }
   ]
 }"#;
+
+/// What is done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It runs.
+    Auto,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq)]

@@ -88,20 +88,13 @@ fn different_dangers_have_different_shapes() {
     }
 }
 
-fn rule(scope: Scope, syscall: &str, target: &str, shape: Option<&str>) -> RuleRow {
-    RuleRow {
-        approval_id: "a".into(),
-        syscall: syscall.into(),
-        scope,
-        target: target.into(),
-        shape: shape.map(str::to_string),
-        created_at: 0,
-    }
+fn rule<'a>(scope: Scope, syscall: &'a str, target: &'a str, shape: Option<&'a str>) -> Remembered<'a> {
+    Remembered { syscall, scope, target, shape }
 }
 
 #[test]
 fn remembered_approvals_cover_what_they_say() {
-    let action = |rule: &RuleRow, args: Value| {
+    let action = |rule: &Remembered<'_>, args: Value| {
         judge_by("", "task", "shell.exec", &args, std::slice::from_ref(rule)).action
     };
     let here = json!({ "input": "rm x" });

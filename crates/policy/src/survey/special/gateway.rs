@@ -1,11 +1,11 @@
 //! `gsv` and the other commands of this system: they are judged by the calls they make.
 
+use crate::programs::Word;
 use serde_json::{Map, Value};
-use shell::programs::Word;
 
 use super::super::Surveyor;
-use crate::policy::calls;
-use crate::policy::tags::Tags;
+use crate::calls;
+use crate::tags::Tags;
 
 const DESTROY: Tags = Tags::DESTRUCTIVE.and(Tags::MUTATING);
 const RULE: Tags = Tags::PRIVILEGED.and(Tags::MUTATING);

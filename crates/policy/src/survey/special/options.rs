@@ -1,6 +1,6 @@
 //! Options among the words of a program, in so far as they can be told.
 
-use shell::programs::Word;
+use crate::programs::Word;
 
 /// Whether an option is there, or may be: its letter alone or among others, its name whole or cut short.
 pub(super) fn has(args: &[Word], letter: char, long: &str) -> bool {

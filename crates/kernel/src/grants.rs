@@ -1,11 +1,12 @@
-//! Capabilities: the defaults of a fresh system, and what each group holds now.
+//! Access-control table: the capabilities of a fresh system, and what each group holds now.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
 use gateway::Capabilities;
 use protocol::ids::Gid;
+use protocol::spec::{Group, Route};
 
 /// What each group holds; the store's table, in memory.
 #[derive(Default)]
@@ -78,72 +79,34 @@ impl Grants {
     }
 }
 
-/// What the built-in groups hold on a fresh system. A default that root revoked stays revoked.
+/// What clients of the described generation are told that users hold, though the call is not in our tables yet. Its row
+/// takes its place.
+const AHEAD_OF_THEIR_ROWS: &[(Gid, &str)] = &[(Gid::USERS, "pkg.create")];
+
+/// What the built-in groups hold on a fresh system, from the rows of the calls. A default that root revoked stays
+/// revoked.
 pub(crate) fn defaults() -> Vec<(Gid, &'static str)> {
-    const USERS: &[&str] = &[
-        "codemode.*",
-        "fs.*",
-        "shell.*",
-        "notification.*",
-        "proc.*",
-        "signal.*",
-        "sched.*",
-        "pkg.create",
-        "pkg.list",
-        "pkg.checkout",
-        "pkg.install",
-        "pkg.remove",
-        "pkg.remote.list",
-        "pkg.remote.add",
-        "pkg.remote.remove",
-        "pkg.public.list",
-        "pkg.public.set",
-        "repo.apply",
-        "repo.compare",
-        "repo.create",
-        "repo.diff",
-        "repo.import",
-        "repo.list",
-        "repo.log",
-        "repo.read",
-        "repo.refs",
-        "repo.search",
-        "adapter.connect",
-        "adapter.disconnect",
-        "adapter.status",
-        "ai.transcription.create",
-        "ai.speech.create",
-        "sys.config.get",
-        "sys.config.set",
-        "sys.bootstrap",
-        "sys.device.get",
-        "sys.device.list",
-        "sys.device.update",
-        "sys.oauth.forget",
-        "sys.oauth.list",
-        "sys.oauth.start",
-        "sys.mcp.add",
-        "sys.mcp.call",
-        "sys.mcp.list",
-        "sys.mcp.refresh",
-        "sys.mcp.remove",
-        "sys.link",
-        "sys.link.list",
-        "sys.link.consume",
-        "sys.unlink",
-        "sys.token.create",
-        "sys.token.list",
-        "sys.token.revoke",
-        "sys.workspace.list",
-    ];
-    let mut rows = vec![
-        (Gid::ROOT, "*"),
-        (Gid::DRIVERS, "fs.*"),
-        (Gid::DRIVERS, "shell.*"),
-        (Gid::SERVICES, "adapter.*"),
-    ];
-    rows.extend(USERS.iter().map(|capability| (Gid::USERS, *capability)));
-    rows
+    static PATTERNS: LazyLock<BTreeSet<(Gid, String)>> = LazyLock::new(|| {
+        let mut patterns = BTreeSet::from([(Gid::ROOT, "*".to_string())]);
+        for spec in protocol::calls() {
+            let whole_domain = || format!("{}.*", spec.domain());
+            if spec.route == Route::Target {
+                patterns.insert((Gid::DRIVERS, whole_domain()));
+            }
+            for grant in spec.grants {
+                let gid = match grant.group {
+                    Group::Root => continue,
+                    Group::Users => Gid::USERS,
+                    Group::Services => Gid::SERVICES,
+                };
+                let pattern = if grant.is_whole_domain { whole_domain() } else { spec.name.to_string() };
+                patterns.insert((gid, pattern));
+            }
+        }
+        patterns
+    });
+    let of_rows = PATTERNS.iter().map(|(gid, pattern)| (*gid, pattern.as_str()));
+    of_rows.chain(AHEAD_OF_THEIR_ROWS.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -151,6 +114,53 @@ mod tests {
     use protocol::capability;
 
     use super::*;
+
+    /// What a fresh system of the described generation holds, as its clients are told in `sys.connect`; and the two
+    /// calls for speech.
+    const DESCRIBED: &[(Gid, &str)] = &[
+        (Gid::ROOT, "*"),
+        (Gid::DRIVERS, "fs.* shell.*"),
+        (Gid::SERVICES, "adapter.*"),
+        (
+            Gid::USERS,
+            "codemode.* fs.* shell.* notification.* proc.* signal.* sched.* \
+             pkg.create pkg.list pkg.checkout pkg.install pkg.remove pkg.remote.list pkg.remote.add \
+             pkg.remote.remove pkg.public.list pkg.public.set \
+             repo.apply repo.compare repo.create repo.diff repo.import repo.list repo.log repo.read repo.refs \
+             repo.search adapter.connect adapter.disconnect adapter.status \
+             ai.transcription.create ai.speech.create sys.config.get sys.config.set sys.bootstrap \
+             sys.device.get sys.device.list sys.device.update sys.oauth.forget sys.oauth.list sys.oauth.start \
+             sys.mcp.add sys.mcp.call sys.mcp.list sys.mcp.refresh sys.mcp.remove \
+             sys.link sys.link.list sys.link.consume sys.unlink \
+             sys.token.create sys.token.list sys.token.revoke sys.workspace.list",
+        ),
+    ];
+
+    #[test]
+    fn the_rows_grant_what_the_described_generation_does() {
+        let described: BTreeSet<(Gid, &str)> = DESCRIBED
+            .iter()
+            .flat_map(|(gid, patterns)| patterns.split_whitespace().map(|pattern| (*gid, pattern)))
+            .collect();
+        assert_eq!(defaults().into_iter().collect::<BTreeSet<_>>(), described);
+        assert_eq!(defaults().len(), described.len(), "a default is given twice");
+    }
+
+    #[test]
+    fn a_group_holds_exactly_the_calls_whose_rows_say_so() {
+        let grants = Grants::new(defaults().into_iter().map(|(gid, name)| (gid, name.to_string())).collect());
+        for (gid, group) in
+            [(Gid::ROOT, Group::Root), (Gid::USERS, Group::Users), (Gid::SERVICES, Group::Services)]
+        {
+            let held = grants.of(&[gid]);
+            for spec in protocol::calls() {
+                assert_eq!(held.cover(spec.name), spec.is_granted_to(group), "{group:?} {}", spec.name);
+            }
+        }
+        for (_, name) in AHEAD_OF_THEIR_ROWS {
+            assert!(protocol::spec(name).is_none(), "{name} has a row now, which says who holds it");
+        }
+    }
 
     #[test]
     fn every_default_is_a_valid_pattern() {

@@ -55,7 +55,7 @@ pub(crate) struct Checked {
 
 /// The syscall behind a tool.
 pub(crate) fn syscall(tool: &str) -> Option<&'static Spec> {
-    protocol::calls().find(|spec| spec.tool == Some(tool))
+    protocol::spec_of_tool(tool)
 }
 
 /// Decides on a call. `place` counts the calls of one answer.
@@ -188,7 +188,7 @@ impl Invocation {
     }
 
     fn only_reads(&self) -> bool {
-        matches!(self.syscall.as_str(), "fs.read" | "fs.search")
+        protocol::spec(&self.syscall).is_some_and(Spec::only_reads)
     }
 
     async fn ask_device(&self, wait: Duration) -> Recalled {

@@ -12,18 +12,18 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Connects an account on a chat service. The answer may hold a challenge, such as a code to scan.
-    "adapter.connect" Connect => ConnectResult, Granted, Kernel;
+    "adapter.connect" Connect => ConnectResult, Granted, Kernel, Rules | Network, Users | Services.*;
     /// Disconnects an account on a chat service.
-    "adapter.disconnect" Disconnect => Outcome<Disconnected>, Granted, Kernel;
+    "adapter.disconnect" Disconnect => Outcome<Disconnected>, Granted, Kernel, Rules | Network, Users | Services.*;
     /// Brings in a message from a chat service.
     /// It goes to the linked user's process; an unlinked person gets a code to link with, in direct messages only.
-    "adapter.inbound" Inbound => InboundResult, Service, Kernel;
+    "adapter.inbound" Inbound => InboundResult, Service, Kernel, Writes, Services.*;
     /// Says how an account stands, and tells others.
-    "adapter.state.update" StateUpdate => Updated, Service, Kernel;
+    "adapter.state.update" StateUpdate => Updated, Service, Kernel, Writes, Services.*;
     /// Sends a message out through a chat service.
-    "adapter.send" Send => Outcome<Sent>, Granted, Kernel;
+    "adapter.send" Send => Outcome<Sent>, Granted, Kernel, Writes | Network, Services.*;
     /// Says how the accounts on a chat service stand, as last known.
-    "adapter.status" Status => StatusResult, Granted, Kernel;
+    "adapter.status" Status => StatusResult, Granted, Kernel, Reads, Users | Services.*;
 }
 
 /// Where on a chat service people talk.

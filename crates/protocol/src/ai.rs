@@ -12,13 +12,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists the tools a process may use and the devices they can run on.
-    "ai.tools" Tools => ToolsResult, Program, Kernel;
+    "ai.tools" Tools => ToolsResult, Program, Kernel, Reads, Root;
     /// Says which model a process uses and what stands in its context.
-    "ai.config" Config => ConfigResult, Program, Kernel;
+    "ai.config" Config => ConfigResult, Program, Kernel, Reads, Root;
     /// Turns speech into text.
-    "ai.transcription.create" Transcribe => Transcription, Granted, Kernel;
+    "ai.transcription.create" Transcribe => Transcription, Granted, Kernel, Reads | Network, Users;
     /// Turns text into speech.
-    "ai.speech.create" Speak => Speech, Granted, Kernel;
+    "ai.speech.create" Speak => Speech, Granted, Kernel, Reads | Network, Users;
 }
 
 /// Arguments of `ai.tools`.

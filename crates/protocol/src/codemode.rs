@@ -10,9 +10,10 @@ use crate::spec::syscalls;
 syscalls! {
     /// Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
     /// The block is the body of an async function: `await` works at the top, and `return` gives the result.
-    "codemode.exec" Exec => ExecResult, Program, Local, tool "CodeMode";
+    "codemode.exec" Exec => ExecResult, Program, Local, Opaque, Users.*,
+        tool "CodeMode"(code);
     /// Runs a script for a person, in a process of theirs; their init process when none is named.
-    "codemode.run" Run => ExecResult, Granted, Process;
+    "codemode.run" Run => ExecResult, Granted, Process, Opaque, Users.*;
 }
 
 /// Arguments of `codemode.exec`.

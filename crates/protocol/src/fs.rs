@@ -14,19 +14,24 @@ syscalls! {
     /// Reads a file or lists a directory.
     /// Text comes with numbered lines, images (PNG, JPEG, GIF and WebP, told by their bytes) as content blocks; SVG is text.
     /// `offset` and `limit` count lines.
-    "fs.read" Read => Outcome<ReadResult>, Granted, Target, tool "Read";
+    "fs.read" Read => Outcome<ReadResult>, Granted, Target, Reads, Users.*,
+        tool "Read"(path, offset, limit);
     /// Writes a whole file, creating it and its parent directories where needed.
-    "fs.write" Write => Outcome<Written>, Granted, Target, tool "Write";
+    "fs.write" Write => Outcome<Written>, Granted, Target, Writes, Users.*,
+        tool "Write"(path, content);
     /// Replaces exact text in a file. Several matches need `replaceAll` or a longer `oldString`.
-    "fs.edit" Edit => Outcome<Edited>, Granted, Target, tool "Edit";
+    "fs.edit" Edit => Outcome<Edited>, Granted, Target, Writes, Users.*,
+        tool "Edit"(path, oldString, newString, replaceAll);
     /// Deletes a file, or a directory with everything in it. There is no undo.
-    "fs.delete" Delete => Outcome<Deleted>, Granted, Target, tool "Delete";
+    "fs.delete" Delete => Outcome<Deleted>, Granted, Target, Destroys, Users.*,
+        tool "Delete"(path);
     /// Finds plain text in files below a path.
-    "fs.search" Search => Outcome<SearchResult>, Granted, Target, tool "Search";
+    "fs.search" Search => Outcome<SearchResult>, Granted, Target, Reads, Users.*,
+        tool "Search"(query, path, include);
     /// Opens a transfer that sends a file's bytes to the caller in binary frames.
-    "fs.pull" Pull => Outcome<PullOpened>, Granted, Target;
+    "fs.pull" Pull => Outcome<PullOpened>, Granted, Target, Reads, Users.*;
     /// Opens a transfer that takes a file's bytes from the caller in binary frames.
-    "fs.push" Push => Outcome<PushOpened>, Granted, Target;
+    "fs.push" Push => Outcome<PushOpened>, Granted, Target, Writes, Users.*;
 }
 
 /// Arguments of `fs.read`.

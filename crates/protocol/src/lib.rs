@@ -87,3 +87,8 @@ pub fn spec(name: &str) -> Option<&'static Spec> {
         LazyLock::new(|| calls().map(|spec| (spec.name, spec)).collect());
     BY_NAME.get(name).copied()
 }
+
+/// The row of the call that models see as this tool.
+pub fn spec_of_tool(name: &str) -> Option<&'static Spec> {
+    calls().find(|spec| spec.tool.is_some_and(|tool| tool.name == name))
+}

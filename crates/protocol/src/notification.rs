@@ -9,13 +9,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Leaves a note for the user.
-    "notification.create" Create => Created, Granted, Kernel;
+    "notification.create" Create => Created, Granted, Kernel, Writes, Users.*;
     /// Lists notes, newest first; read ones too, dismissed ones only if asked.
-    "notification.list" List => Listed, Granted, Kernel;
+    "notification.list" List => Listed, Granted, Kernel, Reads, Users.*;
     /// Marks a note as read. It goes away after a week. Unknown notes are `null`.
-    "notification.mark_read" MarkRead => Got, Granted, Kernel;
+    "notification.mark_read" MarkRead => Got, Granted, Kernel, Writes, Users.*;
     /// Dismisses a note. It goes away after three days. Unknown notes are `null`.
-    "notification.dismiss" Dismiss => Got, Granted, Kernel;
+    "notification.dismiss" Dismiss => Got, Granted, Kernel, Writes, Users.*;
 }
 
 /// How much a note matters.

@@ -11,19 +11,19 @@ pub mod catalog;
 
 syscalls! {
     /// Lists the packages the caller sees: its own scope first, then the global one.
-    "pkg.list" List => Listed, Granted, Kernel;
+    "pkg.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Imports a package from a repository. It stays disabled until it was reviewed.
-    "pkg.add" Add => Added, Granted, Kernel;
+    "pkg.add" Add => Added, Granted, Kernel, Rules, Root;
     /// Rebuilds the built-in packages from the system repository.
-    "pkg.sync" Sync => Listed, Granted, Kernel;
+    "pkg.sync" Sync => Listed, Granted, Kernel, Rules, Root;
     /// Moves a package to another ref and keeps its grants and state.
-    "pkg.checkout" Checkout => Changed, Granted, Kernel;
+    "pkg.checkout" Checkout => Changed, Granted, Kernel, Rules, Users;
     /// Enables a package. One that needs review must have been approved.
-    "pkg.install" Install => Changed, Granted, Kernel;
+    "pkg.install" Install => Changed, Granted, Kernel, Rules, Users;
     /// Approves a package that needs review.
-    "pkg.review.approve" ReviewApprove => Changed, Granted, Kernel;
+    "pkg.review.approve" ReviewApprove => Changed, Granted, Kernel, Rules, Root;
     /// Disables a package. Its row stays.
-    "pkg.remove" Remove => Changed, Granted, Kernel;
+    "pkg.remove" Remove => Changed, Granted, Kernel, Rules | Destroys, Users;
 }
 
 /// What a package runs on.

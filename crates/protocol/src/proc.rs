@@ -22,20 +22,20 @@ use profile::Profile;
 
 syscalls! {
     /// Lists processes, newest first. Only root sees those of others.
-    "proc.list" List => Listed, Granted, Kernel;
+    "proc.list" List => Listed, Granted, Kernel, Reads, Users.*;
     /// Starts a process with a profile, a workspace and mounts, and sends it a first prompt if there is one.
     /// There is one `init` process per user; other profiles make a new process each time.
-    "proc.spawn" Spawn => Outcome<Spawned>, Granted, Kernel;
+    "proc.spawn" Spawn => Outcome<Spawned>, Granted, Kernel, Writes, Users.*;
     /// Sends a message to a process. It starts a run, or waits in the queue while one is active.
-    "proc.send" Send => Outcome<Sent>, Granted, Process;
+    "proc.send" Send => Outcome<Sent>, Granted, Process, Writes, Users.*;
     /// Cancels the active run. The next queued message, if any, starts its own.
-    "proc.abort" Abort => Outcome<Aborted>, Granted, Process;
+    "proc.abort" Abort => Outcome<Aborted>, Granted, Process, Destroys, Users.*;
     /// Archives a process's conversations if asked, clears its state and ends it. Its registry row stays.
-    "proc.kill" Kill => Outcome<Archived>, Granted, Process;
+    "proc.kill" Kill => Outcome<Archived>, Granted, Process, Destroys, Users.*;
     /// Archives every conversation that is not empty, then clears messages, queue, media and the active run.
-    "proc.reset" Reset => Outcome<Archived>, Granted, Process;
+    "proc.reset" Reset => Outcome<Archived>, Granted, Process, Destroys, Users.*;
     /// Tells a process who and what it is, before anything else reaches it.
-    "proc.setidentity" SetIdentity => IdentitySet, Kernel, Process;
+    "proc.setidentity" SetIdentity => IdentitySet, Kernel, Process, Rules, Users.*;
 }
 
 /// Arguments of `proc.list`.

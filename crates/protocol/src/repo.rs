@@ -11,17 +11,17 @@ pub mod change;
 
 syscalls! {
     /// Lists the repositories the caller sees.
-    "repo.list" List => Listed, Granted, Kernel;
+    "repo.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Makes a repository with an empty first commit.
-    "repo.create" Create => Created, Granted, Kernel;
+    "repo.create" Create => Created, Granted, Kernel, Writes, Users;
     /// Reads heads and tags.
-    "repo.refs" Refs => RefsResult, Granted, Kernel;
+    "repo.refs" Refs => RefsResult, Granted, Kernel, Reads, Users;
     /// Reads a file or a directory at a ref.
-    "repo.read" Read => ReadResult, Granted, Kernel;
+    "repo.read" Read => ReadResult, Granted, Kernel, Reads, Users;
     /// Finds text in a repository.
-    "repo.search" Search => SearchResult, Granted, Kernel;
+    "repo.search" Search => SearchResult, Granted, Kernel, Reads, Users;
     /// Reads the history, first parents only, newest first.
-    "repo.log" Log => LogResult, Granted, Kernel;
+    "repo.log" Log => LogResult, Granted, Kernel, Reads, Users;
 }
 
 /// Arguments of `repo.list`.

@@ -10,15 +10,15 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists schedules, the next to run first. Only root sees those of others.
-    "sched.list" List => Listed, Granted, Kernel;
+    "sched.list" List => Listed, Granted, Kernel, Reads, Users.*;
     /// Adds a schedule.
-    "sched.add" Add => Got, Granted, Kernel;
+    "sched.add" Add => Got, Granted, Kernel, Writes, Users.*;
     /// Changes a schedule.
-    "sched.update" Update => Got, Granted, Kernel;
+    "sched.update" Update => Got, Granted, Kernel, Writes, Users.*;
     /// Removes a schedule.
-    "sched.remove" Remove => Removed, Granted, Kernel;
+    "sched.remove" Remove => Removed, Granted, Kernel, Destroys, Users.*;
     /// Runs the schedules that are due, or one at once.
-    "sched.run" Run => Ran, Granted, Kernel;
+    "sched.run" Run => Ran, Granted, Kernel, Writes, Users.*;
 }
 
 /// When a schedule runs.

@@ -10,7 +10,8 @@ use crate::spec::syscalls;
 syscalls! {
     /// Starts a shell command, or goes on with one.
     /// Without `sessionId`, `input` is the command. With it, `input` is stdin for that command; empty just polls.
-    "shell.exec" Exec => ExecResult, Granted, Target, tool "Shell";
+    "shell.exec" Exec => ExecResult, Granted, Target, Opaque, Users.*,
+        tool "Shell"(input, cwd, sessionId);
 }
 
 /// Arguments of `shell.exec`.

@@ -11,9 +11,9 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Asks to be told when a signal is sent. The same `key` again changes the watch instead of adding one.
-    "signal.watch" Watch => Watched, Program, Kernel;
+    "signal.watch" Watch => Watched, Program, Kernel, Writes, Users.*;
     /// Removes watches by id or by key.
-    "signal.unwatch" Unwatch => Unwatched, Program, Kernel;
+    "signal.unwatch" Unwatch => Unwatched, Program, Kernel, Writes, Users.*;
 }
 
 /// Arguments of `signal.watch`.

@@ -1,4 +1,4 @@
-//! A syscall, defined once: its row, and what follows from the row.
+//! Interface definition of a syscall: one row, and what follows from the row.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -36,6 +36,70 @@ pub enum Route {
     Local,
 }
 
+/// What a call does, whatever its arguments are. A call has one or several of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Changes something.
+    Writes,
+    /// Removes or ends something.
+    Destroys,
+    /// Changes who may do what, or how the gateway works.
+    Rules,
+    /// Carries out what its arguments say: what it does cannot be told from its name.
+    Opaque,
+    /// Reaches other machines, besides what else it does.
+    Network,
+}
+
+impl Effect {
+    /// All of them.
+    pub const ALL: [Effect; 6] =
+        [Effect::Reads, Effect::Writes, Effect::Destroys, Effect::Rules, Effect::Opaque, Effect::Network];
+
+    /// Its word, and what that means, for the reference.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Effect::Reads => ("reads", "changes nothing"),
+            Effect::Writes => ("writes", "changes something"),
+            Effect::Destroys => ("destroys", "removes or ends something"),
+            Effect::Rules => ("rules", "changes who may do what, or how the gateway works"),
+            Effect::Opaque => ("opaque", "carries out what its arguments say, which may be anything"),
+            Effect::Network => ("network", "reaches other machines, besides what else it does"),
+        }
+    }
+}
+
+/// A built-in group that holds calls from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Root alone, who holds everything.
+    Root,
+    /// Every user.
+    Users,
+    /// Connections of role `service`.
+    Services,
+}
+
+/// Who holds a call on a fresh system, besides root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The group.
+    pub group: Group,
+    /// Whether it holds the whole domain (`fs.*`), or this name only. A row says so for all of its domain or for none.
+    pub is_whole_domain: bool,
+}
+
+/// What a model sees of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelTool {
+    /// The name of the tool, such as `Read`.
+    pub name: &'static str,
+    /// The arguments it sees, in this order; what else the call takes is for programs.
+    pub arguments: &'static [&'static str],
+}
+
 /// One row of the syscall table.
 #[derive(Clone, Copy)]
 pub struct Spec {
@@ -47,8 +111,12 @@ pub struct Spec {
     pub access: Access,
     /// Where it is answered.
     pub route: Route,
-    /// The name agents see, if they see it.
-    pub tool: Option<&'static str>,
+    /// What it does; never empty.
+    pub effects: &'static [Effect],
+    /// Who holds it from the start.
+    pub grants: &'static [Grant],
+    /// What models see of it, if they see it.
+    pub tool: Option<ModelTool>,
     /// JSON Schema of the arguments.
     pub args: fn(&mut SchemaGenerator) -> Schema,
     /// JSON Schema of the result.
@@ -59,6 +127,16 @@ impl Spec {
     /// The part before the first dot.
     pub fn domain(&self) -> &'static str {
         self.name.split('.').next().unwrap_or(self.name)
+    }
+
+    /// Whether it changes nothing anywhere, so that it may be made again.
+    pub fn only_reads(&self) -> bool {
+        matches!(self.effects, [Effect::Reads])
+    }
+
+    /// Whether a group holds it from the start.
+    pub fn is_granted_to(&self, group: Group) -> bool {
+        group == Group::Root || self.grants.iter().any(|grant| grant.group == group)
     }
 
     /// The doc comment as one paragraph.
@@ -82,10 +160,14 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Opens a domain's file: one row per call, then the table `CALLS`.
 ///
-/// A row is `/// doc`, `"name" Args => Result, Access, Route;` and `, tool "Name"` where agents see it.
+/// A row is `/// doc` and `"name" Args => Result, Access, Route, Effect, Group;`. Several effects are joined by `|`, and
+/// so are several groups; `Users.*` means that users hold the whole domain. `, tool "Name"(argument, …)` comes last
+/// where models see the call. None of the other columns can be left out: a call whose effect nobody has thought about
+/// does not compile.
 macro_rules! syscalls {
-    ($( $(#[doc = $doc:literal])+ $name:literal $args:ty => $result:ty, $access:ident, $route:ident
-        $(, tool $tool:literal)? ; )*) => {
+    ($( $(#[doc = $doc:literal])+ $name:literal $args:ty => $result:ty, $access:ident, $route:ident,
+        $($effect:ident)|+, $($group:ident $(. $whole:tt)?)|+
+        $(, tool $tool:literal ($($argument:ident),+))? ; )*) => {
         $(
             impl $crate::spec::Syscall for $args {
                 type Result = $result;
@@ -94,7 +176,15 @@ macro_rules! syscalls {
                     doc: concat!($($doc, "\n"),+),
                     access: $crate::spec::Access::$access,
                     route: $crate::spec::Route::$route,
-                    tool: { let _none: Option<&'static str> = None; $( let _none = Some($tool); )? _none },
+                    effects: &[$( $crate::spec::Effect::$effect ),+],
+                    grants: &[$( $crate::spec::Grant {
+                        group: $crate::spec::Group::$group,
+                        is_whole_domain: $crate::spec::is_star(&[$(stringify!($whole))?]),
+                    } ),+],
+                    tool: $crate::spec::only(&[$( $crate::spec::ModelTool {
+                        name: $tool,
+                        arguments: &[$( stringify!($argument) ),+],
+                    } )?]),
                     args: $crate::spec::schema_of::<$args>,
                     result: $crate::spec::schema_of::<$result>,
                 };
@@ -106,3 +196,26 @@ macro_rules! syscalls {
     };
 }
 pub(crate) use syscalls;
+
+/// Whether something follows the group of a row; that can only be the star of `Users.*`.
+pub(crate) const fn is_star(written: &[&str]) -> bool {
+    match written {
+        [] => false,
+        [star] => {
+            assert!(
+                star.len() == 1 && star.as_bytes()[0] == b'*',
+                "a group is followed by `.*` or by nothing"
+            );
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The tool of a row, where it has one.
+pub(crate) const fn only(written: &[ModelTool]) -> Option<ModelTool> {
+    match written {
+        [tool, ..] => Some(*tool),
+        [] => None,
+    }
+}

@@ -6,7 +6,7 @@ use protocol::config::{Kind, ROWS, Writer};
 use protocol::error::{ERRORS, OWN_WORDS};
 use protocol::schema::{Bundle, DEFS};
 use protocol::signal::SIGNALS;
-use protocol::spec::{Access, Route, Spec};
+use protocol::spec::{Access, Effect, Group, Route, Spec};
 use protocol::typescript::{References, declare, print};
 use serde_json::Value;
 
@@ -21,6 +21,11 @@ pub fn syscalls(bundle: &Bundle, transcripts: &BTreeMap<String, String>) -> Stri
         "A type is printed with the first call that uses it; [gsv.d.ts](gsv.d.ts) has all of them.\n",
     );
     out.push_str("Fields that a call does not know are ignored.\n");
+    out.push_str("\nThe effect of a call is what it does whatever its arguments are:\n\n");
+    for (word, meaning) in Effect::ALL.map(Effect::words) {
+        out.push_str(&format!("- *{word}*: {meaning}.\n"));
+    }
+    let built = built(transcripts);
     let mut printed = BTreeSet::new();
     let mut domains: Vec<&str> = Vec::new();
     for (spec, ..) in &bundle.calls {
@@ -35,7 +40,7 @@ pub fn syscalls(bundle: &Bundle, transcripts: &BTreeMap<String, String>) -> Stri
                 "\n### `{}`\n\n{}\n\n{}\n",
                 spec.name,
                 sentences(&spec.text()),
-                facts(spec)
+                facts(spec, built.contains(spec.name))
             ));
             let text = format!(
                 "args: {}\nresult: {}\n",
@@ -47,6 +52,13 @@ pub fn syscalls(bundle: &Bundle, transcripts: &BTreeMap<String, String>) -> Stri
         }
     }
     out
+}
+
+/// The calls that this version carries out: those that a transcript shows. A test of the server holds this against
+/// the kernel's own list of the others (`every_call_that_is_built_has_a_transcript`), so nothing is listed here.
+fn built(transcripts: &BTreeMap<String, String>) -> BTreeSet<&str> {
+    let requests = transcripts.values().flat_map(|text| text.split(r#""call":""#).skip(1));
+    requests.filter_map(|rest| Some(rest.split_once('"')?.0)).collect()
 }
 
 /// The transcript of a call, then those that are named for it and something else. A call that is only shown in the
@@ -160,7 +172,7 @@ pub fn config() -> String {
     out
 }
 
-fn facts(spec: &Spec) -> String {
+fn facts(spec: &Spec, is_built: bool) -> String {
     let access = match spec.access {
         Access::Open => "Anybody may call it, before logging in.",
         Access::Granted => "Needs the capability of its name.",
@@ -176,11 +188,31 @@ fn facts(spec: &Spec) -> String {
         Route::Process => "Answered by the process.",
         Route::Local => "Answered inside the calling process.",
     };
-    let mut lines = vec![format!("- {access}"), format!("- {route}")];
+    let effects: Vec<&str> = spec.effects.iter().map(|effect| effect.words().0).collect();
+    let mut lines = vec![format!("- {access}"), format!("- Effect: {}.", effects.join(", "))];
+    lines.extend(held_by(spec).map(|holders| format!("- By default held by {holders}.")));
+    lines.push(format!("- {route}"));
     if let Some(tool) = spec.tool {
-        lines.push(format!("- Agents see it as the tool `{tool}`."));
+        let arguments: Vec<String> = tool.arguments.iter().map(|name| format!("`{name}`")).collect();
+        lines.push(format!("- Models see it as the tool `{}` with {}.", tool.name, arguments.join(", ")));
+    }
+    if !is_built {
+        lines.push("- **This version does not carry it out yet: it answers 501.**".to_string());
     }
     lines.join("\n") + "\n"
+}
+
+/// Who holds a call's capability on a fresh gateway; nobody where it needs none.
+fn held_by(spec: &Spec) -> Option<&'static str> {
+    if matches!(spec.access, Access::Open | Access::Program | Access::Kernel) {
+        return None;
+    }
+    Some(match (spec.is_granted_to(Group::Users), spec.is_granted_to(Group::Services)) {
+        (false, false) => "root",
+        (true, false) => "users and root",
+        (false, true) => "services and root",
+        (true, true) => "users, services and root",
+    })
 }
 
 /// A code block: the given text, then the declarations it needs that were not printed before.
@@ -271,5 +303,26 @@ mod tests {
             assert_eq!(page.matches(&format!("### `{}`\n", spec.name)).count(), 1, "{}", spec.name);
         }
         assert_eq!(page.matches("interface ProcessIdentity {").count(), 1);
+        assert_eq!(page.matches("- Effect: ").count(), bundle.calls.len());
+    }
+
+    #[test]
+    fn a_call_that_no_transcript_shows_is_marked() {
+        let spec = |name: &str| protocol::spec(name).unwrap();
+        let shown = r#"It reads.
+
+alice -> {"type":"req","id":"1","call":"fs.read","args":{"path":"x"}}
+"#;
+        let transcripts = BTreeMap::from([("fs.read".to_string(), shown.to_string())]);
+        let built = built(&transcripts);
+        assert!(built.contains("fs.read") && !built.contains("fs.write"));
+        assert!(!facts(spec("fs.read"), true).contains("501"));
+        let text = facts(spec("adapter.send"), false);
+        assert!(
+            text.contains("- Effect: writes, network.\n- By default held by services and root.\n"),
+            "{text}"
+        );
+        assert!(text.contains("501"), "{text}");
+        assert_eq!(held_by(spec("sys.connect")), None);
     }
 }

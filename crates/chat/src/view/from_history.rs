@@ -35,7 +35,7 @@ impl View {
             let text = |name: &str| call[name].as_str().unwrap_or_default().to_string();
             let args = call["arguments"].as_object().cloned().unwrap_or_default();
             let name = text("name");
-            let spec = protocol::calls().find(|spec| spec.tool == Some(name.as_str()));
+            let spec = protocol::spec_of_tool(&name);
             let syscall = spec.map_or(name.as_str(), |spec| spec.name).to_string();
             self.call(&text("id"), &name, &syscall, &args);
         }

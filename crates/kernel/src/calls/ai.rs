@@ -4,22 +4,12 @@ use std::sync::LazyLock;
 
 use protocol::ai::{Tool, ToolDevice, Tools, ToolsResult};
 use protocol::error::Error;
-use protocol::spec::{Route, Spec};
+use protocol::spec::{ModelTool, Route, Spec};
 use serde_json::{Map, Value, json};
 use store::devices::Device;
 
 use crate::calls::Cx;
 use gateway::Capabilities;
-
-/// The tools in the order models see them, with the arguments they see. What else a call takes is for programs.
-const TOOLS: &[(&str, &[&str])] = &[
-    ("fs.read", &["path", "offset", "limit"]),
-    ("fs.write", &["path", "content"]),
-    ("fs.edit", &["path", "oldString", "newString", "replaceAll"]),
-    ("fs.delete", &["path"]),
-    ("fs.search", &["query", "path", "include"]),
-    ("shell.exec", &["input", "cwd", "sessionId"]),
-];
 
 pub(crate) async fn tools(cx: Cx, _: Tools) -> Result<ToolsResult, Error> {
     let visible = cx.kernel.devices.visible_to(&cx.caller.identity);
@@ -50,17 +40,16 @@ fn shown(device: &Device) -> ToolDevice {
     }
 }
 
-/// The tools without the place where they run; schemas take a while to make, and every run asks for them.
+/// The tools of the tables, in their order, without the place where they run; schemas take a while to make, and every
+/// run asks for them. What is answered inside the process is for the process to offer.
 static MADE: LazyLock<Vec<(&str, Tool)>> = LazyLock::new(|| {
-    let made = TOOLS.iter().filter_map(|(name, arguments)| {
-        let spec = protocol::calls().find(|spec| spec.name == *name)?;
-        Some((*name, tool(spec, arguments)?))
-    });
-    made.collect()
+    let offered = protocol::calls().filter(|spec| spec.route != Route::Local);
+    offered.filter_map(|spec| Some((spec.name, tool(spec)?))).collect()
 });
 
 /// A call as a tool: its schema with only the arguments that models see, and a place for where it runs.
-fn tool(spec: &Spec, arguments: &[&str]) -> Option<Tool> {
+fn tool(spec: &Spec) -> Option<Tool> {
+    let ModelTool { name: shown_as, arguments } = spec.tool?;
     let schema = protocol::schema::args_of(spec);
     let mut properties = Map::new();
     for name in arguments {
@@ -81,7 +70,7 @@ fn tool(spec: &Spec, arguments: &[&str]) -> Option<Tool> {
         ("properties".to_string(), Value::Object(properties)),
         ("required".to_string(), json!(required)),
     ]);
-    Some(Tool { name: spec.tool?.to_string(), description: spec.text(), input_schema })
+    Some(Tool { name: shown_as.to_string(), description: spec.text(), input_schema })
 }
 
 fn targets(devices: &[ToolDevice]) -> String {
@@ -123,7 +112,8 @@ mod tests {
         assert_eq!(names(&all), ["Read", "Write", "Edit", "Delete", "Search", "Shell"]);
         assert_eq!(names(&offered(&capabilities(&["fs.read", "shell.*"]), Vec::new())), ["Read", "Shell"]);
         assert!(offered(&capabilities(&["proc.*"]), Vec::new()).tools.is_empty());
-        let marked = protocol::calls().filter_map(|spec| spec.tool).filter(|name| *name != "CodeMode");
+        let marked =
+            protocol::calls().filter_map(|spec| Some(spec.tool?.name)).filter(|name| *name != "CodeMode");
         assert!(marked.eq(names(&all)), "every tool of the tables is offered");
     }
 

@@ -9,15 +9,15 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists the caller's package catalogues by name.
-    "pkg.remote.list" RemoteList => Remotes, Granted, Kernel;
+    "pkg.remote.list" RemoteList => Remotes, Granted, Kernel, Reads, Users;
     /// Adds a package catalogue.
-    "pkg.remote.add" RemoteAdd => RemoteAdded, Granted, Kernel;
+    "pkg.remote.add" RemoteAdd => RemoteAdded, Granted, Kernel, Rules, Users;
     /// Removes a package catalogue.
-    "pkg.remote.remove" RemoteRemove => RemoteRemoved, Granted, Kernel;
+    "pkg.remote.remove" RemoteRemove => RemoteRemoved, Granted, Kernel, Rules | Destroys, Users;
     /// Lists the public packages of this gateway, or of a catalogue.
-    "pkg.public.list" PublicList => Catalog, Granted, Kernel;
+    "pkg.public.list" PublicList => Catalog, Granted, Kernel, Reads, Users;
     /// Makes a package's repository public, or private again.
-    "pkg.public.set" PublicSet => PublicChanged, Granted, Kernel;
+    "pkg.public.set" PublicSet => PublicChanged, Granted, Kernel, Rules, Users;
 }
 
 /// Where a package in a catalogue comes from.

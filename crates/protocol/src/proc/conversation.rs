@@ -9,19 +9,19 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Opens a conversation: a new one, or one that exists.
-    "proc.conversation.open" Open => Outcome<Opened>, Granted, Process;
+    "proc.conversation.open" Open => Outcome<Opened>, Granted, Process, Writes, Users.*;
     /// Lists conversations; open ones unless `includeClosed` is true.
-    "proc.conversation.list" List => Outcome<Listed>, Granted, Process;
+    "proc.conversation.list" List => Outcome<Listed>, Granted, Process, Reads, Users.*;
     /// Reads one conversation's record. Unknown ones are `null`.
-    "proc.conversation.get" Get => Outcome<Got>, Granted, Process;
+    "proc.conversation.get" Get => Outcome<Got>, Granted, Process, Reads, Users.*;
     /// Closes a conversation and keeps its history. It takes no messages until it is opened again.
-    "proc.conversation.close" Close => Outcome<Closed>, Granted, Process;
+    "proc.conversation.close" Close => Outcome<Closed>, Granted, Process, Destroys, Users.*;
     /// Archives a conversation unless told not to, clears it and reopens it. Others stay as they are.
-    "proc.conversation.reset" Reset => Outcome<ResetDone>, Granted, Process;
+    "proc.conversation.reset" Reset => Outcome<ResetDone>, Granted, Process, Destroys, Users.*;
     /// Reads what happens when a conversation outgrows the model's context.
-    "proc.conversation.policy.get" PolicyGet => Outcome<PolicyResult>, Granted, Process;
+    "proc.conversation.policy.get" PolicyGet => Outcome<PolicyResult>, Granted, Process, Reads, Users.*;
     /// Sets what happens when a conversation outgrows the model's context.
-    "proc.conversation.policy.set" PolicySet => Outcome<PolicyResult>, Granted, Process;
+    "proc.conversation.policy.set" PolicySet => Outcome<PolicyResult>, Granted, Process, Writes, Users.*;
 }
 
 /// A conversation's record.

@@ -10,7 +10,7 @@ use crate::spec::syscalls;
 syscalls! {
     /// Adds up tokens and money: of a user, by process and conversation, with the newest runs.
     /// Only root sees those of others.
-    "proc.cost" Cost => Costs, Granted, Kernel;
+    "proc.cost" Cost => Costs, Granted, Kernel, Reads, Users.*;
 }
 
 /// Arguments of `proc.cost`.

@@ -13,9 +13,9 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Reads a conversation's messages, oldest first, with the approval that waits and the state of the context.
-    "proc.history" Read => Outcome<History>, Granted, Process;
+    "proc.history" Read => Outcome<History>, Granted, Process, Reads, Users.*;
     /// Reads the bytes of a medium that a process keeps.
-    "proc.media.read" MediaRead => Outcome<Media>, Granted, Process;
+    "proc.media.read" MediaRead => Outcome<Media>, Granted, Process, Reads, Users.*;
 }
 
 /// Arguments of `proc.history`.

@@ -12,12 +12,12 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Sends a message from one process to another of the same user.
-    "proc.ipc.send" Send => Outcome<Sent>, Granted, Kernel;
+    "proc.ipc.send" Send => Outcome<Sent>, Granted, Kernel, Writes, Users.*;
     /// Sends a message and asks for a reply before a deadline.
     /// The answer says that it was taken; the reply, or the timeout, reaches the calling process later.
-    "proc.ipc.call" Call => Outcome<Called>, Granted, Kernel;
+    "proc.ipc.call" Call => Outcome<Called>, Granted, Kernel, Writes, Users.*;
     /// Puts a checked message into the target process.
-    "proc.ipc.deliver" Deliver => Outcome<Sent>, Kernel, Process;
+    "proc.ipc.deliver" Deliver => Outcome<Sent>, Kernel, Process, Writes, Users.*;
 }
 
 /// Arguments of `proc.ipc.send`.

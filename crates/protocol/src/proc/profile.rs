@@ -9,7 +9,7 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists the built-in profiles, then those of enabled packages.
-    "proc.profile.list" List => Listed, Granted, Kernel;
+    "proc.profile.list" List => Listed, Granted, Kernel, Reads, Users.*;
 }
 
 /// `init`, `task`, `review`, `cron`, `mcp`, `app`, or `<package>#<profile>`.

@@ -12,14 +12,14 @@ use crate::spec::syscalls;
 syscalls! {
     /// Archives the older part of a conversation and puts a summary in its place.
     /// Needs `summary` or `generateSummary`, and exactly one of `keepLast` and `throughMessageId`.
-    "proc.conversation.compact" Compact => Outcome<Compacted>, Granted, Process;
+    "proc.conversation.compact" Compact => Outcome<Compacted>, Granted, Process, Destroys, Users.*;
     /// Copies a conversation up to a message, or restores a compacted segment, into another conversation.
     /// Needs exactly one of `segmentId` and `throughMessageId`.
-    "proc.conversation.fork" Fork => Outcome<Forked>, Granted, Process;
+    "proc.conversation.fork" Fork => Outcome<Forked>, Granted, Process, Writes, Users.*;
     /// Reads the messages of a compacted segment from its archive.
-    "proc.conversation.segment.read" SegmentRead => Outcome<SegmentMessages>, Granted, Process;
+    "proc.conversation.segment.read" SegmentRead => Outcome<SegmentMessages>, Granted, Process, Reads, Users.*;
     /// Lists a conversation's compacted segments, oldest first.
-    "proc.conversation.segments" Segments => Outcome<SegmentList>, Granted, Process;
+    "proc.conversation.segments" Segments => Outcome<SegmentList>, Granted, Process, Reads, Users.*;
 }
 
 /// An archived part of a conversation.

@@ -8,13 +8,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Reads what one commit changed.
-    "repo.diff" Diff => DiffResult, Granted, Kernel;
+    "repo.diff" Diff => DiffResult, Granted, Kernel, Reads, Users;
     /// Compares two refs or commits.
-    "repo.compare" Compare => CompareResult, Granted, Kernel;
+    "repo.compare" Compare => CompareResult, Granted, Kernel, Reads, Users;
     /// Commits several changes at once. `expectedHead` refuses them when somebody was faster.
-    "repo.apply" Apply => Applied, Granted, Kernel;
+    "repo.apply" Apply => Applied, Granted, Kernel, Writes, Users;
     /// Imports a repository from a git URL, or brings an imported one up to date.
-    "repo.import" Import => Imported, Granted, Kernel;
+    "repo.import" Import => Imported, Granted, Kernel, Writes | Network, Users;
 }
 
 /// Arguments of `repo.diff`.

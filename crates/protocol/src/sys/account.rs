@@ -9,25 +9,25 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Adds a user with a home and a private group.
-    "sys.user.create" UserCreate => UserResult, Root, Kernel;
+    "sys.user.create" UserCreate => UserResult, Root, Kernel, Rules, Root;
     /// Lists all accounts by uid.
-    "sys.user.list" UserList => Users, Root, Kernel;
+    "sys.user.list" UserList => Users, Root, Kernel, Reads, Root;
     /// Changes a user's password, lock or groups. Locking closes the user's connections.
-    "sys.user.update" UserUpdate => UserResult, Root, Kernel;
+    "sys.user.update" UserUpdate => UserResult, Root, Kernel, Rules, Root;
     /// Removes a user with its tokens and closes its connections. Its devices and files stay, owned by a number.
-    "sys.user.remove" UserRemove => Removed, Root, Kernel;
+    "sys.user.remove" UserRemove => Removed, Root, Kernel, Rules | Destroys, Root;
     /// Lists all groups by gid.
-    "sys.group.list" GroupList => Groups, Root, Kernel;
+    "sys.group.list" GroupList => Groups, Root, Kernel, Reads, Root;
     /// Adds a group.
-    "sys.group.create" GroupCreate => GroupResult, Root, Kernel;
+    "sys.group.create" GroupCreate => GroupResult, Root, Kernel, Rules, Root;
     /// Removes a group and what was granted to it. Built-in and private groups stay.
-    "sys.group.remove" GroupRemove => Removed, Root, Kernel;
+    "sys.group.remove" GroupRemove => Removed, Root, Kernel, Rules | Destroys, Root;
     /// Lists which group holds which capability.
-    "sys.capability.list" CapabilityList => Grants, Root, Kernel;
+    "sys.capability.list" CapabilityList => Grants, Root, Kernel, Reads, Root;
     /// Gives a capability to a group.
-    "sys.capability.grant" Grant => Changed, Root, Kernel;
+    "sys.capability.grant" Grant => Changed, Root, Kernel, Rules, Root;
     /// Takes a capability from a group. It stays taken, also if it was a default.
-    "sys.capability.revoke" Revoke => Changed, Root, Kernel;
+    "sys.capability.revoke" Revoke => Changed, Root, Kernel, Rules, Root;
 }
 
 /// Arguments of `sys.user.create`.

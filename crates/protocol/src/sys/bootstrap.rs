@@ -8,7 +8,7 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Imports the system repository, builds its packages and mirrors the command line programs.
-    "sys.bootstrap" Bootstrap => Bootstrapped, Granted, Kernel;
+    "sys.bootstrap" Bootstrap => Bootstrapped, Granted, Kernel, Rules, Users;
 }
 
 /// Arguments of `sys.bootstrap`.

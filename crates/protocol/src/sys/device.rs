@@ -8,13 +8,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists the devices the caller may use; online ones unless `includeOffline` is true.
-    "sys.device.list" List => Listed, Granted, Kernel;
+    "sys.device.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Reads one device. Unknown and foreign devices are `null`.
-    "sys.device.get" Get => Got, Granted, Kernel;
+    "sys.device.get" Get => Got, Granted, Kernel, Reads, Users;
     /// Changes what the owner says a device is for.
-    "sys.device.update" Update => Got, Granted, Kernel;
+    "sys.device.update" Update => Got, Granted, Kernel, Rules, Users;
     /// Lets a group use a device, or no longer.
-    "sys.device.access" SetAccess => AccessResult, Root, Kernel;
+    "sys.device.access" SetAccess => AccessResult, Root, Kernel, Rules, Root;
 }
 
 /// Arguments of `sys.device.list`.

@@ -8,13 +8,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Links a person on a chat service to a user. Only root may link somebody else.
-    "sys.link" Create => Linked, User, Kernel;
+    "sys.link" Create => Linked, User, Kernel, Rules, Users;
     /// Removes a link.
-    "sys.unlink" Remove => Removed, User, Kernel;
+    "sys.unlink" Remove => Removed, User, Kernel, Rules, Users;
     /// Lists links, newest first. Only root sees those of others.
-    "sys.link.list" List => Listed, User, Kernel;
+    "sys.link.list" List => Listed, User, Kernel, Reads, Users;
     /// Links whoever was given this code on a chat service to the caller.
-    "sys.link.consume" Consume => Linked, User, Kernel;
+    "sys.link.consume" Consume => Linked, User, Kernel, Rules, Users;
 }
 
 /// Arguments of `sys.link`.

@@ -11,11 +11,11 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Starts connecting an account: authorization code with PKCE. The person opens the URL it answers with.
-    "sys.oauth.start" Start => Started, Granted, Kernel;
+    "sys.oauth.start" Start => Started, Granted, Kernel, Rules, Users;
     /// Lists connected accounts without their tokens.
-    "sys.oauth.list" List => Listed, Granted, Kernel;
+    "sys.oauth.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Forgets a connected account.
-    "sys.oauth.forget" Forget => Forgotten, Granted, Kernel;
+    "sys.oauth.forget" Forget => Forgotten, Granted, Kernel, Rules | Destroys, Users;
 }
 
 /// What an account is for.

@@ -7,7 +7,7 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Helps a person through setup. Secrets in the draft never reach the model, and it cannot set any.
-    "sys.setup.assist" Assist => Advice, Open, Kernel;
+    "sys.setup.assist" Assist => Advice, Open, Kernel, Rules, Root;
 }
 
 /// Arguments of `sys.setup.assist`.

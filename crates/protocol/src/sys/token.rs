@@ -9,11 +9,11 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Makes a token. Its raw value is in the answer and nowhere else.
-    "sys.token.create" Create => Created, Granted, Kernel;
+    "sys.token.create" Create => Created, Granted, Kernel, Rules, Users;
     /// Lists tokens, newest first, revoked ones included, never their raw values.
-    "sys.token.list" List => Listed, Granted, Kernel;
+    "sys.token.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Revokes a token and closes the connections that logged in with it.
-    "sys.token.revoke" Revoke => Revoked, Granted, Kernel;
+    "sys.token.revoke" Revoke => Revoked, Granted, Kernel, Rules | Destroys, Users;
 }
 
 /// What a token is for.

@@ -9,7 +9,7 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Lists workspaces, last changed first. Only root sees those of others.
-    "sys.workspace.list" List => Listed, Granted, Kernel;
+    "sys.workspace.list" List => Listed, Granted, Kernel, Reads, Users;
 }
 
 /// Whether a workspace is in use.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::identity::Role;
 use protocol::schema::Bundle;
 use protocol::signal::{SIGNALS, names_for};
-use protocol::spec::{Access, Route};
+use protocol::spec::{Access, Effect, Group, Route};
 use protocol::{calls, capability, spec};
 
 /// The calls of the documented surface.
@@ -66,7 +66,7 @@ fn every_row_is_documented_and_its_name_is_a_capability() {
 
 #[test]
 fn agents_see_seven_tools() {
-    let tools: BTreeMap<_, _> = calls().filter_map(|row| Some((row.tool?, row.name))).collect();
+    let tools: BTreeMap<_, _> = calls().filter_map(|row| Some((row.tool?.name, row.name))).collect();
     let expected = [
         ("CodeMode", "codemode.exec"),
         ("Delete", "fs.delete"),
@@ -77,6 +77,52 @@ fn agents_see_seven_tools() {
         ("Write", "fs.write"),
     ];
     assert_eq!(tools, BTreeMap::from(expected));
+}
+
+#[test]
+fn models_see_arguments_that_the_call_has_and_all_that_it_needs() {
+    for row in calls() {
+        let Some(tool) = row.tool else { continue };
+        let schema = protocol::schema::args_of(row);
+        for argument in tool.arguments {
+            assert!(schema["properties"].get(argument).is_some(), "{}: {argument}", row.name);
+        }
+        for needed in schema["required"].as_array().into_iter().flatten() {
+            let needed = needed.as_str().unwrap();
+            assert!(tool.arguments.contains(&needed), "{}: {needed}", row.name);
+        }
+    }
+}
+
+#[test]
+fn effects_of_a_row_do_not_contradict_each_other() {
+    for row in calls() {
+        let has = |effect: Effect| row.effects.contains(&effect);
+        let mut seen = Vec::new();
+        for effect in row.effects {
+            assert!(!seen.contains(effect), "{}: {effect:?} twice", row.name);
+            seen.push(*effect);
+        }
+        let does_more = row.effects.iter().any(|effect| !matches!(effect, Effect::Reads | Effect::Network));
+        assert_ne!(has(Effect::Reads), does_more, "{}: {:?}", row.name, row.effects);
+    }
+    let only_reads = |name: &str| spec(name).unwrap().only_reads();
+    assert!(only_reads("fs.read") && only_reads("fs.search"));
+    assert!(!only_reads("shell.exec") && !only_reads("fs.edit") && !only_reads("ai.speech.create"));
+}
+
+#[test]
+fn a_domain_is_granted_whole_or_by_name() {
+    for row in calls() {
+        for grant in row.grants.iter().filter(|grant| grant.is_whole_domain) {
+            for other in calls().filter(|other| other.domain() == row.domain()) {
+                assert!(other.grants.contains(grant), "{} is granted with {}", other.name, row.name);
+            }
+        }
+        let is_root_alone = row.grants.iter().any(|grant| grant.group == Group::Root);
+        assert!(!is_root_alone || row.grants.len() == 1, "{}", row.name);
+        assert!(row.access != Access::Root || is_root_alone, "{} is for root only", row.name);
+    }
 }
 
 #[test]

@@ -97,6 +97,7 @@ const FORMS: &[&str] = &[
     "cat <<E$(echo)\n%\nE", "cat <<\"E\"x\n%\nEx\n%", "echo \\'%\\'; %", "echo \\\"%\\\"; %", "echo \"'%'\"; %", "echo '\"'; %; echo '\"'",
     "echo ${x:-'%'}; %", "echo \"${x:-'%'}\"; %", "echo ${x:-\\}; %; }", "echo ${x#'}'}; %", "echo \"${x#'}'}\"; %", "x=a%b; %", "echo $x'%'; %",
     "if false; then cat <<E; fi; %\n%\nE\n%", "f() (%); f", "f() if %; then %; fi; f", "echo [$(%)]", "[ x = \"$(%)\" ]", "echo a=$(%)", "echo ${#x} $# ; %",
+    "cat <<E # '\nE\n%\n: '\n%\nE", "cat <<E # \\\nE\n%\nE", "cat <<E; echo $'\\''\n%\nE\n%\n: '\n%\nE",
 ];
 
 fn well_formed() -> impl Strategy<Value = String> {
@@ -144,6 +145,30 @@ fn what_shells_read_differently_is_not_clear() {
         "echo x\"$(x=(cat <<E\n$(aa)\nE\nbb))\"'y'",
     ] {
         assert!(!read(script).is_clear, "{script}");
+    }
+}
+
+#[test]
+fn nothing_hides_behind_the_line_of_a_here_document() {
+    let directory = programs();
+    for script in [
+        "cat <<E # don't\nE\n# that's\naa\nE\n",
+        "cat <<E # say \"\nE\n# \"\naa\nE\n",
+        "cat <<E # \\\nE\naa\nE\n",
+        "cat <<-E;# '\n\tE\n# '\naa\nE\n",
+        "cat <<= # '\n=\n# '\naa\n=\n",
+        "cat <<'E' && echo $'\\''\nE\n# '\naa\nE\n",
+        "if false; then cat <<E; fi; echo $'\\''`bb`\ncat <<'E'\n$(bb)\nE\naa\nE\necho $'\\''`bb`",
+    ] {
+        assert!(run(directory.path(), script).contains("aa"), "{script:?}");
+        assert_eq!(check(directory.path(), script), Ok(()));
+    }
+    for script in [
+        "cat <<'E' 2>&1 | sort -u > 'a b'\naa\nE\n",
+        "cat <<E | grep \"#\"\naa # it's\nE\n",
+        "cat <<<x # it's\n",
+    ] {
+        assert!(read(script).is_clear, "{script:?}");
     }
 }
 

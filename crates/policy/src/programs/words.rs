@@ -28,7 +28,8 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, bool) {
     let has_both = text.contains("=(") && text.contains("<<");
     // Nor is a dollar before a quote that is no quote the beginning of one.
     let signs = ["$`", "`(", "$\\'", "$\\\""];
-    let is_odd_text = nests || has_both || signs.iter().any(|sign| text.contains(sign));
+    let is_odd_text =
+        nests || has_both || !documents_are_plain(text) || signs.iter().any(|sign| text.contains(sign));
     let is_even = !is_odd_text && !text.chars().any(is_odd);
     if !text.contains('\r') {
         return (Cow::Borrowed(text), is_even);
@@ -38,6 +39,42 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, bool) {
     let is_everywhere = text.matches('\n').count() == text.matches("\r\n").count();
     let is_safe = is_everywhere && !lines.contains('\r') && !text.contains("\\\r") && !text.contains("<<");
     (Cow::Owned(lines.replace('\r', " ")), is_even && is_safe)
+}
+
+/// Whether the parser finds the text of every here-document where a shell does. It begins after the line that announces
+/// it. The parser looks for the end of that line by counting quotes, and neither knows comments nor `$'…'`: behind
+/// `cat <<E # don't` it would take for text what a shell runs. So whatever does not plainly end with its line is odd.
+fn documents_are_plain(text: &str) -> bool {
+    text.match_indices("<<").all(|(at, operator)| {
+        let rest = &text[at + operator.len()..];
+        let is_here_string = rest.starts_with('<') || text[..at].ends_with('<');
+        is_here_string || ends_plainly(rest.split('\n').next().unwrap_or_default())
+    })
+}
+
+/// Whether a line has no comment, and nothing in it goes on in the next one.
+fn ends_plainly(line: &str) -> bool {
+    let (mut quote, mut before, mut depth, mut backticks) = (None, '<', 0, 0);
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None | Some('"'), '\\') => {
+                if characters.next().is_none() {
+                    return false;
+                }
+            }
+            (None, '\'' | '"') if before == '$' => return false,
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, '#') if before.is_whitespace() || ";|&()`".contains(before) => return false,
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (None, '`') => backticks += 1,
+            _ => {}
+        }
+        before = character;
+    }
+    quote.is_none() && depth <= 0 && backticks % 2 == 0
 }
 
 impl Walk<'_> {

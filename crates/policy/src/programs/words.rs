@@ -57,12 +57,11 @@ fn ends_plainly(line: &str) -> bool {
     let (mut quote, mut before, mut depth, mut backticks) = (None, '<', 0, 0);
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
+        // What is escaped says nothing; at the end of the line it is the end itself.
+        if character == '\\' && quote != Some('\'') && characters.next().is_none() {
+            return false;
+        }
         match (quote, character) {
-            (None | Some('"'), '\\') => {
-                if characters.next().is_none() {
-                    return false;
-                }
-            }
             (None, '\'' | '"') if before == '$' => return false,
             (None, '\'' | '"') => quote = Some(character),
             (Some(open), _) if open == character => quote = None,

@@ -61,7 +61,7 @@ fn body(message: &Message, look: Look) -> String {
     for call in content["toolCalls"].as_array().into_iter().flatten() {
         let name = call["name"].as_str().unwrap_or_default();
         let args = call["arguments"].as_object().cloned().unwrap_or_default();
-        let spec = protocol::calls().find(|spec| spec.tool == Some(name));
+        let spec = protocol::spec_of_tool(name);
         out.push_str(&format!(
             "{}\n",
             tools::heading(name, spec.map_or(name, |spec| spec.name), &args, look)

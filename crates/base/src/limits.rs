@@ -129,6 +129,12 @@ pub const STORE_LOCK_WAIT: Duration = Duration::from_secs(1);
 pub const STORE_CACHE_KIB: i64 = 1_024;
 /// Page cache of SQLite's writer.
 pub const STORE_WRITER_CACHE_KIB: i64 = 4_096;
+/// Events of the change stream that are kept for a subscriber that is slow to read.
+pub const CHANGES_KEPT_MAX: usize = 256;
+/// How long a lease is held without being renewed.
+pub const LEASE_KEPT: Duration = Duration::from_secs(30);
+/// How often leases are renewed: a few attempts may fail before one is lost.
+pub const LEASE_RENEWAL: Duration = Duration::from_secs(8);
 /// Pages of SQLite's log that are moved into the database together: pages that change often are moved once.
 pub const STORE_LOG_PAGES: i64 = 4_000;
 

@@ -312,14 +312,7 @@ impl Gateway {
 
 /// What a caller is told when the store fails; the details are for the log.
 pub fn store_error(error: store::Error) -> Error {
-    match error {
-        store::Error::Conflict(what) => Error::conflict(format!("Already exists: {what}")),
-        store::Error::Failed(why) => {
-            tracing::error!(why, "the store failed");
-            let full = why.contains("full");
-            Error::store_failed(if full { "the disk is full" } else { "see the gateway's log" })
-        }
-    }
+    error.into()
 }
 
 /// What the live tree shows of the gateway itself.

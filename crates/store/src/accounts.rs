@@ -1,8 +1,9 @@
-//! Users and groups.
+//! Repository of users, and the rows of groups.
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 
+use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement, Written};
 use crate::{Error, Result, Store};
 
@@ -115,7 +116,7 @@ impl Store {
     /// Adds a user with its private group; `Conflict` when the name is taken by a user or a group. Groups that
     /// are not there are passed over.
     pub async fn account_create(&self, new: NewAccount) -> Result<Account> {
-        let batch = create(Batch::new(), &new).step(find(&new.username));
+        let batch = create(Batch::new(), &new).step(find(&new.username)).changing(Topic::Accounts);
         let rows = match self.write(batch).await.map_err(|error| error.named(&new.username))? {
             Written::Done(mut rows) => rows.pop().unwrap_or_default(),
             Written::Stopped(_) => return Err(Error::Conflict(new.username)),
@@ -130,7 +131,7 @@ impl Store {
                 .bind(uid)
                 .bind(hash)
                 .bind(now_ms);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// Sets the real name. False when there is no such user.
@@ -138,7 +139,7 @@ impl Store {
         let statement = Statement::new("UPDATE accounts SET gecos = $2 WHERE uid = $1 RETURNING uid")
             .bind(uid)
             .bind(gecos);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// The last number that was given to a user or a group; the next one gets the number after it.
@@ -155,7 +156,7 @@ impl Store {
         let statement = Statement::new("UPDATE accounts SET locked = $2 WHERE uid = $1 RETURNING uid")
             .bind(uid)
             .bind(locked);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// Replaces the memberships besides the private group. Groups that are not there are passed over.
@@ -170,30 +171,10 @@ impl Store {
         };
         let batch = Batch::new()
             .step(Statement::new("DELETE FROM members WHERE uid = $1").bind(uid))
-            .steps(groups.iter().map(join));
+            .steps(groups.iter().map(join))
+            .changing(Topic::Accounts);
         self.write(batch).await?;
         Ok(())
-    }
-
-    /// Removes a user, its private group, its memberships, tokens, shell sessions, grants and device access of
-    /// the private group, and `users/<uid>/` config. Its number is not given to anybody else.
-    pub async fn account_remove(&self, uid: Uid) -> Result<bool> {
-        let _changing = self.changing_config();
-        let (from, to) = (format!("users/{uid}/"), format!("users/{uid}0"));
-        let of = |sql| Statement::new(sql).bind(uid);
-        let batch = Batch::new()
-            .guard(of("DELETE FROM accounts WHERE uid = $1 RETURNING uid"))
-            .step(of("DELETE FROM user_groups WHERE gid = $1"))
-            .step(of("DELETE FROM grants WHERE gid = $1"))
-            .step(of("DELETE FROM device_access WHERE gid = $1"))
-            .step(of("DELETE FROM shell_sessions WHERE uid = $1"))
-            .step(of("DELETE FROM shell_sessions \
-                 WHERE device_id IN (SELECT device_id FROM devices WHERE owner_uid = $1)"))
-            .step(of("DELETE FROM device_access \
-                 WHERE device_id IN (SELECT device_id FROM devices WHERE owner_uid = $1)"))
-            .step(of("DELETE FROM devices WHERE owner_uid = $1"))
-            .step(Statement::new("DELETE FROM config WHERE key >= $1 AND key < $2").bind(from).bind(to));
-        Ok(matches!(self.write(batch).await?, Written::Done(_)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tool calls that wait for a person, and what people said for good.
+//! Approval queue: tool calls that wait for a person, and what people said for good.
 
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
 use protocol::proc::approval::{Decision, Scope};

@@ -1,4 +1,4 @@
-//! A change of one process: everything one step of it writes, in one transaction.
+//! Unit of work of one process: everything one step of it writes, in one transaction.
 //!
 //! The process builds it up and hands it to [`Store::apply`]; either all of it is kept or nothing.
 
@@ -36,6 +36,13 @@ impl Change {
         debug_assert_eq!(self.pid, other.pid, "a change is of one process");
         self.batch.steps.extend(other.batch.steps);
         self
+    }
+
+    /// The change is not kept when the process is not there any more. What its actor writes needs no such condition: it is
+    /// fenced by the process's lease.
+    pub fn if_there(self) -> Change {
+        let statement = Statement::new("SELECT pid FROM processes WHERE pid = $1").bind(&self.pid);
+        self.guard(statement)
     }
 
     pub(crate) fn step(mut self, statement: Statement) -> Change {

@@ -1,9 +1,8 @@
-//! Config values by key. Those with sensitive names are encrypted at rest.
-
-use std::sync::atomic::Ordering;
+//! Key-value settings. Those with sensitive names are encrypted at rest.
 
 use protocol::config::{Key, Setting, is_sensitive};
 
+use crate::changes::Topic;
 use crate::secrets::Secrets;
 use crate::sql::Statement;
 use crate::{Result, Store};
@@ -54,39 +53,23 @@ impl Store {
 
     /// Another number after every change of config. What was read after it was asked for is as new as it says.
     pub fn config_generation(&self) -> u64 {
-        self.inner.config_generation.load(Ordering::Acquire)
-    }
-
-    /// Held while config is changed: whatever becomes of that, what was read before is not believed afterwards.
-    pub(crate) fn changing_config(&self) -> ChangingConfig<'_> {
-        ChangingConfig(self)
+        self.changes().generation(Topic::Config)
     }
 
     /// Sets a value.
     pub async fn config_set(&self, key: &str, value: &str) -> Result<()> {
-        let _changing = self.changing_config();
-        self.change(set(self.secrets(), key, value)?).await?;
+        self.change_of(Topic::Config, set(self.secrets(), key, value)?).await?;
         Ok(())
     }
 
     /// Removes a value. False when there was none.
     pub async fn config_remove(&self, key: &str) -> Result<bool> {
-        let _changing = self.changing_config();
         let statement = Statement::new("DELETE FROM config WHERE key = $1 RETURNING key").bind(key);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.change_of(Topic::Config, statement).await?.is_empty())
     }
 
     fn unseal(&self, key: &str, value: String, sealed: bool) -> Result<String> {
         if sealed { self.secrets().open(&record(key), &value) } else { Ok(value) }
-    }
-}
-
-/// See [`Store::changing_config`].
-pub(crate) struct ChangingConfig<'a>(&'a Store);
-
-impl Drop for ChangingConfig<'_> {
-    fn drop(&mut self) {
-        self.0.inner.config_generation.fetch_add(1, Ordering::Release);
     }
 }
 

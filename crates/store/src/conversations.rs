@@ -1,4 +1,4 @@
-//! Conversations of processes: their records, policies and the state of their context.
+//! Repository of conversations: their records, policies and the state of their context.
 
 use protocol::ids::{ConversationId, Pid};
 use protocol::proc::conversation::{Overflow, Status};

@@ -1,7 +1,8 @@
-//! Devices and which groups may use them.
+//! Device registry, with an access list of groups for each.
 
 use protocol::ids::{DeviceId, Gid, Uid};
 
+use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement, unexpected};
 use crate::{Error, Result, Store};
 
@@ -107,7 +108,7 @@ impl Store {
                     .bind(registration.now_ms),
             )
             .step(find.bind(device_id));
-        let rows = self.write(batch).await?.last();
+        let rows = self.write(batch.changing(Topic::Devices)).await?.last();
         Ok(devices_from(rows.unwrap_or_default())?.pop())
     }
 
@@ -117,7 +118,7 @@ impl Store {
             "UPDATE devices SET online = 0, disconnected_at = $2, last_seen_at = $2 \
              WHERE device_id = $1 AND online = 1",
         );
-        self.change(statement.bind(device_id).bind(now_ms)).await?;
+        self.change_of(Topic::Devices, statement.bind(device_id).bind(now_ms)).await?;
         Ok(())
     }
 
@@ -127,7 +128,7 @@ impl Store {
             "UPDATE devices SET online = 0, disconnected_at = $1, last_seen_at = $1 \
              WHERE online = 1 RETURNING device_id",
         );
-        let rows = self.change(statement.bind(now_ms)).await?;
+        let rows = self.change_of(Topic::Devices, statement.bind(now_ms)).await?;
         let mut ids = rows.into_iter().map(|mut row| row.text().map(DeviceId)).collect::<Result<Vec<_>>>()?;
         ids.sort_unstable();
         Ok(ids)
@@ -137,7 +138,7 @@ impl Store {
     pub async fn device_describe(&self, device_id: &DeviceId, description: &str, now_ms: i64) -> Result<()> {
         let statement =
             Statement::new("UPDATE devices SET description = $2, last_seen_at = $3 WHERE device_id = $1");
-        self.change(statement.bind(device_id).bind(description).bind(now_ms)).await?;
+        self.change_of(Topic::Devices, statement.bind(device_id).bind(description).bind(now_ms)).await?;
         Ok(())
     }
 
@@ -151,7 +152,7 @@ impl Store {
         } else {
             Statement::new("DELETE FROM device_access WHERE device_id = $1 AND gid = $2")
         };
-        self.change(statement.bind(device_id).bind(gid)).await?;
+        self.change_of(Topic::Devices, statement.bind(device_id).bind(gid)).await?;
         Ok(())
     }
 }

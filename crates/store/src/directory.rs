@@ -1,4 +1,4 @@
-//! The data directory: made private, and held by one gateway at a time.
+//! File lock on the data directory, which is made private: one gateway at a time.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;

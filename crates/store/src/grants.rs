@@ -1,7 +1,8 @@
-//! Which group holds which capability.
+//! Role-based access: which group holds which capability.
 
 use protocol::ids::Gid;
 
+use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement};
 use crate::{Result, Store};
 
@@ -23,7 +24,7 @@ impl Store {
                 ));
         }
         if !batch.steps.is_empty() {
-            self.write(batch).await?;
+            self.write(batch.changing(Topic::Grants)).await?;
         }
         Ok(())
     }
@@ -45,13 +46,13 @@ impl Store {
         let statement = Statement::new(
             "INSERT INTO grants (gid, capability) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING gid",
         );
-        Ok(!self.change(statement.bind(gid).bind(capability)).await?.is_empty())
+        Ok(!self.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
     }
 
     /// Takes it. False when the group did not hold it.
     pub async fn revoke(&self, gid: Gid, capability: &str) -> Result<bool> {
         let statement = Statement::new("DELETE FROM grants WHERE gid = $1 AND capability = $2 RETURNING gid");
-        Ok(!self.change(statement.bind(gid).bind(capability)).await?.is_empty())
+        Ok(!self.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
     }
 }
 

@@ -1,8 +1,9 @@
-//! The groups' own statements; their row is beside the accounts'.
+//! Repository of groups; their row is beside the accounts'.
 
 use protocol::ids::{Gid, Uid};
 
 use crate::accounts::Group;
+use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement, Written};
 use crate::{Error, Result, Store};
 
@@ -60,7 +61,8 @@ impl Store {
             .guard(Statement::new(
                 "UPDATE numbers SET latest = latest + 1 WHERE name = 'account' RETURNING latest",
             ))
-            .guard(create.bind(name));
+            .guard(create.bind(name))
+            .changing(Topic::Accounts);
         let written = self.write(batch).await.map_err(|error| error.named(name))?;
         match written.last().and_then(|mut rows| rows.pop()) {
             Some(mut row) => group_from(&mut row),
@@ -76,7 +78,10 @@ impl Store {
             .guard(of("DELETE FROM user_groups WHERE gid = $1 \
                  AND NOT EXISTS (SELECT 1 FROM accounts WHERE gid = $1) RETURNING gid"))
             .step(of("DELETE FROM grants WHERE gid = $1"))
-            .step(of("DELETE FROM device_access WHERE gid = $1"));
+            .step(of("DELETE FROM device_access WHERE gid = $1"))
+            .changing(Topic::Accounts)
+            .changing(Topic::Grants)
+            .changing(Topic::Devices);
         Ok(matches!(self.write(batch).await?, Written::Done(_)))
     }
 }

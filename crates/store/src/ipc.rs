@@ -1,4 +1,4 @@
-//! Calls between processes that wait for a reply.
+//! Request-reply between processes: calls that wait for a reply, each with a deadline.
 
 use protocol::ids::{Pid, RunId, Uid};
 

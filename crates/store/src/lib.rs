@@ -1,4 +1,4 @@
-//! The store: the only SQL of the program. SQLite beside the gateway, or PostgreSQL by URL.
+//! Repository layer: the only SQL of the program, over SQLite beside the gateway or PostgreSQL by URL.
 //!
 //! Each noun has a file with its rows and its statements. A statement is written once and runs on both
 //! engines. No policy here: who may do what is the kernel's business. Texts with a NUL character are found
@@ -7,14 +7,17 @@
 pub mod accounts;
 pub mod approvals;
 pub mod change;
+pub mod changes;
 pub mod config;
 pub mod conversations;
 pub mod devices;
 pub mod grants;
 pub mod ipc;
+pub mod leases;
 pub mod loose_archives;
 pub mod messages;
 pub mod oauth;
+pub mod ownership;
 pub mod processes;
 pub mod queue;
 pub mod routes;
@@ -24,6 +27,7 @@ pub mod sessions;
 pub mod tokens;
 
 mod directory;
+mod error;
 mod groups;
 mod metrics;
 mod migrations;
@@ -35,9 +39,10 @@ mod sqlite;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
+use changes::Changes;
 use directory::Directory;
+use leases::Lease;
 use metrics::Metrics;
 use postgres::Postgres;
 use secrets::Secrets;
@@ -88,6 +93,9 @@ pub enum Error {
     /// Something with that name or id is there already.
     #[error("already exists: {0}")]
     Conflict(String),
+    /// The lease that the write depended on has passed to another holder; nothing was changed.
+    #[error("the lease {0} has passed to another holder: nothing was written")]
+    LeaseLost(String),
     /// The disk is full, the database is gone, or similar; nothing was changed.
     #[error("{0}")]
     Failed(String),
@@ -110,6 +118,8 @@ impl Error {
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
+    /// What every write of this handle depends on.
+    lease: Option<Lease>,
 }
 
 /// The engine comes first, because it must have stopped before the directory is released.
@@ -117,9 +127,17 @@ struct Inner {
     engine: Engine,
     secrets: Secrets,
     metrics: Arc<Metrics>,
-    /// Counts the changes of config since the store was opened.
-    config_generation: AtomicU64,
+    changes: Changes,
+    /// Whose leases are this store's: it is another one after every start.
+    owner: String,
     _directory: Directory,
+}
+
+/// Whether other gateways may use the database at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    Alone,
+    Shared,
 }
 
 enum Engine {
@@ -130,16 +148,37 @@ enum Engine {
 impl Store {
     /// Opens it, takes the lock, migrates it.
     pub async fn open(options: &Options) -> std::result::Result<Store, OpenError> {
+        Store::open_as(options, Sharing::Alone).await
+    }
+
+    /// The same beside other gateways that do so too; only a PostgreSQL can be shared.
+    pub async fn open_shared(options: &Options) -> std::result::Result<Store, OpenError> {
+        Store::open_as(options, Sharing::Shared).await
+    }
+
+    async fn open_as(options: &Options, sharing: Sharing) -> std::result::Result<Store, OpenError> {
         let directory = Directory::hold(&options.data)?;
-        let metrics = Arc::new(Metrics::default());
+        let (metrics, changes) = (Arc::new(Metrics::default()), Changes::default());
         let engine = match &options.url {
-            None => Engine::Sqlite(Sqlite::open(&directory.database()?, metrics.clone())?),
-            Some(url) => Engine::Postgres(Box::new(Postgres::open(url, metrics.clone()).await?)),
+            None if sharing == Sharing::Shared => {
+                let why = "only a PostgreSQL database can be shared by several gateways";
+                return Err(OpenError::Failed(format!("{why}: give its URL")));
+            }
+            None => Engine::Sqlite(Sqlite::open(&directory.database()?, metrics.clone(), changes.clone())?),
+            Some(url) => {
+                let opened = Postgres::open(url, sharing, metrics.clone(), changes.clone());
+                Engine::Postgres(Box::new(opened.await?))
+            }
         };
         let secrets = open_secrets(&engine, &directory).await?;
-        let config_generation = AtomicU64::new(0);
-        let inner = Inner { engine, secrets, metrics, config_generation, _directory: directory };
-        Ok(Store { inner: Arc::new(inner) })
+        let owner = base::random::uuid();
+        let inner = Inner { engine, secrets, metrics, changes, owner, _directory: directory };
+        Ok(Store { inner: Arc::new(inner), lease: None })
+    }
+
+    /// What changes here, and how often it has.
+    pub fn changes(&self) -> &Changes {
+        &self.inner.changes
     }
 
     /// Finishes what is queued and leaves the database tidy. The store must not be used afterwards.
@@ -169,11 +208,24 @@ impl Store {
         self.count(result)
     }
 
-    /// Runs a batch in one transaction.
-    async fn write(&self, batch: Batch) -> Result<Written> {
+    /// Runs a batch in one transaction. The engine tells the change stream what it has committed.
+    async fn write(&self, mut batch: Batch) -> Result<Written> {
         self.inner.metrics.batch(batch.steps.len());
+        if batch.lease.is_none() {
+            batch.lease.clone_from(&self.lease);
+        }
+        let topics = batch.topics;
         let result = self.inner.engine.write(batch).await;
+        if result.is_err() {
+            // It may have been written nevertheless.
+            self.inner.changes.bump_all(topics);
+        }
         self.count(result)
+    }
+
+    /// Runs one statement that changes something others may keep in memory, and returns its rows.
+    async fn change_of(&self, topic: changes::Topic, statement: Statement) -> Result<Vec<Row>> {
+        Ok(self.write(Batch::new().step(statement).changing(topic)).await?.last().unwrap_or_default())
     }
 
     /// Runs one statement that changes something, and returns its rows.

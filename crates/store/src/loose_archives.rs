@@ -1,4 +1,5 @@
-//! Archives that are being written and that nothing refers to yet, so that a next life of the gateway can remove them.
+//! Intent log for files: archives that are being written and that nothing refers to yet, so that the next start of the
+//! gateway can remove them.
 
 use protocol::ids::Pid;
 

@@ -1,4 +1,4 @@
-//! Messages of conversations.
+//! Append-only messages of conversations, read in pages.
 
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::proc::history::MessageRole;

@@ -1,4 +1,4 @@
-//! What the store counts about itself, and how `/metrics` shows it.
+//! Metrics of the store in Prometheus text.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The schema, as numbered steps. A step is never edited once released; a change is a new file.
+//! Schema migrations, numbered. One is never edited once released; a change is a new file.
 //!
 //! The text is shared by both engines; only the names of types differ and are filled in when it is run.
 
@@ -9,6 +9,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0003_oauth.sql"),
     include_str!("../migrations/0004_loose_archives.sql"),
     include_str!("../migrations/0005_compact_at.sql"),
+    include_str!("../migrations/0006_leases.sql"),
 ];
 
 /// The version this program knows.

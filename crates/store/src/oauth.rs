@@ -1,4 +1,4 @@
-//! Accounts at other services, connected by OAuth: flows that wait for a person, and what came of them. Verifiers and
+//! OAuth 2 client state: accounts at other services, flows that wait for a person, and what came of them. Verifiers and
 //! tokens are encrypted, each bound to the record it belongs to.
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! PostgreSQL by URL, through a small pool. Batches are serializable transactions that run again when they
+//! Connection pool for PostgreSQL by URL. Batches are serializable transactions that run again when they
 //! lose a race.
 //!
 //! Connections are not encrypted (no TLS): use a Unix socket, the same machine or a private network.
@@ -14,10 +14,16 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Config, IsolationLevel, NoTls};
 
+use crate::changes::Changes;
+use crate::leases;
 use crate::metrics::Metrics;
 use crate::sql::{Batch, Row, Statement, Value, Written, unexpected};
-use crate::{Error, OpenError, Result};
+use crate::{Error, OpenError, Result, Sharing};
 use lock::Lock;
+
+/// Only PostgreSQL can lock a row, and only there is anybody to lock it against.
+const FIND_HELD_FOR_SHARE: &str =
+    "SELECT name FROM leases WHERE name = $1 AND fence = $2 AND owner <> '' FOR SHARE";
 
 /// An open database.
 pub(crate) struct Postgres {
@@ -26,6 +32,7 @@ pub(crate) struct Postgres {
     /// Batches run together under its read side; one that lost a race runs again alone.
     turn: tokio::sync::RwLock<()>,
     metrics: Arc<Metrics>,
+    changes: Changes,
 }
 
 /// Why a batch did not go through.
@@ -36,7 +43,12 @@ enum Failure {
 }
 
 impl Postgres {
-    pub async fn open(url: &str, metrics: Arc<Metrics>) -> std::result::Result<Postgres, OpenError> {
+    pub async fn open(
+        url: &str,
+        sharing: Sharing,
+        metrics: Arc<Metrics>,
+        changes: Changes,
+    ) -> std::result::Result<Postgres, OpenError> {
         // The error is not shown with the URL: it may contain a password.
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             OpenError::Failed(format!("the database URL can not be read: {}", explain(&error)))
@@ -44,8 +56,12 @@ impl Postgres {
         config.connect_timeout(limits::CONNECT_TIMEOUT);
         config.application_name("gsv");
         let place = place(&config);
-        let lock = Lock::take(config.clone(), &place).await?;
+        let lock = Lock::take(config.clone(), &place, sharing).await?;
         lock.migrate(&place).await?;
+        if sharing == Sharing::Alone {
+            // Whoever held a lease is gone, or has lost the lock: nobody need wait for the expiry.
+            lock.run(&place, leases::END_ALL).await?;
+        }
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let timeout = Some(limits::STORE_TIMEOUT);
         let pool = Pool::builder(Manager::from_config(config, NoTls, manager_config))
@@ -63,7 +79,7 @@ impl Postgres {
             }))
             .build()
             .map_err(|error| OpenError::Failed(format!("{place}: {error}")))?;
-        Ok(Postgres { pool, lock, turn: tokio::sync::RwLock::new(()), metrics })
+        Ok(Postgres { pool, lock, turn: tokio::sync::RwLock::new(()), metrics, changes })
     }
 
     pub async fn read(&self, statement: &Statement) -> Result<Vec<Row>> {
@@ -78,6 +94,7 @@ impl Postgres {
     }
 
     pub async fn write(&self, batch: &Batch) -> Result<Written> {
+        let _changing = self.changes.bump_later(batch.topics);
         limited(async {
             self.lock.keep().await?;
             let first = {
@@ -125,6 +142,16 @@ impl Postgres {
         let mut client = self.pool.get().await.map_err(pool_failure)?;
         let builder = client.build_transaction().isolation_level(IsolationLevel::Serializable);
         let transaction = builder.start().await.map_err(failure)?;
+        if let Some(lease) = &batch.lease {
+            // The row is locked until the commit: a new holder waits for it, and reads what this batch wrote.
+            let held = leases::find_held(lease, FIND_HELD_FOR_SHARE);
+            let prepared =
+                transaction.prepare_typed_cached(held.sql, &types(&held)).await.map_err(failure)?;
+            if transaction.query(&prepared, &params(&held)).await.map_err(failure)?.is_empty() {
+                transaction.rollback().await.map_err(failure)?;
+                return Err(Failure::Error(lease.lost()));
+            }
+        }
         let mut all = Vec::with_capacity(batch.steps.len());
         for (index, step) in batch.steps.iter().enumerate() {
             let statement = &step.statement;

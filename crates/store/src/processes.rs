@@ -1,4 +1,4 @@
-//! Processes: one row each, also after they have exited.
+//! Process table: one row for each process, also after it has exited.
 
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
 
@@ -141,13 +141,15 @@ impl Store {
         count(self.read(statement).await?)
     }
 
-    /// Keeps a new process with its conversation `default`. False when there is one of that id already.
+    /// Keeps a new process with its conversation `default`. False when there is one of that id already, or when its
+    /// user was just removed.
     pub async fn process_create(&self, row: &ProcessRow) -> Result<bool> {
         let change = Change::new(&row.pid).guard(
             Statement::new(
                 "INSERT INTO processes (pid, uid, profile, parent_pid, label, state, cwd, workspace_id, \
                  context_files, next_message_id, created_at, last_active_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) ON CONFLICT (pid) DO NOTHING RETURNING pid",
+                 SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11 FROM accounts WHERE uid = $2 \
+                 ON CONFLICT (pid) DO NOTHING RETURNING pid",
             )
             .bind(&row.pid)
             .bind(row.uid)

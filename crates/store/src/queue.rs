@@ -1,4 +1,4 @@
-//! Messages that wait for the active run of their process to end.
+//! Durable queue: messages that wait for the active run of their process to end.
 
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::proc::history::MessageRole;

@@ -1,5 +1,5 @@
-//! Calls sent to devices on behalf of processes. They outlive the gateway; those of connections do not, and
-//! have no row.
+//! Durable in-flight requests: calls sent to devices on behalf of processes. They outlive the gateway; those of
+//! connections do not, and have no row.
 
 use protocol::ids::{DeviceId, Pid};
 

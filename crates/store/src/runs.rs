@@ -1,4 +1,4 @@
-//! Runs, the journal of their steps, and what they used.
+//! Event-sourced runs: the journal of their steps, from which they are rebuilt, and what they used.
 
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
 

@@ -1,4 +1,4 @@
-//! Secrets at rest: XChaCha20-Poly1305 with a key kept in `keys/secrets.key`, apart from the database.
+//! Encryption at rest: XChaCha20-Poly1305 with a key kept in `keys/secrets.key`, apart from the database.
 //!
 //! A sealed text is `v1:` and the base64 of nonce and ciphertext. It is bound to the record it belongs to, so
 //! it can not be moved to another one.

@@ -1,4 +1,4 @@
-//! Parts of conversations that were archived.
+//! Archive index: parts of conversations that were archived.
 
 use protocol::ids::{ConversationId, Pid};
 use protocol::proc::segment::{Segment, SegmentKind};

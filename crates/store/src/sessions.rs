@@ -1,4 +1,4 @@
-//! Shell sessions: which device runs which command of whom.
+//! Session registry with expiry: which device runs which shell command of whom.
 
 use protocol::ids::{DeviceId, SessionId, Uid};
 use protocol::shell::Status;

@@ -1,8 +1,9 @@
-//! First boot: root and the fixed groups, and the one transaction of `sys.setup`.
+//! Bootstrap: root and the fixed groups, and the one transaction of `sys.setup`.
 
 use protocol::ids::Gid;
 
 use crate::accounts::{self, Account, Setup};
+use crate::changes::Topic;
 use crate::sql::{Batch, Statement, Written};
 use crate::tokens::{self, Token};
 use crate::{Error, Result, Store, config};
@@ -22,7 +23,7 @@ impl Store {
     pub async fn provision(&self, now_ms: i64) -> Result<()> {
         let any = self.read(Statement::new("SELECT uid FROM accounts LIMIT 1")).await?;
         if any.is_empty() {
-            self.write(provision(Batch::new(), now_ms)).await?;
+            self.write(provision(Batch::new(), now_ms).changing(Topic::Accounts)).await?;
         }
         Ok(())
     }
@@ -36,7 +37,6 @@ impl Store {
     /// Writes the first user, root's password, config and token in one transaction, only while in setup mode;
     /// `None` when the system had been set up already. Also returns the token's row.
     pub async fn setup(&self, setup: Setup) -> Result<Option<(Account, Option<Token>)>> {
-        let _changing = self.changing_config();
         let new = &setup.account;
         let mut batch = provision(Batch::new(), new.now_ms);
         let gate = batch.steps.len();
@@ -47,7 +47,7 @@ impl Store {
         if let Some(token) = &setup.token {
             batch = batch.step(tokens::create_for(&new.username, token));
         }
-        batch = batch.step(accounts::find(&new.username));
+        batch = batch.step(accounts::find(&new.username)).changing(Topic::Config).changing(Topic::Accounts);
 
         let mut rows = match self.write(batch).await? {
             Written::Done(rows) => rows,

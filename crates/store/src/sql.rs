@@ -1,10 +1,12 @@
-//! What both engines speak: values, rows, statements and batches.
+//! Portable SQL: values, rows, statements and batches that both engines speak.
 //!
 //! One SQL text runs on both: `$1` placeholders, TEXT ids, BIGINT milliseconds, 0/1 flags, JSON as TEXT, no
 //! `LIKE`, no casts. A decision that depends on a row is made inside a statement or by a guarded step.
 
 use protocol::ids::{ConversationId, DeviceId, Gid, Pid, RunId, SessionId, TokenId, Uid};
 
+use crate::changes::{Topic, Topics};
+use crate::leases::Lease;
 use crate::{Error, Result};
 
 /// A value of a column or a parameter. An absent one keeps its type, so that a statement always has the same
@@ -57,6 +59,12 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub steps: Vec<Step>,
+    /// What the change stream tells once it is committed.
+    pub topics: Topics,
+    /// Nothing is written unless this lease is still held.
+    pub lease: Option<Lease>,
+    /// The step that returns the names of leases that end with this batch.
+    pub ends_leases: Option<usize>,
 }
 
 impl Batch {
@@ -74,6 +82,18 @@ impl Batch {
     pub fn guard(mut self, statement: Statement) -> Batch {
         self.steps.push(Step { statement, guarded: true });
         self
+    }
+
+    /// Says what it changes that others may keep in memory.
+    pub fn changing(mut self, topic: Topic) -> Batch {
+        self.topics = self.topics.and(topic);
+        self
+    }
+
+    /// Adds a statement that returns the names of leases; they end with this batch.
+    pub fn end_leases(mut self, statement: Statement) -> Batch {
+        self.ends_leases = Some(self.steps.len());
+        self.step(statement)
     }
 
     /// Adds many.
@@ -111,6 +131,14 @@ pub(crate) struct Row {
 impl Row {
     pub fn new(values: Vec<Value>) -> Row {
         Row { values: values.into_iter() }
+    }
+
+    /// The text at its left, if it is one; nothing is read by that.
+    pub fn first_text(&self) -> Option<&str> {
+        match self.values.as_slice().first() {
+            Some(Value::Text(text)) => text.as_deref(),
+            _ => None,
+        }
     }
 
     pub fn text(&mut self) -> Result<String> {

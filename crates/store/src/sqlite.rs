@@ -1,4 +1,4 @@
-//! SQLite in WAL mode: one writer thread with group commit, and a few readers used where they are called.
+//! Single-writer SQLite in WAL mode: one thread with group commit, and a few readers used where they are called.
 //!
 //! A point read takes a microsecond or two, which is less than handing it to another thread.
 
@@ -12,10 +12,12 @@ use base::limits;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
+use crate::changes::Changes;
+use crate::leases::Fences;
 use crate::metrics::Metrics;
 use crate::sql::{Batch, Row, Statement, Value, Written, unexpected};
 use crate::{Error, OpenError, Result, migrations};
-use writer::Writer;
+use writer::{Watch, Writer};
 
 /// An open database file.
 pub(crate) struct Sqlite {
@@ -23,12 +25,17 @@ pub(crate) struct Sqlite {
     /// Opened when first needed: a quiet gateway needs one.
     readers: Vec<Mutex<Option<Connection>>>,
     next: AtomicUsize,
+    fences: Arc<Fences>,
     /// Goes last: the connection that closes last tidies up, and readers are not able to.
     writer: Writer,
 }
 
 impl Sqlite {
-    pub fn open(path: &Path, metrics: Arc<Metrics>) -> std::result::Result<Sqlite, OpenError> {
+    pub fn open(
+        path: &Path,
+        metrics: Arc<Metrics>,
+        changes: Changes,
+    ) -> std::result::Result<Sqlite, OpenError> {
         let place = path.display().to_string();
         let failed = |error: rusqlite::Error| open_error(&place, error);
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
@@ -45,11 +52,13 @@ impl Sqlite {
         connection.execute_batch("PRAGMA synchronous = FULL").map_err(failed)?;
         connection.pragma_update(None, "cache_size", -limits::STORE_WRITER_CACHE_KIB).map_err(failed)?;
         connection.pragma_update(None, "wal_autocheckpoint", limits::STORE_LOG_PAGES).map_err(failed)?;
-        let writer = Writer::start(connection, metrics).map_err(|error| {
+        let fences = Arc::new(Fences::default());
+        let watch = Watch { metrics, changes, fences: fences.clone() };
+        let writer = Writer::start(connection, watch).map_err(|error| {
             OpenError::Failed(format!("no thread can be started for the store's writer: {error}"))
         })?;
         let readers = (0..limits::STORE_READERS).map(|_| Mutex::new(None)).collect();
-        Ok(Sqlite { path: path.to_path_buf(), readers, next: AtomicUsize::new(0), writer })
+        Ok(Sqlite { path: path.to_path_buf(), readers, next: AtomicUsize::new(0), fences, writer })
     }
 
     pub fn read(&self, statement: &Statement) -> Result<Vec<Row>> {
@@ -69,6 +78,11 @@ impl Sqlite {
 
     pub async fn checkpoint(&self) -> Result<()> {
         self.writer.checkpoint().await
+    }
+
+    /// The leases of this database.
+    pub fn fences(&self) -> &Fences {
+        &self.fences
     }
 
     pub fn queue_length(&self) -> usize {

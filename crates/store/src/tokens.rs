@@ -1,4 +1,4 @@
-//! Login tokens; only their hashes are kept.
+//! Bearer tokens for logging in; only their hashes are kept.
 
 use protocol::identity::Role;
 use protocol::ids::{TokenId, Uid};

@@ -1,4 +1,4 @@
-//! Connected accounts.
+//! Repository of connected accounts; their tokens are encrypted.
 
 use protocol::ids::Uid;
 use protocol::sys::oauth::{Account, Kind};

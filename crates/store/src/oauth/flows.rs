@@ -1,4 +1,4 @@
-//! Connections that wait for a person.
+//! Pending authorization requests: connections that wait for a person, with their PKCE verifiers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! One gateway per database: an advisory lock, held by a connection of its own. The same connection migrates.
+//! Advisory lock on the database, held by a connection of its own: exclusive for a gateway that is alone, shared for
+//! several. The same connection migrates.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +8,19 @@ use tokio::sync::Mutex;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::explain;
-use crate::{Error, OpenError, Result, migrations};
+use crate::{Error, OpenError, Result, Sharing, migrations};
 
 /// `gsvstore`, as a number.
 const KEY: i64 = i64::from_be_bytes(*b"gsvstore");
+/// Held while the schema is brought up to date: gateways that share a database may start at once.
+const MIGRATION_KEY: i64 = KEY + 1;
 const HAS_META: &str = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'";
 const POLL: Duration = Duration::from_millis(20);
 
 /// The lock, for as long as its connection lives.
 pub(super) struct Lock {
     config: Config,
+    sharing: Sharing,
     client: Mutex<Client>,
 }
 
@@ -26,9 +30,9 @@ enum Refusal {
 }
 
 impl Lock {
-    pub async fn take(config: Config, place: &str) -> std::result::Result<Lock, OpenError> {
-        match acquire(&config).await {
-            Ok(client) => Ok(Lock { config, client: Mutex::new(client) }),
+    pub async fn take(config: Config, place: &str, sharing: Sharing) -> std::result::Result<Lock, OpenError> {
+        match acquire(&config, sharing).await {
+            Ok(client) => Ok(Lock { config, sharing, client: Mutex::new(client) }),
             Err(Refusal::Held) => Err(OpenError::Held(place.to_string())),
             Err(Refusal::Failed(why)) => Err(OpenError::Failed(format!("{place} does not open: {why}"))),
         }
@@ -40,7 +44,7 @@ impl Lock {
         if !client.is_closed() {
             return Ok(());
         }
-        *client = acquire(&self.config).await.map_err(|refusal| match refusal {
+        *client = acquire(&self.config, self.sharing).await.map_err(|refusal| match refusal {
             Refusal::Held => Error::Failed("another gateway has taken the database meanwhile".to_string()),
             Refusal::Failed(why) => Error::Failed(format!("the database is not reachable: {why}")),
         })?;
@@ -50,7 +54,11 @@ impl Lock {
     /// Gives it away now, rather than when the server notices that the connection ended.
     pub async fn give(&self) -> Result<()> {
         let client = self.client.lock().await;
-        let query = client.query_one("SELECT pg_advisory_unlock($1)", &[&KEY]);
+        let unlock = match self.sharing {
+            Sharing::Alone => "SELECT pg_advisory_unlock($1)",
+            Sharing::Shared => "SELECT pg_advisory_unlock_shared($1)",
+        };
+        let query = client.query_one(unlock, &[&KEY]);
         match tokio::time::timeout(limits::STORE_TIMEOUT, query).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
@@ -60,8 +68,23 @@ impl Lock {
         }
     }
 
-    /// Brings the schema up to date.
+    /// Runs a statement without parameters, at start.
+    pub async fn run(&self, place: &str, sql: &str) -> std::result::Result<(), OpenError> {
+        let failed = |error: tokio_postgres::Error| {
+            OpenError::Failed(format!("{place} does not open: {}", explain(&error)))
+        };
+        self.client.lock().await.batch_execute(sql).await.map_err(failed)
+    }
+
+    /// Brings the schema up to date, one gateway at a time.
     pub async fn migrate(&self, place: &str) -> std::result::Result<(), OpenError> {
+        self.run(place, &format!("SELECT pg_advisory_lock({MIGRATION_KEY})")).await?;
+        let migrated = self.migrate_alone(place).await;
+        self.run(place, &format!("SELECT pg_advisory_unlock({MIGRATION_KEY})")).await?;
+        migrated
+    }
+
+    async fn migrate_alone(&self, place: &str) -> std::result::Result<(), OpenError> {
         let failed = |error: tokio_postgres::Error| {
             OpenError::Failed(format!("{place} can not be brought up to date: {}", explain(&error)))
         };
@@ -89,7 +112,7 @@ impl Lock {
 }
 
 /// Connects and takes the lock. One that was just given away takes the server a moment to release.
-async fn acquire(config: &Config) -> std::result::Result<Client, Refusal> {
+async fn acquire(config: &Config, sharing: Sharing) -> std::result::Result<Client, Refusal> {
     let failed = |error: tokio_postgres::Error| Refusal::Failed(explain(&error));
     let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
     tokio::spawn(async move {
@@ -98,8 +121,12 @@ async fn acquire(config: &Config) -> std::result::Result<Client, Refusal> {
         }
     });
     let deadline = Instant::now() + limits::STORE_LOCK_WAIT;
+    let lock = match sharing {
+        Sharing::Alone => "SELECT pg_try_advisory_lock($1)",
+        Sharing::Shared => "SELECT pg_try_advisory_lock_shared($1)",
+    };
     loop {
-        let query = client.query_one("SELECT pg_try_advisory_lock($1)", &[&KEY]);
+        let query = client.query_one(lock, &[&KEY]);
         let row = match tokio::time::timeout(limits::STORE_TIMEOUT, query).await {
             Ok(row) => row.map_err(failed)?,
             Err(_) => return Err(Refusal::Failed("it does not answer".to_string())),

@@ -1,6 +1,6 @@
-//! The one thread that writes. It takes all batches that wait, runs them in one transaction, commits once, and only
-//! then tells the callers. Batches rarely fail, and undoing one of them alone costs all of them dearly: only when one
-//! did fail are they run again, each in a savepoint.
+//! Group commit: the one thread that writes takes all batches that wait, runs them in one transaction, commits once,
+//! and only then tells the callers. Batches rarely fail, and undoing one of them alone costs all of them dearly: only
+//! when one did fail are they run again, each in a savepoint.
 
 mod fault;
 
@@ -13,8 +13,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{error, run};
+use crate::changes::Changes;
+use crate::leases::Fences;
 use crate::metrics::Metrics;
-use crate::sql::{Batch, Written};
+use crate::sql::{Batch, Row, Written};
 use crate::{Error, Result};
 use fault::Fault;
 
@@ -22,6 +24,13 @@ use fault::Fault;
 pub(super) struct Writer {
     queue: Option<mpsc::Sender<Order>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread tells of its commits, and the leases its batches depend on.
+pub(super) struct Watch {
+    pub metrics: Arc<Metrics>,
+    pub changes: Changes,
+    pub fences: Arc<Fences>,
 }
 
 enum Order {
@@ -36,12 +45,12 @@ struct Job {
 }
 
 impl Writer {
-    pub fn start(connection: Connection, metrics: Arc<Metrics>) -> std::io::Result<Writer> {
+    pub fn start(connection: Connection, watch: Watch) -> std::io::Result<Writer> {
         let (queue, orders) = mpsc::channel(limits::STORE_QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("store-writer".to_string())
             .stack_size(512 * 1024)
-            .spawn(move || serve(connection, orders, &metrics))?;
+            .spawn(move || serve(connection, orders, &watch))?;
         Ok(Writer { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -92,7 +101,7 @@ fn overdue() -> Error {
     Error::Failed("the store is overloaded: nothing was written; try again".to_string())
 }
 
-fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Metrics) {
+fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, watch: &Watch) {
     let mut group = Vec::new();
     let mut fault = Fault::from_env();
     let group_max = fault.group_max(limits::STORE_BATCH_MAX);
@@ -109,7 +118,7 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Me
             }
         }
         if !jobs.is_empty() {
-            write_group(&connection, jobs, metrics, &mut fault);
+            write_group(&connection, jobs, watch, &mut fault);
         }
         for reply in checkpoints {
             let result = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(error);
@@ -119,35 +128,51 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, metrics: &Me
 }
 
 /// Runs the jobs in one transaction. Whatever ends the transaction as a whole fails all of them.
-fn write_group(connection: &Connection, jobs: Vec<Job>, metrics: &Metrics, fault: &mut Fault) {
+fn write_group(connection: &Connection, jobs: Vec<Job>, watch: &Watch, fault: &mut Fault) {
     let results = begin(connection).and_then(|()| {
-        let results = match write_all(connection, &jobs) {
+        let results = match write_all(connection, &jobs, watch) {
             Some(results) => results,
             None => {
                 roll_back(connection);
                 begin(connection)?;
-                jobs.iter().map(|job| write_one(connection, &job.batch)).collect::<Result<_>>()?
+                jobs.iter().map(|job| write_one(connection, &job.batch, watch)).collect::<Result<_>>()?
             }
         };
         fault.before(jobs.iter().map(|job| &job.batch));
         let started = Instant::now();
         connection.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute()).map_err(error)?;
         fault.after();
-        metrics.commit(started.elapsed());
+        watch.metrics.commit(started.elapsed());
         Ok(results)
     });
     match results {
         Ok(results) => {
             for (job, result) in jobs.into_iter().zip(results) {
+                if let Ok(Written::Done(rows)) = &result {
+                    watch.committed(&job.batch, rows);
+                }
                 answer(job.reply, result);
             }
         }
         Err(error) => {
             roll_back(connection);
             for job in jobs {
+                // A commit that failed may have reached the disk.
+                watch.changes.bump_all(job.batch.topics);
                 answer(job.reply, Err(error.clone()));
             }
         }
+    }
+}
+
+impl Watch {
+    /// Before the next batch is run: a lease that ended with this one lets nobody write any more.
+    fn committed(&self, batch: &Batch, rows: &[Vec<Row>]) {
+        let ended = batch.ends_leases.and_then(|step| rows.get(step)).into_iter().flatten();
+        for name in ended.filter_map(Row::first_text) {
+            self.fences.end(name);
+        }
+        self.changes.bump_all(batch.topics);
     }
 }
 
@@ -168,8 +193,8 @@ fn roll_back(connection: &Connection) {
 }
 
 /// Runs all batches; nothing when one of them did not go through.
-fn write_all(connection: &Connection, jobs: &[Job]) -> Option<Vec<Result<Written>>> {
-    let write = |job: &Job| match run_steps(connection, &job.batch) {
+fn write_all(connection: &Connection, jobs: &[Job], watch: &Watch) -> Option<Vec<Result<Written>>> {
+    let write = |job: &Job| match run_steps(connection, &job.batch, watch) {
         Ok(written @ Written::Done(_)) => Some(Ok(written)),
         Ok(Written::Stopped(_)) | Err(_) => None,
     };
@@ -177,7 +202,7 @@ fn write_all(connection: &Connection, jobs: &[Job]) -> Option<Vec<Result<Written
 }
 
 /// Runs one batch in a savepoint. The outer error means that the whole transaction is lost.
-fn write_one(connection: &Connection, batch: &Batch) -> Result<Result<Written>> {
+fn write_one(connection: &Connection, batch: &Batch, watch: &Watch) -> Result<Result<Written>> {
     let control = |sql| {
         connection
             .prepare_cached(sql)
@@ -186,7 +211,7 @@ fn write_one(connection: &Connection, batch: &Batch) -> Result<Result<Written>> 
             .map_err(error)
     };
     control("SAVEPOINT job")?;
-    let result = run_steps(connection, batch);
+    let result = run_steps(connection, batch, watch);
     if connection.is_autocommit() {
         // A full disk makes SQLite roll back everything, not only this savepoint.
         return match result {
@@ -201,7 +226,10 @@ fn write_one(connection: &Connection, batch: &Batch) -> Result<Result<Written>> 
     Ok(result)
 }
 
-fn run_steps(connection: &Connection, batch: &Batch) -> Result<Written> {
+fn run_steps(connection: &Connection, batch: &Batch, watch: &Watch) -> Result<Written> {
+    if let Some(lease) = batch.lease.as_ref().filter(|lease| !watch.fences.is_held(lease)) {
+        return Err(lease.lost());
+    }
     let mut all = Vec::with_capacity(batch.steps.len());
     for (index, step) in batch.steps.iter().enumerate() {
         let rows = run(connection, &step.statement)?;

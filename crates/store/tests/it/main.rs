@@ -4,16 +4,19 @@
 
 mod accounts;
 mod approvals;
+mod changes;
 mod config;
 mod crash;
 mod devices;
 mod disk;
 mod grants;
 mod home;
+mod leases;
 mod messages;
 mod model;
 mod oauth;
 mod opening;
+mod ownership;
 mod postgres;
 mod postgres_only;
 mod processes;

@@ -159,7 +159,7 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
         }
         Op::RemoveUser(uid) => {
             let known = model.users.remove(uid).is_some();
-            assert_eq!(store.account_remove(Uid(*uid)).await.unwrap(), known);
+            assert_eq!(store.account_remove(Uid(*uid)).await.unwrap().is_some(), known);
             if known {
                 model.forget_group(*uid);
                 model.devices.retain(|_, device| device.owner != *uid);

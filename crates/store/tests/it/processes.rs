@@ -7,7 +7,7 @@ use store::change::Change;
 use store::conversations::{ConversationRow, PolicyRow};
 use store::processes::{Activity, ProcessRow, State};
 
-use crate::home::NOW_MS;
+use crate::home::{NOW_MS, add};
 use crate::messages::message;
 use crate::queue::queued;
 use crate::runs::run;
@@ -35,8 +35,18 @@ pub fn process(pid: &str, uid: u32, created_at: i64) -> ProcessRow {
 
 /// A process that is there.
 pub async fn made(store: &Store, pid: &str) -> Pid {
+    add_people(store).await;
     assert!(store.process_create(&process(pid, 1000, NOW_MS)).await.unwrap());
     pid.into()
+}
+
+/// Sees to it that 1000 and 1001 are users.
+async fn add_people(store: &Store) {
+    for (uid, name) in [(1000, "ada"), (1001, "bob")] {
+        if store.account_by_uid(Uid(uid)).await.unwrap().is_none() {
+            assert_eq!(add(store, name).await.uid, Uid(uid));
+        }
+    }
 }
 
 pub fn default() -> ConversationId {
@@ -49,6 +59,9 @@ async fn found(store: &Store, pid: &Pid, id: &ConversationId) -> ConversationRow
 
 async fn a_process_is_made_once_with_its_default_conversation(store: &Store) {
     let row = process("p", 1000, NOW_MS);
+    assert!(!store.process_create(&row).await.unwrap(), "a user who is not there has no processes");
+    assert_eq!(store.process(&row.pid).await.unwrap(), None);
+    add_people(store).await;
     assert!(store.process_create(&row).await.unwrap());
     let other = ProcessRow { profile: "cron".to_string(), ..process("p", 1001, NOW_MS + 9) };
     assert!(!store.process_create(&other).await.unwrap());
@@ -70,6 +83,7 @@ async fn a_process_is_made_once_with_its_default_conversation(store: &Store) {
 }
 
 async fn processes_are_listed_newest_first(store: &Store) {
+    add_people(store).await;
     for (pid, uid, at) in [("b", 1000, 1), ("a", 1000, 2), ("c", 1001, 2), ("d", 0, 3)] {
         assert!(store.process_create(&process(pid, uid, at)).await.unwrap());
     }

@@ -58,8 +58,8 @@ pub(crate) fn of_store(error: store::Error) -> Fault {
         store::Error::Conflict(what) => {
             Fault::new(Code::Exists, "", "").because(format!("already exists: {what}"))
         }
-        store::Error::Failed(why) => {
-            tracing::error!(why, "the store failed behind a live file");
+        error @ (store::Error::LeaseLost(_) | store::Error::Failed(_)) => {
+            tracing::error!(%error, "the store failed behind a live file");
             Fault::new(Code::Io, "", "").because("the store failed: see the gateway's log")
         }
     }

@@ -89,7 +89,7 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Err
     if account.uid.is_root() {
         return Err(Error::forbidden("root can not be removed"));
     }
-    let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?;
+    let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?.is_some();
     cx.kernel.grants.remove_group(account.gid);
     cx.kernel.devices.remove_group(account.gid);
     let devices = cx.kernel.devices.remove_of(account.uid);

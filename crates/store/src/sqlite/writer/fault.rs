@@ -1,6 +1,6 @@
-//! Ends the program at a chosen write of its agents, as `kill -9` would, so that tests can crash it at every step. Only
-//! builds with debug assertions listen: `GSV_DIE_AT_WRITE=7` dies right after the seventh such write is durable and
-//! before anybody is told, `GSV_DIE_AT_WRITE=before:7` right before it is.
+//! Fault injection: ends the program at a chosen write of its agents, as `kill -9` would, so that tests can crash it at
+//! every step. Only builds with debug assertions listen: `GSV_DIE_AT_WRITE=7` dies right after the seventh such write is
+//! durable and before anybody is told, `GSV_DIE_AT_WRITE=before:7` right before it is.
 
 use crate::sql::Batch;
 

@@ -15,6 +15,10 @@ fn note(name: &str, body: &str) -> Statement {
     Statement::new("INSERT INTO notes (name, body) VALUES ($1, $2)").bind(name).bind(body)
 }
 
+fn watch() -> Watch {
+    Watch { metrics: Arc::default(), changes: Changes::default(), fences: Arc::default() }
+}
+
 fn job(batch: Batch) -> (Job, Answer) {
     let (reply, answer) = oneshot::channel();
     (Job { batch, asked_at: Instant::now(), reply }, answer)
@@ -22,7 +26,7 @@ fn job(batch: Batch) -> (Job, Answer) {
 
 fn group(connection: &Connection, batches: Vec<Batch>) -> Vec<Result<Written>> {
     let (jobs, answers): (Vec<Job>, Vec<Answer>) = batches.into_iter().map(job).unzip();
-    write_group(connection, jobs, &Metrics::default(), &mut Fault::from_env());
+    write_group(connection, jobs, &watch(), &mut Fault::from_env());
     answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
 }
 
@@ -85,7 +89,7 @@ async fn dropping_the_writer_finishes_what_is_queued() {
     let path = dir.path().join("notes.db");
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch("CREATE TABLE notes (name TEXT PRIMARY KEY, body TEXT)").unwrap();
-    let writer = Writer::start(connection, Arc::new(Metrics::default())).unwrap();
+    let writer = Writer::start(connection, watch()).unwrap();
     for name in ["a", "b", "c"] {
         let (job, _nobody_waits) = job(Batch::new().step(note(name, "")));
         writer.queue.as_ref().unwrap().try_send(Order::Write(job)).ok().unwrap();

@@ -1,0 +1,157 @@
+//! Leases with fencing tokens: what must run once in a deployment holds one.
+//!
+//! A lease has a name, an owner (the gateway), an expiry and a fencing number, which increases with each new holder. The
+//! expiry only decides when somebody else may take over; clocks may differ and a holder may be paused for long, so it
+//! protects nothing. The fencing number does: [`Store::fenced_by`] gives a store whose every write is checked in its own
+//! transaction, and a holder whose lease has passed to another one gets [`Error::LeaseLost`] and nothing is written.
+//!
+//! With PostgreSQL leases are rows. With SQLite they are numbers in memory and always won: one program has the data
+//! directory's lock for as long as it lives, so no other gateway can hold anything, and what an earlier one held went
+//! with it. No statement is added to any write; the thread that writes looks at the number.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use protocol::ids::Pid;
+
+use crate::sql::Statement;
+use crate::{Engine, Error, Result, Store};
+
+/// A lease that somebody holds, or held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    name: Arc<str>,
+    fence: i64,
+}
+
+impl Lease {
+    /// What it is for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its fencing number, higher than that of every earlier holder.
+    pub fn fence(&self) -> i64 {
+        self.fence
+    }
+
+    pub(crate) fn lost(&self) -> Error {
+        Error::LeaseLost(self.name.to_string())
+    }
+}
+
+/// The name of the lease that the actor of a process holds.
+pub fn of_process(pid: &Pid) -> String {
+    format!("process:{pid}")
+}
+
+/// Ends all leases: nobody else uses the database.
+pub(crate) const END_ALL: &str = "UPDATE leases SET owner = '', expires_at = 0 WHERE owner <> ''";
+
+/// A statement about a lease as it was acquired: its name and its number.
+pub(crate) fn find_held(lease: &Lease, sql: &'static str) -> Statement {
+    Statement::new(sql).bind(lease.name()).bind(lease.fence)
+}
+
+impl Store {
+    /// Takes a lease that is free, has expired, or is this gateway's own; whoever held it before can write no more.
+    /// `None` when another gateway holds it.
+    pub async fn lease_acquire(&self, name: &str, now_ms: i64, kept: Duration) -> Result<Option<Lease>> {
+        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+            return Ok(Some(sqlite.fences().take(name)));
+        }
+        let statement = Statement::new(
+            "INSERT INTO leases (name, owner, expires_at, fence) VALUES ($1, $2, $3, 1) \
+             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at, \
+             fence = leases.fence + 1 WHERE leases.owner = excluded.owner OR leases.expires_at <= $4 \
+             RETURNING fence",
+        );
+        let owner = self.inner.owner.as_str();
+        let statement = statement.bind(name).bind(owner).bind(expiry(now_ms, kept)).bind(now_ms);
+        let Some(mut row) = self.change(statement).await?.pop() else { return Ok(None) };
+        Ok(Some(Lease { name: name.into(), fence: row.int()? }))
+    }
+
+    /// Holds a lease for longer. False when it has passed to another holder.
+    pub async fn lease_renew(&self, lease: &Lease, now_ms: i64, kept: Duration) -> Result<bool> {
+        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+            return Ok(sqlite.fences().is_held(lease));
+        }
+        let statement = Statement::new(
+            "UPDATE leases SET expires_at = $4 WHERE name = $1 AND fence = $2 AND owner = $3 RETURNING name",
+        );
+        let statement = statement.bind(lease.name()).bind(lease.fence).bind(self.inner.owner.as_str());
+        Ok(!self.change(statement.bind(expiry(now_ms, kept))).await?.is_empty())
+    }
+
+    /// Holds everything for longer that this gateway holds, with one statement.
+    pub async fn leases_renew(&self, now_ms: i64, kept: Duration) -> Result<()> {
+        if matches!(self.inner.engine, Engine::Sqlite(_)) {
+            return Ok(());
+        }
+        let statement = Statement::new("UPDATE leases SET expires_at = $2 WHERE owner = $1");
+        self.change(statement.bind(self.inner.owner.as_str()).bind(expiry(now_ms, kept))).await?;
+        Ok(())
+    }
+
+    /// Gives a lease back. One that has passed to another holder is left alone.
+    pub async fn lease_release(&self, lease: Lease) -> Result<()> {
+        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+            sqlite.fences().release(&lease);
+            return Ok(());
+        }
+        // The row stays, so that the next holder's number is higher.
+        let statement = Statement::new(
+            "UPDATE leases SET owner = '', expires_at = 0 WHERE name = $1 AND fence = $2 AND owner = $3",
+        );
+        self.change(statement.bind(lease.name()).bind(lease.fence).bind(self.inner.owner.as_str())).await?;
+        Ok(())
+    }
+
+    /// The same store, whose every write fails with [`Error::LeaseLost`] and changes nothing once the lease has passed to
+    /// another holder or was given back. Reads are not checked.
+    pub fn fenced_by(&self, lease: &Lease) -> Store {
+        Store { inner: self.inner.clone(), lease: Some(lease.clone()) }
+    }
+}
+
+fn expiry(now_ms: i64, kept: Duration) -> i64 {
+    now_ms.saturating_add(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The leases of a store that nobody else uses.
+#[derive(Default)]
+pub(crate) struct Fences {
+    held: Mutex<HashMap<Arc<str>, i64>>,
+    latest: AtomicI64,
+}
+
+impl Fences {
+    fn take(&self, name: &str) -> Lease {
+        let lease = Lease { name: name.into(), fence: self.latest.fetch_add(1, Ordering::Relaxed) + 1 };
+        self.lock().insert(lease.name.clone(), lease.fence);
+        lease
+    }
+
+    pub fn is_held(&self, lease: &Lease) -> bool {
+        self.lock().get(&lease.name) == Some(&lease.fence)
+    }
+
+    fn release(&self, lease: &Lease) {
+        let mut held = self.lock();
+        if held.get(&lease.name) == Some(&lease.fence) {
+            held.remove(&lease.name);
+        }
+    }
+
+    /// Ends a lease, whoever holds it.
+    pub fn end(&self, name: &str) {
+        self.lock().remove(name);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, i64>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -231,6 +231,11 @@ impl Gateway {
         Ok(Caller { origin, ..standing })
     }
 
+    /// A user is gone.
+    pub fn forget_user(&self, uid: Uid) {
+        lock(&self.0.standings).remove(&uid);
+    }
+
     /// The caller with the groups and capabilities it has now; `None` when nothing has changed since it was looked
     /// at. Whoever was locked or removed since then may do nothing any more.
     pub async fn renewed(&self, caller: &Caller) -> Result<Option<Caller>, Error> {

@@ -9,7 +9,10 @@ use base::timer::Alarm;
 use protocol::identity::Role;
 
 use crate::outbox::{Close, Outgoing};
-use crate::{Kernel, routes};
+use crate::{Kernel, routes, sweeps, tasks};
+
+/// How often old rows are removed.
+const SWEEP: Duration = Duration::from_secs(3_600);
 
 /// The kernel's alarms.
 pub(crate) struct Alarms {
@@ -20,6 +23,8 @@ pub(crate) struct Alarms {
     /// The same.
     pub(crate) trim: Arc<Alarm>,
     ping: Arc<Alarm>,
+    leases: Arc<Alarm>,
+    sweep: Arc<Alarm>,
 }
 
 impl Alarms {
@@ -35,13 +40,17 @@ impl Alarms {
             pending: alarm("sockets without a login", close_overdue),
             trim: alarm("idle memory of sockets", trim),
             ping: alarm("keepalive of drivers", ping_drivers),
+            leases: alarm("renewal of leases", renew_leases),
+            sweep: alarm("sweep of old rows", sweep),
         };
         alarms.ping.within(limits::DRIVER_PING);
+        alarms.leases.within(limits::LEASE_RENEWAL);
+        alarms.sweep.within(SWEEP);
         alarms
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Alarm>> {
-        [&self.routes, &self.pending, &self.trim, &self.ping].into_iter().cloned().collect()
+        [&self.routes, &self.pending, &self.trim, &self.ping, &self.leases, &self.sweep].into_iter().cloned().collect()
     }
 }
 
@@ -75,4 +84,20 @@ fn ping_drivers(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
         }
     }
     Some(limits::DRIVER_PING)
+}
+
+fn renew_leases(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
+    sweeps::renew_leases(kernel);
+    Some(limits::LEASE_RENEWAL)
+}
+
+/// Removes what nobody needs any more, beside the rest: a slow disk must not hold up deadlines.
+fn sweep(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
+    let kernel = kernel.clone();
+    tasks::run(async move {
+        if let Err(error) = sweeps::run(&kernel.store, kernel.clock.now_ms()).await {
+            tracing::warn!(%error, "old shell sessions and routes could not be removed");
+        }
+    });
+    Some(SWEEP)
 }

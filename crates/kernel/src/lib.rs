@@ -23,6 +23,7 @@ mod routes;
 mod settings;
 mod signals;
 mod subsystems;
+mod sweeps;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -109,7 +110,7 @@ impl Kernel {
         store.provision(now_ms).await?;
         store.grant_defaults(&grants::defaults()).await?;
         store.devices_offline(now_ms).await?;
-        recall::sweep(&store).await?;
+        sweeps::run(&store, now_ms).await?;
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let tree = Arc::new(tree);

@@ -21,8 +21,10 @@ use base::limits;
 use base::shutdown::Shutdown;
 use futures_util::FutureExt;
 use model::{Cancel, ToolCall};
-use protocol::ids::{ConversationId, Pid, RunId};
+use protocol::ids::{ConversationId, Pid, RunId, Uid};
+use store::Store;
 use store::approvals::ApprovalRow;
+use store::change::Change;
 use store::messages::MessageRow;
 use store::processes::ProcessRow;
 use store::runs::Used;
@@ -31,7 +33,7 @@ use tokio::task::{Id, JoinSet};
 
 use crate::context::Context;
 use crate::host::Host;
-use crate::mail::Mail;
+use crate::mail::{Mail, Reply};
 use crate::setup::Setup;
 use crate::tools::Finished as CallEnd;
 use crate::turn::TurnEnd;
@@ -40,6 +42,10 @@ use draft::{Draft, Facts};
 /// A process that is awake.
 pub(crate) struct Actor {
     host: Host,
+    /// What it writes with: nothing is kept any more once another actor has the process.
+    store: Store,
+    /// Whether another actor has it: whatever this one knows may be outdated.
+    has_lost_lease: bool,
     process: Arc<ProcessRow>,
     facts: Facts,
     live: Live,
@@ -104,6 +110,10 @@ enum Exit {
     Stopped,
     /// There is no such process.
     Unknown,
+    /// Another gateway has the lease of the process.
+    Elsewhere,
+    /// The process was removed.
+    Forgotten,
 }
 
 /// What an actor can not get over by itself: the store failed.
@@ -131,8 +141,17 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
         let life = Actor::live(&host, &pid, first.take(), &mut mailbox, stopping.clone());
         let rest = match AssertUnwindSafe(life).catch_unwind().await {
             Ok(Ok(Exit::Asleep)) => break,
-            Ok(Ok(Exit::Stopped)) => return host.close(&pid, &mut mailbox),
+            Ok(Ok(Exit::Stopped | Exit::Forgotten)) => return host.close(&pid, &mut mailbox),
             Ok(Ok(Exit::Unknown)) => limits::PROCESS_IDLE,
+            Ok(Ok(Exit::Elsewhere)) => {
+                tracing::warn!(%pid, "another gateway runs this process; its mail here gets lost");
+                limits::PROCESS_IDLE
+            }
+            // Whether it goes on here is decided when the lease is asked for again.
+            Ok(Err(error @ store::Error::LeaseLost(_))) => {
+                tracing::warn!(%pid, %error, "a process lost its lease");
+                Duration::ZERO
+            }
             Ok(Err(error)) => {
                 tracing::error!(%pid, %error, "the store failed; the process goes on where it was in a while");
                 limits::PROCESS_STORE_PAUSE
@@ -177,12 +196,36 @@ impl Actor {
         pid: &Pid,
         first: Option<Mail>,
         mailbox: &mut mpsc::Receiver<Mail>,
+        stopping: Shutdown,
+    ) -> StoreResult<Exit> {
+        // Before anything is read: what an earlier holder still writes is either seen or refused.
+        let Some(lease) = host.world.lease(pid).await? else { return Ok(Exit::Elsewhere) };
+        let store = host.world.store.fenced_by(&lease);
+        let gone = Actor::live_with(host, store, pid, first, mailbox, stopping).await;
+        if let Err(error) = host.world.store.lease_release(lease).await {
+            tracing::warn!(%pid, %error, "the lease of a process could not be given back; it will expire");
+        }
+        gone
+    }
+
+    async fn live_with(
+        host: &Host,
+        store: Store,
+        pid: &Pid,
+        first: Option<Mail>,
+        mailbox: &mut mpsc::Receiver<Mail>,
         mut stopping: Shutdown,
     ) -> StoreResult<Exit> {
-        let Some(mut actor) = Actor::load(host, pid).await? else { return Ok(Exit::Unknown) };
+        let Some(mut actor) = Actor::load(host, store, pid).await? else { return Ok(Exit::Unknown) };
         actor.advance().await?;
-        if let Some(mail) = first {
-            actor.take(mail).await?;
+        match first {
+            Some(Mail::Forget(uid, reply)) => {
+                if let Some(exit) = actor.be_forgotten(uid, reply) {
+                    return Ok(exit);
+                }
+            }
+            Some(mail) => actor.take(mail).await?,
+            None => {}
         }
         loop {
             let idle = actor.facts.run.is_none();
@@ -191,7 +234,14 @@ impl Actor {
                 biased;
                 () = stopping.requested() => return actor.stop_gracefully().await.map(|()| Exit::Stopped),
                 Some(done) = actor.tasks.join_next_with_id(), if !actor.tasks.is_empty() => actor.done(done).await?,
-                Some(mail) = mailbox.recv() => actor.take(mail).await?,
+                Some(mail) = mailbox.recv() => match mail {
+                    Mail::Forget(uid, reply) => {
+                        if let Some(exit) = actor.be_forgotten(uid, reply) {
+                            return Ok(exit);
+                        }
+                    }
+                    mail => actor.take(mail).await?,
+                },
                 () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
                 () = tokio::time::sleep(limits::PROCESS_IDLE), if idle => {
                     if host.retire(pid, mailbox) {
@@ -206,6 +256,7 @@ impl Actor {
     async fn take(&mut self, mail: Mail) -> StoreResult<()> {
         match mail {
             Mail::Wake => {}
+            Mail::Forget(uid, reply) => drop(self.be_forgotten(uid, reply)),
             Mail::Message(incoming, reply) => drop(reply.send(self.message(*incoming).await)),
             Mail::Event(event, reply) => drop(reply.send(self.event(*event).await)),
             Mail::Autostart(reason, reply) => drop(reply.send(self.autostart(&reason).await)),
@@ -219,7 +270,20 @@ impl Actor {
                 drop(reply.send(self.apply(condition, change, archive).await))
             }
         }
+        if self.has_lost_lease {
+            return Err(store::Error::LeaseLost(store::leases::of_process(self.pid())));
+        }
         self.advance().await
+    }
+
+    /// Drops all work if its user is the one that is gone: there is nothing left to keep, and nobody left to tell.
+    fn be_forgotten(&mut self, uid: Uid, reply: Reply<()>) -> Option<Exit> {
+        let is_gone = self.process.uid == uid;
+        if is_gone {
+            self.drop_work();
+        }
+        drop(reply.send(Ok(())));
+        is_gone.then_some(Exit::Forgotten)
     }
 
     fn pid(&self) -> &Pid {
@@ -237,11 +301,17 @@ impl Actor {
     /// Keeps a step, then believes and tells it. False, and nothing changed, when something in it no longer holds.
     async fn keep(&mut self, mut draft: Draft) -> StoreResult<bool> {
         let change = draft.close();
-        if !self.host.world.store.apply(change).await? {
+        if !self.write(change).await? {
             return Ok(false);
         }
         self.believe(draft);
         Ok(true)
+    }
+
+    async fn write(&mut self, change: Change) -> StoreResult<bool> {
+        let written = self.store.apply(change).await;
+        self.has_lost_lease |= matches!(written, Err(store::Error::LeaseLost(_)));
+        written
     }
 
     /// The same for a step that must not get lost: a store that fails for a moment is asked again.
@@ -258,7 +328,8 @@ impl Actor {
         let mut pause = limits::PROCESS_STORE_RETRY_PAUSE;
         let mut attempts = 1;
         let kept = loop {
-            match self.host.world.store.apply(change.clone()).await {
+            match self.write(change.clone()).await {
+                Err(lost @ store::Error::LeaseLost(_)) => return Err(lost),
                 Err(error) if attempts < limits::PROCESS_STORE_ATTEMPTS => {
                     tracing::warn!(pid = %self.pid(), %error, "a step could not be kept; once more");
                 }

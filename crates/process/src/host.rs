@@ -10,7 +10,7 @@ use base::limits;
 use base::shutdown::{self, Shutdown, Trigger};
 use gateway::Gateway;
 use protocol::error::Error;
-use protocol::ids::Pid;
+use protocol::ids::{Pid, Uid};
 use store::processes::{ProcessRow, State};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -74,6 +74,18 @@ impl Host {
                 "some processes were still busy when the gateway stopped; they go on at the next start"
             );
         }
+    }
+
+    /// A user is gone with all rows: ends the actors of its processes, with all they are at.
+    pub async fn forget_user(&self, uid: Uid) {
+        let awake: Vec<Pid> = self.rooms.lock().keys().cloned().collect();
+        let told = awake.iter().map(|pid| async move {
+            // One that has noticed by itself drops the mail.
+            if let Err(error) = self.ask(pid, |reply| Mail::Forget(uid, reply)).await {
+                tracing::debug!(%pid, %error, "a process was gone before it was told to go");
+            }
+        });
+        futures_util::future::join_all(told).await;
     }
 
     /// How many processes are awake.

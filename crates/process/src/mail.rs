@@ -1,7 +1,7 @@
 //! Message types of an actor's mailbox, each with the channel for its reply.
 
 use protocol::error::Error;
-use protocol::ids::{ConversationId, RunId};
+use protocol::ids::{ConversationId, RunId, Uid};
 use protocol::outcome::Outcome;
 use protocol::proc::approval::{Hil, Resolved};
 use protocol::proc::conversation::{Reset, ResetDone};
@@ -61,6 +61,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 pub(crate) enum Mail {
     /// Loads what there is to do.
     Wake,
+    /// A user is gone with all rows: if the process is that user's, it must be gone too.
+    Forget(Uid, Reply<()>),
     /// A message that wants a run: its run id, and whether it waits.
     Message(Box<Incoming>, Reply<Outcome<(RunId, bool)>>),
     /// A runtime event.

@@ -156,10 +156,12 @@ impl Subsystem for Processes {
     }
 
     fn gone(self: Arc<Self>, gone: Gone) -> Later<()> {
-        if let Gone::User(uid) = gone {
-            lock(&self.welcomed).remove(&uid);
-        }
-        Box::pin(async {})
+        Box::pin(async move {
+            if let Gone::User(uid) = gone {
+                lock(&self.welcomed).remove(&uid);
+                self.host.forget_user(uid).await;
+            }
+        })
     }
 }
 

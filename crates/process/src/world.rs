@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use base::clock::Clock;
+use base::limits;
 use gateway::Gateway;
-use protocol::ids::RunId;
+use protocol::ids::{Pid, RunId};
 use protocol::signal::Signal;
 use store::Store;
+use store::leases::{self, Lease};
 use store::processes::ProcessRow;
 
 use crate::discovery::ModelDiscovery;
@@ -51,6 +53,12 @@ impl World {
     /// Now, in milliseconds.
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    /// Takes the lease of a process; whoever had it here before writes nothing any more. `None` when another gateway
+    /// has it.
+    pub(crate) async fn lease(&self, pid: &Pid) -> Result<Option<Lease>, store::Error> {
+        self.store.lease_acquire(&leases::of_process(pid), self.now_ms(), limits::LEASE_KEPT).await
     }
 
     /// Sends a signal of a process; those of a run say which.

@@ -5,10 +5,8 @@ mod exec;
 mod sessions;
 
 use std::sync::{Arc, RwLock};
-use std::time::Duration;
 
 use base::sync::{read, write};
-use base::timer::Alarm;
 use gateway::{Call, Caller, Cx, Gateway, Gauges, Gone, Later, Located, Rewrite, RoutedCall, Subsystem};
 use protocol::args::Members;
 use protocol::config::ROUTING_TIMEOUT_MS;
@@ -22,34 +20,22 @@ use crate::shells::{Settings, Shells, Texts};
 /// The target that means the gateway itself.
 const NATIVE: &str = "gsv";
 
-/// How often rows of old sessions are removed.
-const PRUNE: Duration = Duration::from_secs(3_600);
-
 /// Commands on the gateway, and sessions everywhere.
 pub struct ShellArea {
     gateway: Gateway,
     shells: Shells,
     /// Texts that are set, and what they come to.
     settings: RwLock<(Texts, Settings)>,
-    prune: Arc<Alarm>,
 }
 
 impl ShellArea {
     /// The shells of a gateway.
     pub fn new(gateway: Gateway) -> Arc<ShellArea> {
         let clock = gateway.clock().clone();
-        let area = Arc::new_cyclic(|area: &std::sync::Weak<ShellArea>| {
-            let weak = area.clone();
-            let prune = Alarm::every("old shell sessions", clock.clone(), PRUNE, move |_| {
-                if let Some(area) = weak.upgrade() {
-                    tokio::spawn(async move { area.prune().await });
-                }
-            });
-            let texts = Texts::new();
-            let settings = Settings::of(&texts, gateway.version_text());
-            let settings = RwLock::new((texts, settings));
-            ShellArea { shells: Shells::new(clock), gateway, settings, prune }
-        });
+        let texts = Texts::new();
+        let settings = Settings::of(&texts, gateway.version_text());
+        let settings = RwLock::new((texts, settings));
+        let area = Arc::new(ShellArea { shells: Shells::new(clock), gateway, settings });
         let weak = Arc::downgrade(&area);
         area.gateway.show_sessions(move |id| match (weak.upgrade(), id) {
             (None, _) => Vec::new(),
@@ -57,12 +43,6 @@ impl ShellArea {
             (Some(area), Some(id)) => area.shells.fact(id).into_iter().collect(),
         });
         area
-    }
-
-    async fn prune(&self) {
-        if let Err(error) = self.gateway.store().sessions_prune(self.gateway.now_ms()).await {
-            tracing::warn!(%error, "old shell sessions could not be removed");
-        }
     }
 
     /// What a command runs with that such a caller starts. A client that does not ask again would lose one that outlasts
@@ -99,7 +79,6 @@ impl Subsystem for ShellArea {
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
         Box::pin(async move {
             let (store, now_ms) = (self.gateway.store(), self.gateway.now_ms());
-            store.sessions_prune(now_ms).await?;
             sessions::end_native(store, now_ms).await?;
             for (key, value) in store.config_where("config", |key| Settings::key(key).is_some()).await? {
                 self.config_changed(&key, Some(&value));
@@ -112,10 +91,6 @@ impl Subsystem for ShellArea {
     fn stop(self: Arc<Self>) -> Later<()> {
         self.shells.stop();
         Box::pin(async {})
-    }
-
-    fn alarms(&self) -> Vec<Arc<Alarm>> {
-        vec![self.prune.clone()]
     }
 
     /// Commands run with the rights that their user had; they end with these. Root loses none, and may well be changing

@@ -1,7 +1,10 @@
-//! Homes: what a new one holds, and to whom one belongs.
+//! Home provisioning: what a new home holds, to whom one belongs, and what becomes of it when its user is removed.
 //!
 //! A home is laid out once; what its owner changes or removes afterwards stays so. A home that is there already
-//! and belongs to somebody else, such as the one a removed user of the same name has left, is not touched.
+//! and belongs to somebody else, such as the one a removed user of the same name has left, is not touched unless the
+//! new user is to adopt it.
+
+mod removed;
 
 use std::ops::ControlFlow;
 

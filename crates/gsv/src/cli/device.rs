@@ -78,7 +78,7 @@ pub fn default_id() -> String {
     let name = name.split('.').next().unwrap_or_default();
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
-    format!("node-{}", if name.is_empty() { "local" } else { name })
+    format!("node-{}", if name.is_empty() { "local" } else { &name })
 }
 
 async fn work(context: &Context, settings: Settings) -> Result<u8> {

@@ -90,6 +90,14 @@ impl Feeds {
         }
     }
 
+    /// A user was removed: what is kept for it goes, whoever is still connected.
+    pub(crate) fn remove(&self, uid: Uid) {
+        let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(feed) = users.remove(&uid) {
+            self.beginning.fetch_max(lock(&feed).forget(), Ordering::Relaxed);
+        }
+    }
+
     /// Gives up what is kept for users nothing happened to for longest, if all together is too much. No feed may be
     /// locked by the one who calls.
     pub(super) fn make_room(&self) {

@@ -285,7 +285,7 @@ impl World {
         let team = root.call(&GroupCreate { name: "team".to_string() }).await.unwrap().group.gid;
         for who in [Who::Other, Who::Group] {
             let (username, password) = (who.name().to_string(), random::tagged(""));
-            root.call(&UserCreate { username, password, groups: None }).await.unwrap();
+            root.call(&UserCreate { username, password, groups: None, adopt_files: None }).await.unwrap();
         }
         for who in [Who::Owner, Who::Group] {
             let groups = Some(vec!["users".to_string(), "team".to_string()]);

@@ -35,7 +35,10 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
     let before = rows_read(&kernel);
     let groups = Some(vec!["services".to_string(), "user7".to_string()]);
     let (username, password) = ("ann".to_string(), "ann-password".to_string());
-    let made = root.call(&UserCreate { username: username.clone(), password, groups }).await.unwrap();
+    let made = root
+        .call(&UserCreate { username: username.clone(), password, groups, adopt_files: None })
+        .await
+        .unwrap();
     assert_eq!(made.user.groups, ["users", "services", "user7", "ann"]);
     let groups = Some(vec!["drivers".to_string()]);
     let update = UserUpdate { username, password: None, locked: None, groups };

@@ -5,6 +5,7 @@ use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::literal::True;
 use protocol::proc::history::MessageRole;
 use protocol::signal::run::{Change as What, FinishStatus, Finished, Started};
+use store::Store;
 use store::change::Change;
 use store::processes::{Activity, State};
 use store::runs::{RunEnd, RunRow, RunStatus};
@@ -237,7 +238,18 @@ pub(super) async fn bury(host: &Host, pid: &Pid, why: &str) -> bool {
 }
 
 async fn try_bury(world: &World, pid: &Pid, why: &str) -> Result<Vec<Finished>, store::Error> {
-    let store = &world.store;
+    let Some(lease) = world.lease(pid).await? else { return Ok(Vec::new()) };
+    let finished = try_bury_with(world, &world.store.fenced_by(&lease), pid, why).await;
+    world.store.lease_release(lease).await?;
+    finished
+}
+
+async fn try_bury_with(
+    world: &World,
+    store: &Store,
+    pid: &Pid,
+    why: &str,
+) -> Result<Vec<Finished>, store::Error> {
     let (Some(process), Some(run)) = (store.process(pid).await?, store.run_active(pid).await?) else {
         return Ok(Vec::new());
     };

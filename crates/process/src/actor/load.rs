@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::{AssistantMessage, ToolCall};
 use protocol::ids::Pid;
+use store::Store;
 use store::processes::State;
 use store::runs::RunRow;
 use tokio::task::JoinSet;
@@ -16,8 +17,7 @@ use crate::run::RunState;
 
 impl Actor {
     /// The actor of a process as its rows tell it; `None` when there is no such process.
-    pub(super) async fn load(host: &Host, pid: &Pid) -> StoreResult<Option<Actor>> {
-        let store = &host.world.store;
+    pub(super) async fn load(host: &Host, store: Store, pid: &Pid) -> StoreResult<Option<Actor>> {
         let Some(process) = store.process(pid).await? else { return Ok(None) };
         let mut facts = Facts {
             run: None,
@@ -38,6 +38,8 @@ impl Actor {
         }
         Ok(Some(Actor {
             host: host.clone(),
+            store,
+            has_lost_lease: false,
             process: Arc::new(process),
             facts,
             live,

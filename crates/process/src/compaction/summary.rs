@@ -125,6 +125,7 @@ impl Author<'_> {
         let end = RunEnd { status, reason, error, now_ms: self.world.now_ms() };
         let model = (setup.model.provider.as_str(), setup.model.id.as_str());
         let bill = Change::new(&process.pid)
+            .if_there()
             .run_begin(&run)
             .run_turn(&run.run_id, model, 0, used)
             .run_end(&run.run_id, &end);

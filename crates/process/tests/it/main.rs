@@ -7,6 +7,7 @@ mod control;
 mod crash;
 mod faults;
 mod notices;
+mod leases;
 mod overflow;
 mod queue;
 mod recorder;

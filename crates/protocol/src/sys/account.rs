@@ -8,14 +8,15 @@ use crate::ids::Gid;
 use crate::spec::syscalls;
 
 syscalls! {
-    /// Adds a user with a home and a private group.
-    "sys.user.create" UserCreate => UserResult, Root, Kernel, Rules, Root;
+    /// Adds a user with a home and a private group. Files that are there already stay closed to it unless it adopts them.
+    "sys.user.create" UserCreate => UserCreated, Root, Kernel, Rules, Root;
     /// Lists all accounts by uid.
     "sys.user.list" UserList => Users, Root, Kernel, Reads, Root;
     /// Changes a user's password, lock or groups. Locking closes the user's connections.
     "sys.user.update" UserUpdate => UserResult, Root, Kernel, Rules, Root;
-    /// Removes a user with its tokens and closes its connections. Its devices and files stay, owned by a number.
-    "sys.user.remove" UserRemove => Removed, Root, Kernel, Rules | Destroys, Root;
+    /// Removes a user with everything that is its own: agents, conversations, tokens, devices, config and connected
+    /// accounts. Its connections are closed. Its files are kept for root, or deleted if that is asked for.
+    "sys.user.remove" UserRemove => UserRemoved, Root, Kernel, Rules | Destroys, Root;
     /// Lists all groups by gid.
     "sys.group.list" GroupList => Groups, Root, Kernel, Reads, Root;
     /// Adds a group.
@@ -33,6 +34,7 @@ syscalls! {
 /// Arguments of `sys.user.create`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysUserCreateArgs")]
+#[serde(rename_all = "camelCase")]
 pub struct UserCreate {
     /// Login name.
     pub username: String,
@@ -41,9 +43,24 @@ pub struct UserCreate {
     /// Names of further groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
+    /// Whether files that are there already, such as those of a removed user of that name, become its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopt_files: Option<bool>,
 }
 
-/// Result of `sys.user.create` and `sys.user.update`.
+/// Result of `sys.user.create`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserCreateResult")]
+#[serde(rename_all = "camelCase")]
+pub struct UserCreated {
+    /// The account.
+    pub user: User,
+    /// The home, when there were files in it already. They are the user's only if it adopted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_files: Option<String>,
+}
+
+/// Result of `sys.user.update`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysUserResult")]
 pub struct UserResult {
@@ -100,6 +117,31 @@ pub struct UserUpdate {
 pub struct UserRemove {
     /// Whom to remove.
     pub username: String,
+    /// What becomes of its files; they are kept when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<UserFiles>,
+}
+
+/// What becomes of a removed user's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserFiles")]
+#[serde(rename_all = "lowercase")]
+pub enum UserFiles {
+    /// They become root's, and nobody else can read them until a new user of that name adopts them.
+    Keep,
+    /// They are deleted.
+    Delete,
+}
+
+/// Result of `sys.user.remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysUserRemoveResult")]
+#[serde(rename_all = "camelCase")]
+pub struct UserRemoved {
+    /// False when there was no such user.
+    pub removed: bool,
+    /// Where its files are, if they were kept.
+    pub files_kept: Option<String>,
 }
 
 /// Result of a removal.

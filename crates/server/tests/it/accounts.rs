@@ -30,10 +30,10 @@ async fn root_adds_lists_locks_and_removes_users() {
     root.call("sys.user.update", json!({ "username": "bob", "password": "another-password" })).await.unwrap();
     gateway.login("bob", "another-password").await;
     let removed = root.call("sys.user.remove", json!({ "username": "bob" })).await.unwrap();
-    assert_eq!(removed, json!({ "removed": true }));
+    assert_eq!(removed, json!({ "removed": true, "filesKept": "/home/bob" }));
     assert!(peer.ended().await.is_some());
     let removed = root.call("sys.user.remove", json!({ "username": "bob" })).await.unwrap();
-    assert_eq!(removed, json!({ "removed": false }));
+    assert_eq!(removed, json!({ "removed": false, "filesKept": null }));
     assert_eq!(root.call("sys.user.remove", json!({ "username": "root" })).await.unwrap_err().code, 403);
     let lock = json!({ "username": "root", "locked": true });
     assert_eq!(root.call("sys.user.update", lock).await.unwrap_err().code, 403);

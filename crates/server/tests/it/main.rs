@@ -19,6 +19,7 @@ mod processes;
 mod processes_ipc;
 mod processes_spawn;
 mod recall;
+mod removed_users;
 mod routing;
 mod sessions;
 mod setup;

@@ -51,6 +51,14 @@ impl Disk {
         self.remove_empty(who, &entry.dir, entry.os_name())
     }
 
+    /// Removes a home with everything in it, which nobody else can.
+    pub(crate) fn remove_home(&self, root: &ProcessIdentity, home: &Entry) -> Result<(), Fail> {
+        debug_assert!(
+            root.uid.is_root() && mounts::protection(home.path().as_str()) == Some(Protected::Home)
+        );
+        self.remove_tree(root, home)
+    }
+
     /// The name's lock must be held.
     fn unlink(&self, who: &ProcessIdentity, dir: &Dir, name: &OsStr) -> Result<(), Fail> {
         let careful = self.counts_usage() || is_shared(dir);

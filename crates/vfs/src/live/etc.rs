@@ -7,7 +7,7 @@
 //! the rest of them.
 
 use protocol::error::Error;
-use protocol::sys::account::{GroupCreate, GroupRemove, UserCreate, UserRemove, UserUpdate};
+use protocol::sys::account::{GroupCreate, GroupRemove, UserCreate, UserFiles, UserRemove, UserUpdate};
 
 use crate::fault::{Code, Fault};
 use crate::view::View;
@@ -81,7 +81,7 @@ async fn apply(view: &View, change: &Change) -> Result<(), Fault> {
             store.account_set_gecos(uid, gecos).await.map_err(of_store)?;
         }
         Change::RemoveUser { username } => {
-            let args = UserRemove { username: username.clone() };
+            let args = UserRemove { username: username.clone(), files: None };
             view.calls.call(&args).await.map_err(on_write)?;
         }
         Change::Gecos { username, uid, gecos } => {
@@ -119,10 +119,11 @@ async fn add_user(
     wanted: Option<protocol::ids::Uid>,
 ) -> Result<protocol::ids::Uid, Fault> {
     let password = base::random::tagged("") + &base::random::tagged("");
-    let args = UserCreate { username: username.to_string(), password, groups: None };
+    let args = UserCreate { username: username.to_string(), password, groups: None, adopt_files: None };
     let uid = view.calls.call(&args).await.map_err(on_write)?.user.identity.uid;
     if wanted.is_some_and(|wanted| wanted != uid) {
-        view.calls.call(&UserRemove { username: username.to_string() }).await.map_err(on_write)?;
+        let args = UserRemove { username: username.to_string(), files: Some(UserFiles::Delete) };
+        view.calls.call(&args).await.map_err(on_write)?;
         return Err(on_write(raced(username)));
     }
     view.tree.store.account_set_hash(uid, "!", view.tree.clock.now_ms()).await.map_err(of_store)?;

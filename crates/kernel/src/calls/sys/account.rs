@@ -10,7 +10,8 @@ use protocol::ids::{Gid, Uid};
 use protocol::signal::DeviceEvent;
 use protocol::sys::account::{
     CapabilityList, Changed, Grant, Granted, Grants, Group, GroupCreate, GroupList, GroupRemove, GroupResult,
-    Groups, Removed, Revoke, User, UserCreate, UserList, UserRemove, UserResult, UserUpdate, Users,
+    Groups, Removed, Revoke, User, UserCreate, UserCreated, UserFiles, UserList, UserRemove, UserRemoved,
+    UserResult, UserUpdate, Users,
 };
 use store::accounts::{Account, Group as GroupRow, NewAccount};
 use store::devices::Device;
@@ -20,7 +21,7 @@ use crate::calls::Cx;
 use crate::outbox::Close;
 use crate::{homes, signals, store_error};
 
-pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, Error> {
+pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserCreated, Error> {
     let username = check_username(&args.username)?;
     let password = check_password("password", &args.password)?;
     let mut groups = gids_of(&cx, args.groups.as_deref().unwrap_or_default()).await?;
@@ -32,8 +33,10 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserResult, 
         store::Error::Conflict(_) => Error::conflict(format!("User or group already exists: {username}")),
         other => store_error(other),
     })?;
-    homes::settle(&cx.kernel.tree, account.clone()).await;
-    shown(&cx, account).await
+    let adopt = args.adopt_files == Some(true);
+    let found_files = homes::settle(&cx.kernel.tree, account.clone(), adopt).await;
+    let UserResult { user } = shown(&cx, account).await?;
+    Ok(UserCreated { user, found_files })
 }
 
 pub(crate) async fn user_list(cx: Cx, _args: UserList) -> Result<Users, Error> {
@@ -83,22 +86,35 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
     shown(&cx, now).await
 }
 
-pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<Removed, Error> {
+pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<UserRemoved, Error> {
     let found = cx.kernel.store.account(args.username.trim()).await.map_err(store_error)?;
-    let Some(account) = found else { return Ok(Removed { removed: false }) };
+    let Some(account) = found else { return Ok(UserRemoved { removed: false, files_kept: None }) };
     if account.uid.is_root() {
         return Err(Error::forbidden("root can not be removed"));
     }
-    let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?.is_some();
-    cx.kernel.grants.remove_group(account.gid);
-    cx.kernel.devices.remove_group(account.gid);
-    let devices = cx.kernel.devices.remove_of(account.uid);
-    close_all_of(&cx, account.uid);
-    tell_gone(&cx, devices);
-    cx.kernel.grants.outdate();
-    cx.kernel.gone(Gone::User(account.uid)).await;
-    cx.kernel.tree.remove_home(&account.username, account.uid);
-    Ok(Removed { removed })
+    // The rows go first, and with them the leases of its processes: what their actors still write is refused.
+    let removed = cx.kernel.store.account_remove(account.uid).await.map_err(store_error)?;
+    if removed.is_none() {
+        return Ok(UserRemoved { removed: false, files_kept: None });
+    }
+    user_gone(&cx, &account).await;
+    let delete = args.files == Some(UserFiles::Delete);
+    let files_kept = homes::leave(&cx.kernel.tree, account, delete).await;
+    Ok(UserRemoved { removed: true, files_kept })
+}
+
+/// A user is gone from the store: everything that runs on its behalf ends, and what is in memory of it is forgotten.
+async fn user_gone(cx: &Cx, account: &Account) {
+    let (kernel, uid) = (&cx.kernel, account.uid);
+    kernel.grants.remove_group(account.gid);
+    kernel.devices.remove_group(account.gid);
+    let devices = kernel.devices.remove_of(uid);
+    close_all_of(cx, uid);
+    tell_gone(cx, devices);
+    kernel.grants.outdate();
+    kernel.gateway.forget_user(uid);
+    kernel.gone(Gone::User(uid)).await;
+    kernel.connections.feeds.remove(uid);
 }
 
 pub(crate) async fn group_list(cx: Cx, _args: GroupList) -> Result<Groups, Error> {

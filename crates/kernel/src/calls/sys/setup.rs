@@ -60,7 +60,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
     kernel.setup_mode.store(false, Ordering::Release);
     tracing::info!(username, uid = %account.uid, "the system was set up");
-    homes::settle(&kernel.tree, account.clone()).await;
+    homes::settle(&kernel.tree, account.clone(), false).await;
     Ok(SetupDone {
         user: account.identity(),
         root_locked: auth::is_unset(&root_hash),

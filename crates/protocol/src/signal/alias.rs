@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value};
 
+/// A signal's payload.
+type Payload = Map<String, Value>;
+
 /// One older name.
 pub struct Alias {
     /// The older name.
@@ -12,7 +15,7 @@ pub struct Alias {
     /// The signal it is made of.
     pub of: &'static str,
     /// The older payload; `None` when this one of the signals had no counterpart.
-    make: fn(&Map<String, Value>) -> Option<Map<String, Value>>,
+    make: fn(&Payload) -> Option<Payload>,
 }
 
 /// Every older name. A signal of today may be told under several.
@@ -39,25 +42,25 @@ pub fn told_as(name: &str, payload: &str) -> Vec<(&'static str, Value)> {
     if rows.peek().is_none() {
         return Vec::new();
     }
-    let Ok(payload) = serde_json::from_str::<Map<String, Value>>(payload) else { return Vec::new() };
+    let Ok(payload) = serde_json::from_str::<Payload>(payload) else { return Vec::new() };
     rows.filter_map(|alias| Some((alias.name, Value::Object((alias.make)(&payload)?)))).collect()
 }
 
-fn pick(payload: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+fn pick(payload: &Payload, names: &[&str]) -> Payload {
     let found = names.iter().filter_map(|name| Some((name.to_string(), payload.get(*name)?.clone())));
     found.collect()
 }
 
-fn same(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn same(payload: &Payload) -> Option<Payload> {
     Some(payload.clone())
 }
 
-fn text(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn text(payload: &Payload) -> Option<Payload> {
     let said = payload.get("text").and_then(Value::as_str).unwrap_or_default();
     (!said.trim().is_empty()).then(|| pick(payload, &["text", "pid", "runId", "thinking"]))
 }
 
-fn complete(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn complete(payload: &Payload) -> Option<Payload> {
     let mut made = pick(payload, &["text", "pid", "runId", "error", "usage"]);
     if payload.get("status").and_then(Value::as_str) == Some("aborted") {
         made.insert("aborted".to_string(), Value::Bool(true));
@@ -66,7 +69,7 @@ fn complete(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
     Some(made)
 }
 
-fn message(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn message(payload: &Payload) -> Option<Payload> {
     let changes = payload.get("changes").and_then(Value::as_array)?;
     let role = payload.get("role").and_then(Value::as_str)?;
     if !changes.iter().any(|change| change == "messages")
@@ -94,11 +97,11 @@ fn plain(content: &Value) -> String {
     }
 }
 
-fn context(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn context(payload: &Payload) -> Option<Payload> {
     payload.contains_key("context").then(|| pick(payload, &["pid", "context"]))
 }
 
-fn lifecycle(payload: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn lifecycle(payload: &Payload) -> Option<Payload> {
     payload.contains_key("event").then(|| payload.clone())
 }
 

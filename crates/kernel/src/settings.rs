@@ -93,6 +93,9 @@ pub(crate) fn is_timezone(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+
+    use protocol::config::Key;
+
     use super::*;
 
     #[test]

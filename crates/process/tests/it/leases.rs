@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::scene::{Scene, words};
 
 async fn take_lease(scene: &Scene) {
-    let taken = scene.ground.store.lease_acquire(&of_process(scene.pid()), 1, limits::LEASE_KEPT).await;
+    let taken = scene.fixture.store.lease_acquire(&of_process(scene.pid()), 1, limits::LEASE_KEPT).await;
     assert!(taken.unwrap().is_some());
 }
 
@@ -21,10 +21,10 @@ async fn an_actor_that_lost_its_lease_keeps_nothing_and_begins_anew() {
     take_lease(&scene).await;
     let refused = scene.host.send(scene.pid(), words("second"), None, None).await.unwrap_err();
     assert_eq!(refused.code, 409, "{refused}");
-    assert_eq!(scene.ground.said().await.len(), 2, "nothing was kept of it");
+    assert_eq!(scene.fixture.said().await.len(), 2, "nothing was kept of it");
     let run = scene.send("third").await;
     assert_eq!(scene.finished(&run).await["text"], "two");
-    assert_eq!(scene.ground.said().await.len(), 4);
+    assert_eq!(scene.fixture.said().await.len(), 4);
 }
 
 /// What the model said for the actor before is not kept; the next one asks again and answers once.
@@ -35,11 +35,11 @@ async fn a_run_goes_on_with_the_next_holder() {
     let scene = Scene::new(vec![slow, Turn::text("in time")]).await;
     let run = scene.send("first").await;
     scene.recorder.until("proc.run.started", |_| true).await;
-    while scene.ground.server.received().is_empty() {
+    while scene.fixture.server.received().is_empty() {
         tokio::task::yield_now().await;
     }
     take_lease(&scene).await;
     gate.notify_one();
     assert_eq!(scene.finished(&run).await["text"], "in time");
-    assert_eq!(scene.ground.said().await.len(), 2);
+    assert_eq!(scene.fixture.said().await.len(), 2);
 }

@@ -199,7 +199,7 @@ impl Gateway {
 
     /// The account behind a uid; 403 when it was locked or removed.
     pub async fn account(&self, uid: Uid) -> Result<Account, Error> {
-        let account = self.store().account_by_uid(uid).await.map_err(store_error)?;
+        let account = self.store().account_by_uid(uid).await?;
         account
             .filter(|account| !account.locked)
             .ok_or_else(|| Error::forbidden("Permission denied: the account was locked or removed"))
@@ -243,7 +243,7 @@ impl Gateway {
         if as_of == caller.as_of {
             return Ok(None);
         }
-        let account = self.store().account_by_uid(caller.uid()).await.map_err(store_error)?;
+        let account = self.store().account_by_uid(caller.uid()).await?;
         let account = account
             .filter(|account| !account.locked)
             .ok_or_else(|| Error::forbidden("Permission denied: the account was changed"))?;
@@ -313,11 +313,6 @@ impl Gateway {
     pub fn show_sessions(&self, sessions: impl Fn(Option<&str>) -> Vec<SessionFact> + Send + Sync + 'static) {
         assert!(self.0.sessions.set(Box::new(sessions)).is_ok(), "two areas have shell sessions");
     }
-}
-
-/// What a caller is told when the store fails; the details are for the log.
-pub fn store_error(error: store::Error) -> Error {
-    error.into()
 }
 
 /// What the live tree shows of the gateway itself.

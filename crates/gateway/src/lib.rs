@@ -17,7 +17,7 @@ mod subsystem;
 pub use call::{Call, Cx};
 pub use caller::{Caller, Origin, Peer};
 pub use capabilities::Capabilities;
-pub use handle::{Around, Core, Gateway, Later, Recalled, store_error};
+pub use handle::{Around, Core, Gateway, Later, Recalled};
 pub use metrics::Gauges;
 pub use note::{Note, NoteBody, StreamNote};
 pub use routed::{Continued, Located, Reply, Rewrite, RoutedCall, Watch};

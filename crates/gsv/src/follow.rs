@@ -2,8 +2,8 @@
 //! stdin and Ctrl-C, and goes on after the gateway was away. `gsv run` and `gsv shell` are built on it.
 
 use base::limits;
-use protocol::error::Reason;
 use client::Session;
+use protocol::error::Reason;
 use protocol::shell::{Exec, ExecResult, Status};
 use terminal::failure::{Failure, Result};
 

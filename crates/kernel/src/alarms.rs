@@ -50,7 +50,10 @@ impl Alarms {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Alarm>> {
-        [&self.routes, &self.pending, &self.trim, &self.ping, &self.leases, &self.sweep].into_iter().cloned().collect()
+        [&self.routes, &self.pending, &self.trim, &self.ping, &self.leases, &self.sweep]
+            .into_iter()
+            .cloned()
+            .collect()
     }
 }
 

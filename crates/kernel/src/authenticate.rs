@@ -5,8 +5,8 @@ use std::sync::Arc;
 use auth::Credentials;
 use protocol::error::Error;
 
-use gateway::{Caller, Origin};
 use crate::{Kernel, access};
+use gateway::{Caller, Origin};
 
 impl Kernel {
     /// Who makes a request that came without a socket, by the same rules and with the same throttling as

@@ -46,7 +46,6 @@ use store::Store;
 
 pub use calls::{Cx, not_implemented};
 pub use connections::{Connection, Login};
-pub(crate) use gateway::store_error;
 pub use gateway::{Caller, Capabilities, Origin};
 pub use outbox::{Close, Outbox, Outgoing, Texts};
 pub use oversized::Excerpt;

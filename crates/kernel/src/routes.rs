@@ -198,7 +198,7 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut sendin
     let kept = Row { route_id: row.route_id.clone(), is_kept };
     match kernel.store.route_open(row).await {
         Ok(()) => send(kernel, driver, sending, Some(kept)),
-        Err(error) => sending.ticket.fail(crate::store_error(error)),
+        Err(error) => sending.ticket.fail(error.into()),
     }
 }
 
@@ -327,7 +327,7 @@ fn give(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) 
         match kernel.store.route_close(&row).await {
             Ok(true) => answer(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
             Ok(false) => ticket.fail(Error::internal("the call was answered elsewhere")),
-            Err(error) => ticket.fail(crate::store_error(error)),
+            Err(error) => ticket.fail(error.into()),
         }
     });
 }

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use store::conversations::{ConversationRow, PolicyRow};
 use store::processes::ProcessRow;
 
-use crate::errors::store_error;
 use crate::mail::Condition;
 use crate::signals;
 use crate::world::World;
@@ -24,7 +23,7 @@ pub(crate) const LIFECYCLE: [What; 2] = [What::Lifecycle, What::Conversations];
 /// Why a process can have no further conversation, if so.
 pub(crate) async fn full(world: &World, pid: &Pid) -> Result<Option<String>, Error> {
     let most = limits::PROCESS_CONVERSATIONS_MAX;
-    let count = world.store.conversation_count(pid).await.map_err(store_error)?;
+    let count = world.store.conversation_count(pid).await?;
     Ok((count >= most).then(|| format!("This process has {most} conversations already: use one of them")))
 }
 

@@ -1,6 +1,5 @@
 //! Error translation: from the store, and from a pid that leads nowhere, to what a caller is told.
 
-pub(crate) use gateway::store_error;
 use protocol::error::Error;
 use protocol::ids::Pid;
 

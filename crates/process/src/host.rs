@@ -15,7 +15,7 @@ use store::processes::{ProcessRow, State};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::errors::{not_found, store_error};
+use crate::errors::not_found;
 use crate::ids::is_init;
 use crate::mail::{Mail, Reply};
 use crate::world::World;
@@ -100,7 +100,7 @@ impl Host {
 
     /// The row of a process that somebody names.
     pub(crate) async fn known(&self, pid: &Pid) -> Result<ProcessRow, Error> {
-        let row = self.world.store.process(pid).await.map_err(store_error)?;
+        let row = self.world.store.process(pid).await?;
         row.ok_or_else(|| not_found(pid))
     }
 

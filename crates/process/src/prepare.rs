@@ -8,22 +8,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Client, Model, Prices, PrivateHosts, Reasoning};
-use protocol::config::{self as keys, Key};
 use protocol::ai::{ToolsResult, WindowSource};
+use protocol::config::{self as keys, Key};
 use protocol::identity::ProcessIdentity;
 use serde_json::{Map, Value};
 use store::processes::ProcessRow;
 use vfs::{VPath, View};
 
 use crate::config::Config;
-use policy::Policy;
 use crate::setup::cache::Fingerprint;
 use crate::setup::{RunLimits, Setup};
 use crate::world::World;
 use crate::{pressure, profile, prompt};
+use policy::Policy;
 
 pub(crate) use endpoint::{
-    Chosen, EndpointKeys, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint, trimmed,
+    Chosen, EndpointKeys, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint,
+    trimmed,
 };
 
 /// Resolves all of it, or finds it as it was resolved before if nothing has changed since. The error is for the person

@@ -11,7 +11,6 @@ use policy::Policy;
 use protocol::ai::{ToolDevice, WindowSource};
 use protocol::identity::ProcessIdentity;
 
-
 /// What a run works with. It has no `Debug`: it leads to the provider's key.
 #[derive(Clone)]
 pub(crate) struct Setup {

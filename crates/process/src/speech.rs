@@ -52,8 +52,10 @@ pub(crate) async fn transcribe_quietly(
 pub(crate) async fn transcriber(world: &World, uid: Uid) -> Result<(Client, Transcriber), String> {
     let config = Config::read(&world.store, uid).await?;
     let model = model(&config, config::AI_TRANSCRIPTION_MODEL, "Transcription unavailable", "whisper-1")?;
-    let keys =
-        EndpointKeys { base_url: config::AI_TRANSCRIPTION_BASE_URL, api_key: config::AI_TRANSCRIPTION_API_KEY };
+    let keys = EndpointKeys {
+        base_url: config::AI_TRANSCRIPTION_BASE_URL,
+        api_key: config::AI_TRANSCRIPTION_API_KEY,
+    };
     let endpoint = endpoint(world, &config, keys).await?;
     let bytes_max = config.number(config::AI_TRANSCRIPTION_MAX_BYTES);
     let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);

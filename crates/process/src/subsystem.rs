@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base::sync::lock;
 use base::timer::Alarm;
-use gateway::{Call, Cx, Gateway, Gone, Later, Subsystem, store_error};
+use gateway::{Call, Cx, Gateway, Gone, Later, Subsystem};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Pid, Uid};
@@ -79,7 +79,7 @@ impl Processes {
         }
         let pid = init_pid(who.uid);
         let store = self.gateway.store();
-        let made = match store.process(&pid).await.map_err(store_error)? {
+        let made = match store.process(&pid).await? {
             // One that was killed comes back with its next message.
             Some(_) => false,
             None => {
@@ -87,7 +87,7 @@ impl Processes {
                     context_files: context_files.to_string(),
                     ..self.new_row(pid, who, "init", Some(format!("init ({})", who.username)))
                 };
-                store.process_create(&row).await.map_err(store_error)?
+                store.process_create(&row).await?
             }
         };
         lock(&self.welcomed).insert(who.uid);

@@ -14,7 +14,7 @@ use store::queue::QueueRow;
 
 use super::Actor;
 use super::draft::{Draft, MessageBody};
-use crate::errors::{not_found, store_error};
+use crate::errors::not_found;
 use crate::host::intake::why_shut;
 use crate::ids::{is_init, new_run_id};
 use crate::mail::{Event, Incoming};
@@ -35,7 +35,7 @@ impl Actor {
     /// A message of a person or of another process: its run, and whether it waits.
     pub(super) async fn message(&mut self, incoming: Incoming) -> Result<Outcome<(RunId, bool)>, Error> {
         let row = self.host.world.store.conversation(self.pid(), &incoming.conversation).await;
-        let row = row.map_err(store_error)?;
+        let row = row?;
         if let Some(why) = why_shut(&incoming.conversation, row.as_ref()) {
             return Ok(Outcome::Failed(why));
         }
@@ -55,7 +55,7 @@ impl Actor {
             generation: row.map(|row| row.generation),
         };
         let queued = self.accept(&mut draft, accept).await?;
-        match self.keep(draft).await.map_err(store_error)? {
+        match self.keep(draft).await? {
             true => Ok(Outcome::Done((run_id, queued))),
             false => Err(Error::internal("a message was not kept")),
         }
@@ -76,7 +76,7 @@ impl Actor {
             generation: None,
         };
         self.accept(&mut draft, accept).await?;
-        self.keep(draft).await.map(drop).map_err(store_error)
+        self.keep(draft).await.map(drop).map_err(Error::from)
     }
 
     /// Starts a run without a message; `None` when one is active.
@@ -87,8 +87,8 @@ impl Actor {
         }
         let run_id = new_run_id();
         let conversation = ConversationId::from("default");
-        self.begin(&mut draft, &conversation, run_id.clone(), reason).await.map_err(store_error)?;
-        self.keep(draft).await.map_err(store_error)?;
+        self.begin(&mut draft, &conversation, run_id.clone(), reason).await?;
+        self.keep(draft).await?;
         Ok(Some(run_id))
     }
 
@@ -114,7 +114,7 @@ impl Actor {
         let Accept { run_id, conversation, role, reason, words, generation } = accept;
         match generation {
             Some(generation) => self.begin_in(draft, &conversation, generation, run_id, reason),
-            None => self.begin(draft, &conversation, run_id, reason).await.map_err(store_error)?,
+            None => self.begin(draft, &conversation, run_id, reason).await?,
         }
         match role {
             MessageRole::System => draft.say_system(&conversation, words),

@@ -12,7 +12,7 @@ use super::Actor;
 use super::draft::Draft;
 use super::finish::Ending;
 use crate::archive::{self, ArchivedProcess, PendingArchive};
-use crate::errors::{not_found, store_error};
+use crate::errors::not_found;
 use crate::mail::Condition;
 use crate::media;
 
@@ -32,8 +32,8 @@ impl Actor {
         let Some(run_id) = self.run_id().cloned() else { return Ok(Outcome::Done(aborted)) };
         let mut draft = self.draft();
         let interrupted = self.stop_run(&mut draft, "user");
-        let continued = self.promote(&mut draft).await.map_err(store_error)?;
-        self.keep(draft).await.map_err(store_error)?;
+        let continued = self.promote(&mut draft).await?;
+        self.keep(draft).await?;
         aborted.aborted = true;
         aborted.run_id = Some(run_id);
         aborted.interrupted_tool_calls = Some(interrupted);
@@ -71,7 +71,7 @@ impl Actor {
         if self.facts.run.is_some() {
             let mut draft = self.draft();
             self.stop_run(&mut draft, reason);
-            self.keep(draft).await.map_err(store_error)?;
+            self.keep(draft).await?;
         }
         let kept = match archive {
             true => archive::archive_all(&self.host.world, &self.process).await,
@@ -81,7 +81,7 @@ impl Actor {
             Ok(kept) => kept,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
-        let conversations = self.host.world.store.conversations(self.pid()).await.map_err(store_error)?;
+        let conversations = self.host.world.store.conversations(self.pid()).await?;
         let mut draft = self.draft();
         self.drop_queue(&mut draft, reason, |_| true);
         let now_ms = draft.now_ms;
@@ -94,7 +94,7 @@ impl Actor {
             let exit = Exit { pid: self.pid().clone(), reason: "proc.kill".to_string(), timestamp: now_ms };
             draft.tell(None, &exit);
         }
-        self.keep(draft).await.map_err(store_error)?;
+        self.keep(draft).await?;
         self.forget();
         media::clear(&self.host.world, &self.process).await;
         Ok(Outcome::Done(Archived {
@@ -113,9 +113,9 @@ impl Actor {
         if self.facts.run.as_ref().is_some_and(|run| run.conversation_id == id) {
             let mut draft = self.draft();
             self.stop_run(&mut draft, reason);
-            self.keep(draft).await.map_err(store_error)?;
+            self.keep(draft).await?;
         }
-        let row = self.host.world.store.conversation(self.pid(), &id).await.map_err(store_error)?;
+        let row = self.host.world.store.conversation(self.pid(), &id).await?;
         let Some(row) = row else { return Ok(Outcome::Failed(format!("Conversation not found: {id}"))) };
         let archived = match args.archive.unwrap_or(true) {
             true => archive::archive_conversation(&self.host.world, &self.process, &row).await,
@@ -136,7 +136,7 @@ impl Actor {
         draft.tell_changed(&[What::Messages, What::Conversations], |changed| {
             changed.conversation_id = Some(id.clone());
         });
-        self.keep(draft).await.map_err(store_error)?;
+        self.keep(draft).await?;
         if let Some(archive) = archive {
             archive.claim();
         }
@@ -188,7 +188,7 @@ impl Actor {
 
     async fn apply_if(&mut self, condition: Condition, change: Change) -> Result<Result<(), String>, Error> {
         let Condition { conversation, generation, idle } = condition;
-        let row = self.host.world.store.conversation(self.pid(), &conversation).await.map_err(store_error)?;
+        let row = self.host.world.store.conversation(self.pid(), &conversation).await?;
         if row.is_some_and(|row| row.generation != generation) {
             return Ok(Err(format!("Conversation was reset: {conversation}")));
         }
@@ -199,7 +199,7 @@ impl Actor {
         draft.write(|all| all.and(change));
         let kept = self.keep(draft).await;
         self.forget();
-        Ok(match kept.map_err(store_error)? {
+        Ok(match kept? {
             true => Ok(()),
             false => Err(format!("Conversation changed meanwhile: {conversation}")),
         })

@@ -8,7 +8,6 @@ use store::approvals::{ApprovalRow, RuleRow};
 use super::Actor;
 use super::draft::Draft;
 use crate::approval;
-use crate::errors::store_error;
 use crate::run::step::{Answer, Step};
 use crate::run::{Phase, RunState};
 
@@ -16,7 +15,7 @@ impl Actor {
     /// A person answers a request for approval; `by` says who.
     pub(super) async fn hil(&mut self, args: &Hil, by: &str) -> Result<Outcome<Resolved>, Error> {
         let id = &args.request_id;
-        let row = self.host.world.store.approval(id).await.map_err(store_error)?;
+        let row = self.host.world.store.approval(id).await?;
         let Some(row) = row.filter(|row| row.pid == *self.pid()) else {
             return Ok(Outcome::Failed(format!("Pending tool confirmation not found: {id}")));
         };
@@ -34,9 +33,9 @@ impl Actor {
             self.apply_rule(&mut draft, rule);
         }
         if self.live.setup.is_some() {
-            self.plan(&mut draft).await.map_err(store_error)?;
+            self.plan(&mut draft).await?;
         }
-        if !self.keep(draft).await.map_err(store_error)? {
+        if !self.keep(draft).await? {
             return Ok(Outcome::Failed(already(id, None)));
         }
         Ok(Outcome::Done(Resolved {
@@ -52,7 +51,7 @@ impl Actor {
     /// What is remembered with an answer: a new rule, or the same one from before.
     async fn rule(&self, row: &ApprovalRow, scope: Scope) -> Result<RuleRow, Error> {
         let rule = approval::rule(row, scope, self.host.world.now_ms())?;
-        let known = self.host.world.store.approval_rules(self.pid()).await.map_err(store_error)?;
+        let known = self.host.world.store.approval_rules(self.pid()).await?;
         Ok(known.into_iter().find(|known| approval::is_same(known, &rule)).unwrap_or(rule))
     }
 

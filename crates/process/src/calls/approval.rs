@@ -7,14 +7,13 @@ use protocol::proc::approval::{Approval, ApprovalRevoked, Approvals, PendingAppr
 use store::approvals::RuleRow;
 
 use crate::approval::request;
-use crate::errors::store_error;
 use crate::host::Host;
 
 impl Host {
     /// What a process remembers, oldest first.
     pub async fn approvals_list(&self, pid: &Pid) -> Result<Outcome<Approvals>, Error> {
         self.known(pid).await?;
-        let rules = self.world.store.approval_rules(pid).await.map_err(store_error)?;
+        let rules = self.world.store.approval_rules(pid).await?;
         let approvals = rules.into_iter().map(to_wire).collect();
         Ok(Outcome::Done(Approvals { pid: pid.clone(), approvals }))
     }
@@ -27,7 +26,7 @@ impl Host {
     ) -> Result<Outcome<ApprovalRevoked>, Error> {
         self.known(pid).await?;
         let removed = self.world.store.approval_rule_remove(pid, approval_id).await;
-        let revoked = removed.map_err(store_error)?;
+        let revoked = removed?;
         Ok(Outcome::Done(ApprovalRevoked { pid: pid.clone(), revoked }))
     }
 
@@ -37,7 +36,7 @@ impl Host {
         uid: Option<Uid>,
         pid: Option<&Pid>,
     ) -> Result<PendingApprovals, Error> {
-        let rows = self.world.store.approvals_open(uid).await.map_err(store_error)?;
+        let rows = self.world.store.approvals_open(uid).await?;
         let rows = rows.into_iter().filter(|row| pid.is_none_or(|pid| row.pid == *pid));
         let pending = rows.map(|row| PendingApproval { pid: row.pid.clone(), request: request(&row) });
         Ok(PendingApprovals { pending: pending.collect() })

@@ -15,7 +15,6 @@ use store::conversations::{ConversationRow, PolicyRow};
 use crate::conversation::{
     LIFECYCLE, POLICY, condition, full, named, non_blank, policy_to_wire, record, tell, to_value,
 };
-use crate::errors::store_error;
 use crate::host::Host;
 
 /// No conversation is longer, and both engines can keep the number.
@@ -52,7 +51,7 @@ impl Host {
     /// Lists conversations, last changed first.
     pub async fn conversation_list(&self, pid: &Pid, args: &List) -> Result<Outcome<Listed>, Error> {
         self.known(pid).await?;
-        let rows = self.world.store.conversations(pid).await.map_err(store_error)?;
+        let rows = self.world.store.conversations(pid).await?;
         let all = args.include_closed == Some(true);
         let shown = rows.into_iter().filter(|row| all || row.status == Status::Open);
         Ok(Outcome::Done(Listed { pid: pid.clone(), conversations: shown.map(record).collect() }))
@@ -130,6 +129,6 @@ impl Host {
         pid: &Pid,
         id: &ConversationId,
     ) -> Result<Option<ConversationRow>, Error> {
-        self.world.store.conversation(pid, id).await.map_err(store_error)
+        self.world.store.conversation(pid, id).await.map_err(Error::from)
     }
 }

@@ -6,7 +6,6 @@ use protocol::proc::cost::{ConversationCost, Cost as Args, Costs, RunCost};
 use store::runs::{RunRow, Used};
 
 use crate::cost::{sum, total_nano, usage};
-use crate::errors::store_error;
 use crate::host::Host;
 use crate::world::World;
 
@@ -17,7 +16,7 @@ const NEWEST_MAX: u64 = 500;
 impl Host {
     /// What a user's agents have used and cost. Who may ask is the caller's matter.
     pub async fn costs(&self, uid: Uid, args: &Args) -> Result<Costs, Error> {
-        costs(&self.world, uid, args).await.map_err(store_error)
+        costs(&self.world, uid, args).await.map_err(Error::from)
     }
 }
 

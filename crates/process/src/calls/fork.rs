@@ -15,7 +15,6 @@ use store::processes::ProcessRow;
 
 use crate::archive;
 use crate::conversation::{condition, full, named, non_blank, record, tell, to_value};
-use crate::errors::store_error;
 use crate::host::Host;
 use crate::world::World;
 
@@ -131,13 +130,13 @@ async fn source(
     let (store, pid) = (&world.store, &process.pid);
     let Some(wanted) = segment_id(args) else {
         let through_id = args.through_message_id.unwrap_or_default();
-        if store.message(pid, id, through_id).await.map_err(store_error)?.is_none() {
+        if store.message(pid, id, through_id).await?.is_none() {
             return Ok(Err(format!("Message not found in conversation: {through_id}")));
         }
-        let (count, _) = store.messages_through(pid, id, through_id).await.map_err(store_error)?;
+        let (count, _) = store.messages_through(pid, id, through_id).await?;
         return Ok(Ok(Source::Live { through_id, count }));
     };
-    let Some(segment) = store.segment(pid, id, wanted).await.map_err(store_error)? else {
+    let Some(segment) = store.segment(pid, id, wanted).await? else {
         return Ok(Err(format!("Conversation segment not found: {wanted}")));
     };
     let mut rows = match archive::read(world, process, &segment.archive_path).await {
@@ -146,7 +145,7 @@ async fn source(
     };
     let with_suffix = args.include_live_suffix != Some(false);
     if with_suffix {
-        rows.extend(suffix(world, process, &segment).await.map_err(store_error)?);
+        rows.extend(suffix(world, process, &segment).await?);
     }
     Ok(Ok(Source::Archived { segment: Box::new(segment), rows, with_suffix }))
 }

@@ -15,7 +15,6 @@ use store::conversations::ConversationRow;
 use store::messages::{MessageRow, Page};
 use store::processes::ProcessRow;
 
-use crate::errors::store_error;
 use crate::host::Host;
 use crate::world::World;
 use crate::{approval, conversation, cost};
@@ -30,7 +29,7 @@ impl Host {
     pub async fn history(&self, pid: &Pid, args: &Read) -> Result<Outcome<History>, Error> {
         let process = self.known(pid).await?;
         let id = conversation::named("proc.history", args.conversation_id.as_ref())?;
-        read(&self.world, &process, &id, args).await.map(Outcome::Done).map_err(store_error)
+        read(&self.world, &process, &id, args).await.map(Outcome::Done).map_err(Error::from)
     }
 }
 

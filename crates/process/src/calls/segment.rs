@@ -9,7 +9,6 @@ use protocol::proc::segment::{SegmentList, SegmentMessages, SegmentRead, Segment
 use super::history::{Form, message};
 use crate::archive::{self, ArchiveSlice};
 use crate::conversation;
-use crate::errors::store_error;
 use crate::host::Host;
 
 /// Messages of a page when nobody says how many.
@@ -20,7 +19,7 @@ impl Host {
     pub async fn segments(&self, pid: &Pid, args: &Segments) -> Result<Outcome<SegmentList>, Error> {
         self.known(pid).await?;
         let id = conversation::named("proc.conversation.segments", args.conversation_id.as_ref())?;
-        let segments = self.world.store.segments(pid, &id).await.map_err(store_error)?;
+        let segments = self.world.store.segments(pid, &id).await?;
         Ok(Outcome::Done(SegmentList { pid: pid.clone(), conversation_id: id, segments }))
     }
 
@@ -40,7 +39,7 @@ impl Host {
         if args.limit == Some(0) {
             return Ok(Outcome::Failed(format!("{CALL} limit must be a positive integer")));
         }
-        let segment = self.world.store.segment(pid, &id, wanted).await.map_err(store_error)?;
+        let segment = self.world.store.segment(pid, &id, wanted).await?;
         let Some(segment) = segment else {
             return Ok(Outcome::Failed(format!("Conversation segment not found: {wanted}")));
         };

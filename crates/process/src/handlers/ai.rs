@@ -5,11 +5,10 @@ use protocol::error::Error;
 
 use super::Cx;
 use crate::errors::not_found;
-use gateway::store_error;
 
 pub(crate) async fn config(cx: Cx, args: Config) -> Result<ConfigResult, Error> {
     let pid = cx.caller.origin.pid().ok_or_else(|| Error::permission_denied("ai.config"))?;
-    let row = cx.area.gateway.store().process(pid).await.map_err(store_error)?;
+    let row = cx.area.gateway.store().process(pid).await?;
     let row = row.ok_or_else(|| not_found(pid))?;
     cx.area.host.ai_config(&row, args.profile.as_ref().map(|profile| profile.as_str())).await
 }

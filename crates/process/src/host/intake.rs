@@ -15,7 +15,6 @@ use store::processes::ProcessRow;
 
 use super::Host;
 use crate::archive::PendingArchive;
-use crate::errors::store_error;
 use crate::mail::{Condition, Event, Incoming, Mail, envelope};
 use crate::media;
 use crate::world::World;
@@ -160,7 +159,7 @@ impl Host {
 
     /// Why a conversation takes no messages, if it does not.
     async fn shut(&self, pid: &Pid, id: &ConversationId) -> Result<Option<String>, Error> {
-        let row = self.world.store.conversation(pid, id).await.map_err(store_error)?;
+        let row = self.world.store.conversation(pid, id).await?;
         Ok(why_shut(id, row.as_ref()))
     }
 }

@@ -16,7 +16,6 @@ use store::runs::{RunRow, RunStatus};
 
 use super::Host;
 use crate::cost;
-use crate::errors::store_error;
 use crate::mail::{Event, iso};
 
 /// Why `proc.run.started` says that the process that waited goes on.
@@ -38,7 +37,7 @@ pub(crate) fn run_ended(host: &Host, finished: &Finished) {
 }
 
 async fn reply_all(host: &Host, finished: &Finished) -> Result<(), Error> {
-    let calls = host.world.store.ipc_of_run(&finished.run_id).await.map_err(store_error)?;
+    let calls = host.world.store.ipc_of_run(&finished.run_id).await?;
     let reply = Reply {
         status: finished.status,
         text: finished.text.clone(),
@@ -56,10 +55,10 @@ impl Host {
     /// Tells processes whose time for a reply is up. The moment to look again, if anybody waits.
     pub async fn tend_ipc(&self, now_ms: i64) -> Result<Option<i64>, Error> {
         let store = &self.world.store;
-        for call in store.ipc_overdue(now_ms).await.map_err(store_error)? {
+        for call in store.ipc_overdue(now_ms).await? {
             self.close_if_over(&call, true).await?;
         }
-        store.ipc_next_deadline().await.map_err(store_error)
+        store.ipc_next_deadline().await.map_err(Error::from)
     }
 
     /// After a restart: replies of runs that ended just before the gateway did.
@@ -67,7 +66,7 @@ impl Host {
         let mut last = None;
         loop {
             let page = self.world.store.ipc_open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
-            let page = page.map_err(store_error)?;
+            let page = page?;
             for call in &page {
                 self.close_if_over(call, false).await?;
             }
@@ -80,7 +79,7 @@ impl Host {
 
     /// Replies if the run ended in time; tells that the time is up if it is.
     async fn close_if_over(&self, call: &IpcCall, overdue: bool) -> Result<(), Error> {
-        let run = self.world.store.run(&call.target_run_id).await.map_err(store_error)?;
+        let run = self.world.store.run(&call.target_run_id).await?;
         let in_time = |run: &RunRow| run.finished_at.is_some_and(|at| at < call.deadline_at);
         match run.filter(|run| run.status != RunStatus::Active && in_time(run)) {
             Some(run) => {
@@ -102,10 +101,10 @@ impl Host {
         let by = run.absorbed_by.as_ref().unwrap_or(&run.run_id);
         let page =
             self.world.store.messages(pid, &run.conversation_id, Page::Tail, ANSWER_MESSAGES_MAX).await;
-        let mut said =
-            page.map_err(store_error)?.into_iter().rev().filter(|message| {
-                message.role == MessageRole::Assistant && message.run_id.as_ref() == Some(by)
-            });
+        let mut said = page?
+            .into_iter()
+            .rev()
+            .filter(|message| message.role == MessageRole::Assistant && message.run_id.as_ref() == Some(by));
         Ok(said.next().map(|message| message.content))
     }
 
@@ -120,7 +119,7 @@ impl Host {
         };
         match self.event(&call.source_pid, event).await {
             Err(error) if error.code == 404 => {
-                self.world.store.apply(close()).await.map(drop).map_err(store_error)
+                self.world.store.apply(close()).await.map(drop).map_err(Error::from)
             }
             done => done,
         }

@@ -76,7 +76,9 @@ async fn a_picture_that_a_model_can_not_see_is_said_to_it_and_to_the_person() {
     assert!(told.contains("It could not be shown to you") && !told.contains("image_url"), "{told}");
     let notices = finished["notices"].to_string();
     assert!(notices.contains(&format!("gsv config set users/{uid}/ai/input text,image")), "{notices}");
-    assert!(scene.fixture.said().await.iter().any(|(role, text)| *role == System && text.contains("picture")));
+    assert!(
+        scene.fixture.said().await.iter().any(|(role, text)| *role == System && text.contains("picture"))
+    );
     // It is said once, with the message that brought it.
     let run = scene.send("never mind").await;
     assert!(scene.finished(&run).await.get("notices").is_none());

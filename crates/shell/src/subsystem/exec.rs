@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::limits;
 use futures_util::future;
-use gateway::{Gateway, store_error};
+use gateway::Gateway;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{DeviceId, Gid, SessionId, Uid};
@@ -53,7 +53,7 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
         if let Err(error) = gateway.store().session_create(row(gateway, cx.caller.uid(), id)).await {
             // Nobody will ever ask for it.
             area.shells.end(id);
-            return Err(store_error(error));
+            return Err(error.into());
         }
         if area.shells.has_ended(id) {
             sessions::note_native(area, id, Status::Failed, None);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::limits;
-use gateway::{Caller, Continued, Gateway, Later, Located, Reply, Rewrite, Watch, store_error};
+use gateway::{Caller, Continued, Gateway, Later, Located, Reply, Rewrite, Watch};
 use protocol::args::{Members, push_string};
 use protocol::error::Error;
 use protocol::frame;
@@ -41,7 +41,7 @@ async fn continued(
     target: Option<String>,
 ) -> Result<Continued, Error> {
     let (store, now_ms) = (area.gateway.store(), area.gateway.now_ms());
-    let row = store.session(&session_id, now_ms).await.map_err(store_error)?;
+    let row = store.session(&session_id, now_ms).await?;
     let session = row.filter(|session| session.uid == uid);
     let session = session.ok_or_else(|| Error::unknown_session(&session_id.0))?;
     if target.is_some_and(|target| !session.device_id.is_named(&target)) {
@@ -164,7 +164,7 @@ impl Watch for SessionWatch {
                 let session = self.begin(session_id, device_session.into_owned());
                 Reply::Later(Box::pin(async move {
                     // The caller learns the id only once it would survive a crash.
-                    self.area.gateway.store().session_create(session).await.map_err(store_error)?;
+                    self.area.gateway.store().session_create(session).await?;
                     Ok(renamed)
                 }))
             }

@@ -1,8 +1,8 @@
 //! File tree of a target, read with the ordinary file calls.
 
 use base::limits;
-use protocol::error::Reason;
 use client::Session;
+use protocol::error::Reason;
 use protocol::fs::{Delete, Listing, Read, ReadResult, Write};
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;

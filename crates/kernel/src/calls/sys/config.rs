@@ -9,7 +9,7 @@ use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
 
 use crate::calls::Cx;
-use crate::{settings, store_error};
+use crate::settings;
 
 pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error> {
     let key = args.key.as_deref().unwrap_or_default().trim_end_matches('/');
@@ -22,7 +22,7 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
     let readable = |key: &str| may_read(&cx.caller, key);
     let mut entries: std::collections::BTreeMap<String, String> =
         defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
-    entries.extend(cx.kernel.store.config_where(key, readable).await.map_err(store_error)?);
+    entries.extend(cx.kernel.store.config_where(key, readable).await?);
     Ok(ConfigEntries {
         entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect(),
     })
@@ -32,7 +32,7 @@ async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {
     if key.is_empty() {
         return Ok(None);
     }
-    let stored = cx.kernel.store.config_value(key).await.map_err(store_error)?;
+    let stored = cx.kernel.store.config_value(key).await?;
     Ok(stored.or_else(|| default_of(cx, key)))
 }
 
@@ -81,12 +81,12 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
                 return Err(Error::bad_argument("sys.config.set", "key", &settings::unknown(key)));
             }
             settings::check_given("sys.config.set", "value", key, &value)?;
-            store.config_set(key, &value).await.map_err(store_error)?;
+            store.config_set(key, &value).await?;
             cx.kernel.config_changed(key, Some(&value));
         }
         // Also a key that is not known: it may be left from a time when any could be set.
         None => {
-            store.config_remove(key).await.map_err(store_error)?;
+            store.config_remove(key).await?;
             cx.kernel.config_changed(key, None);
         }
     }

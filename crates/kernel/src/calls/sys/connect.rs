@@ -18,7 +18,7 @@ use store::tokens::Token;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
-use crate::{Kernel, access, connections, routes, signals, store_error, tasks};
+use crate::{Kernel, access, connections, routes, signals, tasks};
 
 /// Handles the request; one attempt per socket at a time.
 pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: Ticket, raw: &str) {
@@ -156,11 +156,11 @@ async fn recheck(
     before: &Account,
     token: Option<&Token>,
 ) -> Result<(), Error> {
-    let now = kernel.store.account_by_uid(before.uid).await.map_err(store_error)?;
+    let now = kernel.store.account_by_uid(before.uid).await?;
     let revoked = match token {
         None => false,
         Some(token) => {
-            let found = kernel.store.token_by_hash(before.uid, &token.hash).await.map_err(store_error)?;
+            let found = kernel.store.token_by_hash(before.uid, &token.hash).await?;
             found.is_none_or(|found| found.revoked_at.is_some())
         }
     };
@@ -252,7 +252,7 @@ async fn register(
         version: short(&request.client.version),
         now_ms: kernel.clock.now_ms(),
     };
-    let device = kernel.store.device_register(registration).await.map_err(store_error)?;
+    let device = kernel.store.device_register(registration).await?;
     device.ok_or_else(|| Error::device_taken(&driver.device_id.0))
 }
 

@@ -14,7 +14,7 @@ use store::tokens::NewToken;
 
 use super::token;
 use crate::ticket::Ticket;
-use crate::{Kernel, homes, settings, store_error, tasks};
+use crate::{Kernel, homes, settings, tasks};
 
 /// Handles the request; the gate has checked that the system is in setup mode.
 pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
@@ -40,7 +40,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
         return Err(Error::bad("bootstrap is not available on this gateway: leave it out"));
     }
     let username = check_username(&request.username)?;
-    if kernel.store.account(username).await.map_err(store_error)?.is_some() {
+    if kernel.store.account(username).await?.is_some() {
         return Err(Error::bad(format!("User already exists: {username}")));
     }
     let password = check_password("password", &request.password)?;
@@ -56,7 +56,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     };
     let account = NewAccount { username: username.to_string(), hash, groups: vec![Gid::USERS], now_ms };
     let rows = SetupRows { account, root_hash: root_hash.clone(), config, token: new_token };
-    let written = kernel.store.setup(rows).await.map_err(store_error)?;
+    let written = kernel.store.setup(rows).await?;
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
     kernel.setup_mode.store(false, Ordering::Release);
     tracing::info!(username, uid = %account.uid, "the system was set up");

@@ -12,7 +12,6 @@ use store::processes::ProcessRow;
 
 use super::check_length;
 use crate::handlers::Cx;
-use gateway::store_error;
 
 pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
     let Send { pid, conversation_id, message, metadata } = args;
@@ -112,7 +111,7 @@ async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error
     if conversation_id.as_ref().is_some_and(|id| id.as_str().is_empty()) {
         return Ok(Err(format!("{name} conversationId must be a non-empty string")));
     }
-    let find = async |pid: &Pid| cx.area.gateway.store().process(pid).await.map_err(store_error);
+    let find = async |pid: &Pid| cx.area.gateway.store().process(pid).await.map_err(Error::from);
     let alive = |row: &ProcessRow| row.exited_at.is_none();
     let Some(from) = find(source).await?.filter(alive) else {
         return Ok(Err(format!("Source process not found: {source}")));

@@ -13,7 +13,6 @@ use store::processes::ProcessRow;
 use super::{check_length, unknown};
 use crate::handlers::Cx;
 use crate::subsystem::init_pid;
-use gateway::store_error;
 
 pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error> {
     let profile = args.profile.as_ref().map_or("task", Profile::as_str).trim().to_string();
@@ -32,7 +31,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
             Ok(row) => row,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
-        if !cx.area.gateway.store().process_create(&row).await.map_err(store_error)? {
+        if !cx.area.gateway.store().process_create(&row).await? {
             return Err(Error::conflict(format!("There is a process of that id already: {}", row.pid)));
         }
         row
@@ -69,9 +68,9 @@ fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
 /// The process to start it under.
 async fn parent(cx: &Cx, named: Option<&Pid>) -> Result<Option<ProcessRow>, Error> {
     let Some(pid) = named else {
-        return cx.area.gateway.store().process(&init_pid(cx.caller.uid())).await.map_err(store_error);
+        return cx.area.gateway.store().process(&init_pid(cx.caller.uid())).await.map_err(Error::from);
     };
-    let found = cx.area.gateway.store().process(pid).await.map_err(store_error)?;
+    let found = cx.area.gateway.store().process(pid).await?;
     match found {
         Some(row) if row.uid == cx.caller.uid() || cx.caller.is_root() => Ok(Some(row)),
         None if cx.caller.is_root() => Err(unknown(pid)),
@@ -137,8 +136,8 @@ fn check_run_as(args: &Spawn, who: &ProcessIdentity) -> Result<(), Error> {
 
 /// Whether the user may have one more.
 async fn check_count(cx: &Cx, uid: Uid) -> Result<(), Error> {
-    let most = cx.area.gateway.store().setting(PROCESS_MAX_PER_USER).await.map_err(store_error)?;
-    if most == 0 || cx.area.gateway.store().processes_alive(uid).await.map_err(store_error)? < most {
+    let most = cx.area.gateway.store().setting(PROCESS_MAX_PER_USER).await?;
+    if most == 0 || cx.area.gateway.store().processes_alive(uid).await? < most {
         return Ok(());
     }
     let key = PROCESS_MAX_PER_USER.name();

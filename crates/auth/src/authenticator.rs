@@ -113,7 +113,7 @@ impl Authenticator {
         if given.role != Role::User {
             return Err(Error::token_required());
         }
-        let account = self.store.account(username).await.map_err(store_failed)?;
+        let account = self.store.accounts().by_name(username).await?;
         let attempt = self.throttle.begin(Realm::Password, username, given.peer, self.clock.now_ms());
         let attempt = attempt.map_err(Error::too_many_logins)?;
         if !self.password_fits(account.as_ref(), password, given.peer).await? {
@@ -166,20 +166,19 @@ impl Authenticator {
         let hash = tokens::hash(raw);
         let (account, token) = match given.username {
             Some(username) => {
-                let account = self.store.account(username).await.map_err(store_failed)?;
+                let account = self.store.accounts().by_name(username).await?;
                 match account.filter(|account| !account.locked) {
                     None => (None, None),
                     Some(account) => {
-                        let token =
-                            self.store.token_by_hash(account.uid, &hash).await.map_err(store_failed)?;
+                        let token = self.store.tokens().by_hash(account.uid, &hash).await?;
                         (Some(account), token)
                     }
                 }
             }
-            None => match self.store.token_with_hash(&hash).await.map_err(store_failed)? {
+            None => match self.store.tokens().with_hash(&hash).await? {
                 None => (None, None),
                 Some(token) => {
-                    let account = self.store.account_by_uid(token.uid).await.map_err(store_failed)?;
+                    let account = self.store.accounts().by_uid(token.uid).await?;
                     (account.filter(|account| !account.locked), Some(token))
                 }
             },
@@ -212,15 +211,9 @@ impl Authenticator {
         }
         let (store, id) = (self.store.clone(), token.token_id.clone());
         tokio::spawn(async move {
-            if let Err(error) = store.token_used(&id, now_ms).await {
+            if let Err(error) = store.tokens().used(&id, now_ms).await {
                 tracing::warn!(%error, "a token's last use could not be noted");
             }
         });
     }
-}
-
-/// What a caller is told when the store fails; the details are for the log.
-fn store_failed(error: store::Error) -> Error {
-    tracing::error!(%error, "a login could not be checked");
-    Error::store_failed("see the gateway's log")
 }

@@ -199,7 +199,7 @@ impl Gateway {
 
     /// The account behind a uid; 403 when it was locked or removed.
     pub async fn account(&self, uid: Uid) -> Result<Account, Error> {
-        let account = self.store().account_by_uid(uid).await?;
+        let account = self.store().accounts().by_uid(uid).await?;
         account
             .filter(|account| !account.locked)
             .ok_or_else(|| Error::forbidden("Permission denied: the account was locked or removed"))
@@ -243,7 +243,7 @@ impl Gateway {
         if as_of == caller.as_of {
             return Ok(None);
         }
-        let account = self.store().account_by_uid(caller.uid()).await?;
+        let account = self.store().accounts().by_uid(caller.uid()).await?;
         let account = account
             .filter(|account| !account.locked)
             .ok_or_else(|| Error::forbidden("Permission denied: the account was changed"))?;

@@ -107,19 +107,19 @@ impl Kernel {
         let Setting { store, files, clock, random, version, more } = setting;
         let now_ms = clock.now_ms();
         store.provision(now_ms).await?;
-        store.grant_defaults(&grants::defaults()).await?;
-        store.devices_offline(now_ms).await?;
+        store.grants().give_defaults(&grants::defaults()).await?;
+        store.devices().set_all_offline(now_ms).await?;
         sweeps::run(&store, now_ms).await?;
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let tree = Arc::new(tree);
         homes::settle_all(&tree, &store).await?;
         let settings = settings::Settings::new();
-        for (key, value) in store.config_where("config", settings::is_kept).await? {
+        for (key, value) in store.config().matching("config", settings::is_kept).await? {
             settings.apply(&key, Some(&value));
         }
-        let devices = devices::Devices::new(store.devices().await?);
-        let grants = grants::Grants::new(store.grants().await?);
+        let devices = devices::Devices::new(store.devices().all().await?);
+        let grants = grants::Grants::new(store.grants().all().await?);
         let setup_mode = store.in_setup_mode().await?;
         let metrics = Arc::new(metrics::Metrics::new());
         let around = Around {
@@ -215,7 +215,7 @@ impl Kernel {
         signals::device_status(self, DeviceEvent::Disconnected, &device);
         let kernel = self.clone();
         tasks::run(async move {
-            if let Err(error) = kernel.store.device_offline(&device.device_id, now_ms).await {
+            if let Err(error) = kernel.store.devices().set_offline(&device.device_id, now_ms).await {
                 tracing::warn!(device = %device.device_id, %error, "the device could not be marked offline");
             }
         });

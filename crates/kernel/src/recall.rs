@@ -38,7 +38,7 @@ pub(crate) async fn recall_within(
     pid: &Pid,
     request_id: &str,
 ) -> Recalled {
-    let row = match kernel.store.route_of(pid, request_id).await {
+    let row = match kernel.store.routes().of(pid, request_id).await {
         Ok(Some(row)) => row,
         Ok(None) => return Recalled::NeverSent,
         Err(error) => {
@@ -56,10 +56,10 @@ pub(crate) async fn recall_within(
 
 /// Removes the rows of processes that are no more; nobody will ask for them.
 pub(crate) async fn sweep(store: &Store) -> Result<(), store::Error> {
-    for row in store.routes().await? {
-        let process = store.process(&row.pid).await?;
+    for row in store.routes().all().await? {
+        let process = store.processes().by_id(&row.pid).await?;
         if process.is_none_or(|process| process.exited_at.is_some()) {
-            store.route_close(&row.route_id).await?;
+            store.routes().close(&row.route_id).await?;
         }
     }
     Ok(())
@@ -67,7 +67,7 @@ pub(crate) async fn sweep(store: &Store) -> Result<(), store::Error> {
 
 /// The call may be made now, and will then have a row of its own.
 async fn never_sent(kernel: &Kernel, row: &RouteRow) -> Recalled {
-    match kernel.store.route_close(&row.route_id).await {
+    match kernel.store.routes().close(&row.route_id).await {
         Ok(_) => Recalled::NeverSent,
         Err(error) => {
             tracing::error!(route_id = row.route_id, %error, "a call that was never sent could not be forgotten");

@@ -196,7 +196,7 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut sendin
         sending.request.make_durable();
     }
     let kept = Row { route_id: row.route_id.clone(), is_kept };
-    match kernel.store.route_open(row).await {
+    match kernel.store.routes().open(row).await {
         Ok(()) => send(kernel, driver, sending, Some(kept)),
         Err(error) => sending.ticket.fail(error.into()),
     }
@@ -324,7 +324,7 @@ fn give(kernel: &Arc<Kernel>, route: Route, result: Result<Relayed<'_>, Error>) 
     let text = result.map(|data| data.text.unwrap_or("null").to_string());
     let (kernel, ticket) = (kernel.clone(), route.ticket);
     crate::tasks::run(async move {
-        match kernel.store.route_close(&row).await {
+        match kernel.store.routes().close(&row).await {
             Ok(true) => answer(ticket, text.as_deref().map(Relayed::rewritten).map_err(Error::clone)),
             Ok(false) => ticket.fail(Error::internal("the call was answered elsewhere")),
             Err(error) => ticket.fail(error.into()),

@@ -68,7 +68,7 @@ async fn with_driver(kernel: &Arc<Kernel>) -> Arc<Connection> {
 }
 
 async fn process(kernel: &Kernel) -> Caller {
-    let account = kernel.store.account("ann").await.unwrap().unwrap();
+    let account = kernel.store.accounts().by_name("ann").await.unwrap().unwrap();
     Caller {
         identity: Arc::new(account.identity()),
         role: Role::User,
@@ -139,11 +139,11 @@ async fn a_call_of_a_process_has_a_row_until_it_is_answered() {
     let calling = tokio::spawn(read_on_desk(kernel.clone(), caller));
     let request = next(&driver).await;
     assert_eq!(request["args"], json!({ "path": "/x" }));
-    let rows = kernel.store.routes().await.unwrap();
+    let rows = kernel.store.routes().all().await.unwrap();
     assert_eq!((rows.len(), rows[0].request_id.as_str(), rows[0].pid.as_str()), (1, "tool-1", "init:1000"));
     send(&kernel, &driver, json!({ "type": "res", "id": request["id"], "ok": true, "data": { "n": 1 } }));
     assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
-    assert!(kernel.store.routes().await.unwrap().is_empty());
+    assert!(kernel.store.routes().all().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_call_of_a_process_fails_with_its_device_and_leaves_no_row() {
     kernel.closed(&driver);
     let error = calling.await.unwrap().unwrap_err();
     assert_eq!((error.code, error.message.as_str()), (503, "Device disconnected: desk"));
-    assert!(kernel.store.routes().await.unwrap().is_empty());
+    assert!(kernel.store.routes().all().await.unwrap().is_empty());
 }
 
 #[tokio::test]

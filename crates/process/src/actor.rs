@@ -202,7 +202,7 @@ impl Actor {
         let Some(lease) = host.world.lease(pid).await? else { return Ok(Exit::Elsewhere) };
         let store = host.world.store.fenced_by(&lease);
         let gone = Actor::live_with(host, store, pid, first, mailbox, stopping).await;
-        if let Err(error) = host.world.store.lease_release(lease).await {
+        if let Err(error) = host.world.store.leases().release(lease).await {
             tracing::warn!(%pid, %error, "the lease of a process could not be given back; it will expire");
         }
         gone

@@ -46,7 +46,7 @@ const EVERYTHING: Span = Span { from_id: i64::MIN, to_id: i64::MAX };
 
 /// Archives every conversation of a process that is not empty.
 pub(crate) async fn archive_all(world: &World, process: &ProcessRow) -> Result<ArchivedProcess, String> {
-    let conversations = world.store.conversations(&process.pid).await.map_err(unreadable)?;
+    let conversations = world.store.conversations().of(&process.pid).await.map_err(unreadable)?;
     let mut conversations: Vec<ConversationRow> =
         conversations.into_iter().filter(|conversation| conversation.message_count > 0).collect();
     if conversations.is_empty() {
@@ -168,7 +168,8 @@ async fn write(
     let mut writer = ArchiveWriter::open(place, path).await?;
     let mut page = if span.from_id == i64::MIN { Page::Offset(0) } else { Page::After(span.from_id - 1) };
     loop {
-        let rows = world.store.messages(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
+        let rows =
+            world.store.messages().page(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
         let mut rows = match rows {
             Ok(rows) => rows,
             Err(error) => {

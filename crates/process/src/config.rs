@@ -120,7 +120,7 @@ impl Config {
 /// The values below `<top>/<branch>/`, named from the branch on.
 async fn below(store: &Store, top: &str, branch: &str) -> Result<BTreeMap<String, String>, String> {
     let prefix = format!("{top}/{branch}");
-    let rows = store.config_below(&prefix).await;
+    let rows = store.config().below(&prefix).await;
     let rows = rows.map_err(|error| format!("The config below {prefix} could not be read: {error}"))?;
     let cut = top.len() + 1;
     Ok(rows.into_iter().filter_map(|(key, value)| Some((key.get(cut..)?.to_string(), value))).collect())

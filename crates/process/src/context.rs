@@ -59,7 +59,7 @@ impl Context {
         loop {
             let page = context.last_id.map_or(Page::Offset(0), Page::After);
             let limit = limits::PROCESS_MESSAGES_PER_READ;
-            let rows = world.store.messages(&process.pid, conversation, page, limit).await;
+            let rows = world.store.messages().page(&process.pid, conversation, page, limit).await;
             let rows = rows.map_err(|error| format!("The conversation could not be read: {error}"))?;
             let complete = (rows.len() as u64) < limit;
             context.append(world, process, setup, rows).await;

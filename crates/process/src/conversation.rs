@@ -23,7 +23,7 @@ pub(crate) const LIFECYCLE: [What; 2] = [What::Lifecycle, What::Conversations];
 /// Why a process can have no further conversation, if so.
 pub(crate) async fn full(world: &World, pid: &Pid) -> Result<Option<String>, Error> {
     let most = limits::PROCESS_CONVERSATIONS_MAX;
-    let count = world.store.conversation_count(pid).await?;
+    let count = world.store.conversations().count(pid).await?;
     Ok((count >= most).then(|| format!("This process has {most} conversations already: use one of them")))
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn tell<const N: usize>(
     event: &str,
     more: [(&str, Value); N],
 ) {
-    let queued_count = match world.store.queue_length(&process.pid).await {
+    let queued_count = match world.store.queue().length(&process.pid).await {
         Ok(length) => length,
         Err(error) => {
             tracing::warn!(%error, "a queue could not be counted for a signal");

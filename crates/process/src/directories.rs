@@ -38,7 +38,7 @@ impl ProcessDirectory {
         process: &ProcessRow,
         shelf: DirectoryKind,
     ) -> Result<ProcessDirectory, String> {
-        let account = world.store.account_by_uid(process.uid).await;
+        let account = world.store.accounts().by_uid(process.uid).await;
         let account = account.map_err(|error| format!("the account could not be read: {error}"))?;
         let account = account.ok_or_else(|| format!("there is no account with uid {}", process.uid))?;
         let owner = Arc::new(account.identity());

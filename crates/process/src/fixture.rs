@@ -59,7 +59,7 @@ impl Fixture {
             groups: vec![Gid::USERS],
             now_ms: NOW_MS,
         };
-        let ada = store.account_create(ada).await.unwrap();
+        let ada = store.accounts().create(ada).await.unwrap();
         let clock = Clock::manual(NOW_MS);
         let tree = Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap();
         tree.add_home("ada", ada.uid, ada.gid);
@@ -72,7 +72,7 @@ impl Fixture {
             _ => "p1".to_string(),
         };
         let process = ProcessRow::idle(pid.into(), ada.uid, profile, &ada.home, NOW_MS);
-        assert!(store.process_create(&process).await.unwrap());
+        assert!(store.processes().create(&process).await.unwrap());
         let gateway = gateway(&store, &clock, &tree, &around);
         let host = host(&gateway);
         Fixture { host, store, clock, process, identity, gateway, around, data }
@@ -101,7 +101,7 @@ impl Fixture {
     /// Sets a config value.
     pub(crate) async fn set(&self, key: &str, value: &str) {
         let key = key.replace("<uid>", &self.process.uid.to_string());
-        self.store.config_set(&key, value).await.unwrap();
+        self.store.config().set(&key, value).await.unwrap();
     }
 
     /// Where a file below the home is on disk.
@@ -135,7 +135,7 @@ impl Fixture {
     /// Adds messages; each gets the next id, its time one later than the one before.
     pub(crate) async fn say(&self, conversation: &str, messages: Vec<MessageRow>) -> Vec<MessageRow> {
         let id = ConversationId::from(conversation);
-        let row = self.store.conversation(self.pid(), &id).await.unwrap();
+        let row = self.store.conversations().by_id(self.pid(), &id).await.unwrap();
         let mut change = Change::new(self.pid()).conversation_ensure(&id, self.clock.now_ms());
         let first = self.host.reserve_ids(self.pid(), messages.len() as u64).await.unwrap();
         let mut said = Vec::new();
@@ -155,7 +155,7 @@ impl Fixture {
     /// All messages of a conversation.
     pub(crate) async fn messages(&self, conversation: &str) -> Vec<MessageRow> {
         let id = ConversationId::from(conversation);
-        self.store.messages(self.pid(), &id, Page::Offset(0), u64::MAX).await.unwrap()
+        self.store.messages().page(self.pid(), &id, Page::Offset(0), u64::MAX).await.unwrap()
     }
 }
 
@@ -248,9 +248,9 @@ impl Answers {
                 "ai.tools" => Ok(offered.to_string()),
                 "sys.config.get" => {
                     let key = args["key"].as_str().unwrap().to_string();
-                    let rows = match store.config_value(&key).await.unwrap() {
+                    let rows = match store.config().value(&key).await.unwrap() {
                         Some(value) => vec![(key, value)],
-                        None => store.config_below(&key).await.unwrap(),
+                        None => store.config().below(&key).await.unwrap(),
                     };
                     let entry = |(key, value): (String, String)| json!({ "key": key, "value": value });
                     let entries: Vec<Value> = rows.into_iter().map(entry).collect();

@@ -50,7 +50,7 @@ impl Host {
     /// After a restart: removes what was left half done, and wakes every process that has something to do.
     pub async fn recover(&self) {
         archive::sweep(&self.world).await;
-        let pids = match self.world.store.processes_unfinished().await {
+        let pids = match self.world.store.processes().unfinished().await {
             Ok(pids) => pids,
             Err(error) => {
                 tracing::error!(%error, "processes could not be woken; each goes on with its next message");
@@ -100,7 +100,7 @@ impl Host {
 
     /// The row of a process that somebody names.
     pub(crate) async fn known(&self, pid: &Pid) -> Result<ProcessRow, Error> {
-        let row = self.world.store.process(pid).await?;
+        let row = self.world.store.processes().by_id(pid).await?;
         row.ok_or_else(|| not_found(pid))
     }
 

@@ -79,7 +79,7 @@ impl Processes {
         }
         let pid = init_pid(who.uid);
         let store = self.gateway.store();
-        let made = match store.process(&pid).await? {
+        let made = match store.processes().by_id(&pid).await? {
             // One that was killed comes back with its next message.
             Some(_) => false,
             None => {
@@ -87,7 +87,7 @@ impl Processes {
                     context_files: context_files.to_string(),
                     ..self.new_row(pid, who, "init", Some(format!("init ({})", who.username)))
                 };
-                store.process_create(&row).await?
+                store.processes().create(&row).await?
             }
         };
         lock(&self.welcomed).insert(who.uid);
@@ -177,7 +177,7 @@ mod tests {
         let who = fixture.host.world.outside.identity(&fixture.process).await.unwrap();
         assert_eq!(processes.ensure_init(&who).await, Ok(true));
         assert_eq!(processes.ensure_init(&who).await, Ok(false));
-        let row = fixture.store.process(&init_pid(who.uid)).await.unwrap().unwrap();
+        let row = fixture.store.processes().by_id(&init_pid(who.uid)).await.unwrap().unwrap();
         assert_eq!((row.label.as_deref(), row.profile.as_str()), (Some("init (ada)"), "init"));
     }
 
@@ -190,10 +190,10 @@ mod tests {
         assert_eq!((caller.identity.cwd.as_str(), caller.identity.home.as_str()), ("/tmp", "/home/ada"));
         assert_eq!(caller.origin.pid(), Some(&row.pid));
         assert!(caller.capabilities.cover("fs.read"));
-        fixture.store.account_set_groups(row.uid, &[]).await.unwrap();
+        fixture.store.accounts().set_groups(row.uid, &[]).await.unwrap();
         fixture.outdate();
         assert!(!outside.caller(&row).await.unwrap().capabilities.cover("fs.read"));
-        fixture.store.account_set_locked(row.uid, true).await.unwrap();
+        fixture.store.accounts().set_locked(row.uid, true).await.unwrap();
         fixture.outdate();
         assert_eq!(outside.caller(&row).await.err().map(|error| error.code), Some(403));
     }

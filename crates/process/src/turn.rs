@@ -191,7 +191,7 @@ impl Turn {
     /// What the conversation's policy says about a context this full.
     async fn fit(&self, state: &ContextState, message_count: u64) -> Fit {
         let Some(pressure) = state.pressure else { return Fit::Go };
-        let row = self.world.store.conversation(&self.process.pid, &self.conversation_id).await;
+        let row = self.world.store.conversations().by_id(&self.process.pid, &self.conversation_id).await;
         let Some(policy) = row.ok().flatten().and_then(|row| row.policy) else { return Fit::Go };
         if pressure < policy.compact_at {
             return Fit::Go;

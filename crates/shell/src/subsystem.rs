@@ -80,7 +80,7 @@ impl Subsystem for ShellArea {
         Box::pin(async move {
             let (store, now_ms) = (self.gateway.store(), self.gateway.now_ms());
             sessions::end_native(store, now_ms).await?;
-            for (key, value) in store.config_where("config", |key| Settings::key(key).is_some()).await? {
+            for (key, value) in store.config().matching("config", |key| Settings::key(key).is_some()).await? {
                 self.config_changed(&key, Some(&value));
             }
             Ok(())

@@ -95,29 +95,40 @@ macro_rules! select_accounts {
     };
 }
 
+/// Users. See [`Store::accounts`].
+#[derive(Clone, Copy)]
+pub struct Accounts<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Users.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts(self)
+    }
+}
+
+impl Accounts<'_> {
     /// By login name.
-    pub async fn account(&self, username: &str) -> Result<Option<Account>> {
-        Ok(accounts_from(self.read(find(username)).await?)?.pop())
+    pub async fn by_name(self, username: &str) -> Result<Option<Account>> {
+        Ok(accounts_from(self.0.read(find(username)).await?)?.pop())
     }
 
     /// By number.
-    pub async fn account_by_uid(&self, uid: Uid) -> Result<Option<Account>> {
+    pub async fn by_uid(self, uid: Uid) -> Result<Option<Account>> {
         let statement = Statement::new(select_accounts!("WHERE a.uid = $1 ORDER BY m.gid")).bind(uid);
-        Ok(accounts_from(self.read(statement).await?)?.pop())
+        Ok(accounts_from(self.0.read(statement).await?)?.pop())
     }
 
     /// All, by uid.
-    pub async fn accounts(&self) -> Result<Vec<Account>> {
+    pub async fn all(self) -> Result<Vec<Account>> {
         let statement = Statement::new(select_accounts!("ORDER BY a.uid, m.gid"));
-        accounts_from(self.read(statement).await?)
+        accounts_from(self.0.read(statement).await?)
     }
 
     /// Adds a user with its private group; `Conflict` when the name is taken by a user or a group. Groups that
     /// are not there are passed over.
-    pub async fn account_create(&self, new: NewAccount) -> Result<Account> {
+    pub async fn create(self, new: NewAccount) -> Result<Account> {
         let batch = create(Batch::new(), &new).step(find(&new.username)).changing(Topic::Accounts);
-        let rows = match self.write(batch).await.map_err(|error| error.named(&new.username))? {
+        let rows = match self.0.write(batch).await.map_err(|error| error.named(&new.username))? {
             Written::Done(mut rows) => rows.pop().unwrap_or_default(),
             Written::Stopped(_) => return Err(Error::Conflict(new.username)),
         };
@@ -125,42 +136,42 @@ impl Store {
     }
 
     /// Sets the password hash. False when there is no such user.
-    pub async fn account_set_hash(&self, uid: Uid, hash: &str, now_ms: i64) -> Result<bool> {
+    pub async fn set_hash(self, uid: Uid, hash: &str, now_ms: i64) -> Result<bool> {
         let statement =
             Statement::new("UPDATE accounts SET hash = $2, changed_at = $3 WHERE uid = $1 RETURNING uid")
                 .bind(uid)
                 .bind(hash)
                 .bind(now_ms);
-        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// Sets the real name. False when there is no such user.
-    pub async fn account_set_gecos(&self, uid: Uid, gecos: &str) -> Result<bool> {
+    pub async fn set_gecos(self, uid: Uid, gecos: &str) -> Result<bool> {
         let statement = Statement::new("UPDATE accounts SET gecos = $2 WHERE uid = $1 RETURNING uid")
             .bind(uid)
             .bind(gecos);
-        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// The last number that was given to a user or a group; the next one gets the number after it.
-    pub async fn latest_number(&self) -> Result<u32> {
+    pub async fn latest_number(self) -> Result<u32> {
         let statement = Statement::new("SELECT latest FROM numbers WHERE name = 'account'");
-        let Some(mut row) = self.read(statement).await?.pop() else {
+        let Some(mut row) = self.0.read(statement).await?.pop() else {
             return Err(Error::Failed("the count of accounts is not there".to_string()));
         };
         Ok(row.uid()?.0)
     }
 
     /// Locks or unlocks; the hash is kept. False when there is no such user.
-    pub async fn account_set_locked(&self, uid: Uid, locked: bool) -> Result<bool> {
+    pub async fn set_locked(self, uid: Uid, locked: bool) -> Result<bool> {
         let statement = Statement::new("UPDATE accounts SET locked = $2 WHERE uid = $1 RETURNING uid")
             .bind(uid)
             .bind(locked);
-        Ok(!self.change_of(Topic::Accounts, statement).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Accounts, statement).await?.is_empty())
     }
 
     /// Replaces the memberships besides the private group. Groups that are not there are passed over.
-    pub async fn account_set_groups(&self, uid: Uid, groups: &[Gid]) -> Result<()> {
+    pub async fn set_groups(self, uid: Uid, groups: &[Gid]) -> Result<()> {
         let join = |gid: &Gid| {
             Statement::new(
                 "INSERT INTO members (uid, gid) SELECT a.uid, g.gid FROM accounts a, user_groups g \
@@ -173,7 +184,7 @@ impl Store {
             .step(Statement::new("DELETE FROM members WHERE uid = $1").bind(uid))
             .steps(groups.iter().map(join))
             .changing(Topic::Accounts);
-        self.write(batch).await?;
+        self.0.write(batch).await?;
         Ok(())
     }
 }

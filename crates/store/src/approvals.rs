@@ -79,44 +79,55 @@ macro_rules! select {
     };
 }
 
+/// Tool calls that wait for a person, and remembered approvals. See [`Store::approvals`].
+#[derive(Clone, Copy)]
+pub struct Approvals<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Tool calls that wait for a person, and remembered approvals.
+    pub fn approvals(&self) -> Approvals<'_> {
+        Approvals(self)
+    }
+}
+
+impl Approvals<'_> {
     /// One request.
-    pub async fn approval(&self, request_id: &str) -> Result<Option<ApprovalRow>> {
+    pub async fn by_id(self, request_id: &str) -> Result<Option<ApprovalRow>> {
         let statement = Statement::new(select!("WHERE request_id = $1")).bind(request_id);
-        self.read(statement).await?.pop().map(approval_from).transpose()
+        self.0.read(statement).await?.pop().map(approval_from).transpose()
     }
 
     /// Requests of a run, answered or not, oldest first.
-    pub async fn approvals_of_run(&self, run_id: &RunId) -> Result<Vec<ApprovalRow>> {
+    pub async fn of_run(self, run_id: &RunId) -> Result<Vec<ApprovalRow>> {
         let statement =
             Statement::new(select!("WHERE run_id = $1 ORDER BY created_at, turn, place")).bind(run_id);
-        self.read(statement).await?.into_iter().map(approval_from).collect()
+        self.0.read(statement).await?.into_iter().map(approval_from).collect()
     }
 
     /// Requests of a user, or of everybody, that nobody has answered yet, oldest first.
-    pub async fn approvals_open(&self, of: Option<Uid>) -> Result<Vec<ApprovalRow>> {
+    pub async fn open(self, of: Option<Uid>) -> Result<Vec<ApprovalRow>> {
         let (from, to) = of.map_or((Uid(0), Uid(u32::MAX)), |uid| (uid, uid));
         let statement = Statement::new(select!(
             "WHERE decision IS NULL AND uid >= $1 AND uid <= $2 ORDER BY created_at, turn, place"
         ));
-        self.read(statement.bind(from).bind(to)).await?.into_iter().map(approval_from).collect()
+        self.0.read(statement.bind(from).bind(to)).await?.into_iter().map(approval_from).collect()
     }
 
     /// What a process remembers, oldest first.
-    pub async fn approval_rules(&self, pid: &Pid) -> Result<Vec<RuleRow>> {
+    pub async fn rules(self, pid: &Pid) -> Result<Vec<RuleRow>> {
         let statement = Statement::new(
             "SELECT approval_id, syscall, scope, target, shape, created_at FROM approval_rules \
              WHERE pid = $1 ORDER BY created_at, approval_id",
         );
-        self.read(statement.bind(pid)).await?.into_iter().map(rule_from).collect()
+        self.0.read(statement.bind(pid)).await?.into_iter().map(rule_from).collect()
     }
 
     /// Makes a process forget an approval. False when there was no such one.
-    pub async fn approval_rule_remove(&self, pid: &Pid, approval_id: &str) -> Result<bool> {
+    pub async fn remove_rule(self, pid: &Pid, approval_id: &str) -> Result<bool> {
         let statement = Statement::new(
             "DELETE FROM approval_rules WHERE pid = $1 AND approval_id = $2 RETURNING approval_id",
         );
-        Ok(!self.change(statement.bind(pid).bind(approval_id)).await?.is_empty())
+        Ok(!self.0.change(statement.bind(pid).bind(approval_id)).await?.is_empty())
     }
 }
 

@@ -7,31 +7,38 @@ use crate::secrets::Secrets;
 use crate::sql::Statement;
 use crate::{Result, Store};
 
+/// Config values. See [`Store::config`].
+#[derive(Clone, Copy)]
+pub struct Config<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Config values.
+    pub fn config(&self) -> Config<'_> {
+        Config(self)
+    }
+}
+
+impl Config<'_> {
     /// One value.
-    pub async fn config_value(&self, key: &str) -> Result<Option<String>> {
+    pub async fn value(self, key: &str) -> Result<Option<String>> {
         let statement = Statement::new("SELECT key, value, sealed FROM config WHERE key = $1").bind(key);
-        let Some(mut row) = self.read(statement).await?.pop() else { return Ok(None) };
+        let Some(mut row) = self.0.read(statement).await?.pop() else { return Ok(None) };
         let (key, value, sealed) = (row.text()?, row.text()?, row.flag()?);
         Ok(Some(self.unseal(&key, value, sealed)?))
     }
 
     /// Everybody's value of a setting, or the built-in one.
-    pub async fn setting<T: Setting>(&self, key: Key<T>) -> Result<T> {
-        Ok(key.of([self.config_value(key.name()).await?.as_deref()]))
+    pub async fn setting<T: Setting>(self, key: Key<T>) -> Result<T> {
+        Ok(key.of([self.value(key.name()).await?.as_deref()]))
     }
 
     /// All below `<prefix>/` (all of them when empty), by key.
-    pub async fn config_below(&self, prefix: &str) -> Result<Vec<(String, String)>> {
-        self.config_where(prefix, |_| true).await
+    pub async fn below(self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.matching(prefix, |_| true).await
     }
 
     /// Those below `<prefix>/` whose key fits; the others are not even decrypted.
-    pub async fn config_where(
-        &self,
-        prefix: &str,
-        fits: impl Fn(&str) -> bool,
-    ) -> Result<Vec<(String, String)>> {
+    pub async fn matching(self, prefix: &str, fits: impl Fn(&str) -> bool) -> Result<Vec<(String, String)>> {
         let statement = if prefix.is_empty() {
             Statement::new("SELECT key, value, sealed FROM config ORDER BY key")
         } else {
@@ -41,7 +48,7 @@ impl Store {
                 .bind(format!("{prefix}0"))
         };
         let mut entries = Vec::new();
-        for mut row in self.read(statement).await? {
+        for mut row in self.0.read(statement).await? {
             let (key, value, sealed) = (row.text()?, row.text()?, row.flag()?);
             if fits(&key) {
                 let value = self.unseal(&key, value, sealed)?;
@@ -52,24 +59,24 @@ impl Store {
     }
 
     /// Another number after every change of config. What was read after it was asked for is as new as it says.
-    pub fn config_generation(&self) -> u64 {
-        self.changes().generation(Topic::Config)
+    pub fn generation(self) -> u64 {
+        self.0.changes().generation(Topic::Config)
     }
 
     /// Sets a value.
-    pub async fn config_set(&self, key: &str, value: &str) -> Result<()> {
-        self.change_of(Topic::Config, set(self.secrets(), key, value)?).await?;
+    pub async fn set(self, key: &str, value: &str) -> Result<()> {
+        self.0.change_of(Topic::Config, set(self.0.secrets(), key, value)?).await?;
         Ok(())
     }
 
     /// Removes a value. False when there was none.
-    pub async fn config_remove(&self, key: &str) -> Result<bool> {
+    pub async fn remove(self, key: &str) -> Result<bool> {
         let statement = Statement::new("DELETE FROM config WHERE key = $1 RETURNING key").bind(key);
-        Ok(!self.change_of(Topic::Config, statement).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Config, statement).await?.is_empty())
     }
 
-    fn unseal(&self, key: &str, value: String, sealed: bool) -> Result<String> {
-        if sealed { self.secrets().open(&record(key), &value) } else { Ok(value) }
+    fn unseal(self, key: &str, value: String, sealed: bool) -> Result<String> {
+        if sealed { self.0.secrets().open(&record(key), &value) } else { Ok(value) }
     }
 }
 

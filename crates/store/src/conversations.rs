@@ -54,23 +54,34 @@ macro_rules! select {
     };
 }
 
+/// Conversations of processes. See [`Store::conversations`].
+#[derive(Clone, Copy)]
+pub struct Conversations<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Conversations of processes.
+    pub fn conversations(&self) -> Conversations<'_> {
+        Conversations(self)
+    }
+}
+
+impl Conversations<'_> {
     /// One conversation.
-    pub async fn conversation(&self, pid: &Pid, id: &ConversationId) -> Result<Option<ConversationRow>> {
+    pub async fn by_id(self, pid: &Pid, id: &ConversationId) -> Result<Option<ConversationRow>> {
         let statement = Statement::new(select!("WHERE pid = $1 AND id = $2")).bind(pid).bind(id);
-        self.read(statement).await?.pop().map(conversation_from).transpose()
+        self.0.read(statement).await?.pop().map(conversation_from).transpose()
     }
 
     /// All of a process, last changed first.
-    pub async fn conversations(&self, pid: &Pid) -> Result<Vec<ConversationRow>> {
+    pub async fn of(self, pid: &Pid) -> Result<Vec<ConversationRow>> {
         let statement = Statement::new(select!("WHERE pid = $1 ORDER BY updated_at DESC, id")).bind(pid);
-        self.read(statement).await?.into_iter().map(conversation_from).collect()
+        self.0.read(statement).await?.into_iter().map(conversation_from).collect()
     }
 
     /// How many a process has.
-    pub async fn conversation_count(&self, pid: &Pid) -> Result<u64> {
+    pub async fn count(self, pid: &Pid) -> Result<u64> {
         let statement = Statement::new("SELECT count(*) FROM conversations WHERE pid = $1").bind(pid);
-        count(self.read(statement).await?)
+        count(self.0.read(statement).await?)
     }
 }
 

@@ -66,15 +66,26 @@ macro_rules! select_devices {
     };
 }
 
+/// Devices. See [`Store::devices`].
+#[derive(Clone, Copy)]
+pub struct Devices<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Devices.
+    pub fn devices(&self) -> Devices<'_> {
+        Devices(self)
+    }
+}
+
+impl Devices<'_> {
     /// All devices, by id.
-    pub async fn devices(&self) -> Result<Vec<Device>> {
-        devices_from(self.read(Statement::new(select_devices!("ORDER BY d.device_id, a.gid"))).await?)
+    pub async fn all(self) -> Result<Vec<Device>> {
+        devices_from(self.0.read(Statement::new(select_devices!("ORDER BY d.device_id, a.gid"))).await?)
     }
 
     /// Adds or refreshes a device and marks it online. `None`, changing nothing, when it belongs to another
     /// user, is new and differs only in case from another, or its user was just removed. One transaction.
-    pub async fn device_register(&self, registration: Registration) -> Result<Option<Device>> {
+    pub async fn register(self, registration: Registration) -> Result<Option<Device>> {
         let implements = serde_json::to_string(&registration.implements)
             .map_err(|error| Error::Failed(format!("`implements` can not be written: {error}")))?;
         let device_id = &registration.device_id;
@@ -108,42 +119,42 @@ impl Store {
                     .bind(registration.now_ms),
             )
             .step(find.bind(device_id));
-        let rows = self.write(batch.changing(Topic::Devices)).await?.last();
+        let rows = self.0.write(batch.changing(Topic::Devices)).await?.last();
         Ok(devices_from(rows.unwrap_or_default())?.pop())
     }
 
     /// Marks it offline.
-    pub async fn device_offline(&self, device_id: &DeviceId, now_ms: i64) -> Result<()> {
+    pub async fn set_offline(self, device_id: &DeviceId, now_ms: i64) -> Result<()> {
         let statement = Statement::new(
             "UPDATE devices SET online = 0, disconnected_at = $2, last_seen_at = $2 \
              WHERE device_id = $1 AND online = 1",
         );
-        self.change_of(Topic::Devices, statement.bind(device_id).bind(now_ms)).await?;
+        self.0.change_of(Topic::Devices, statement.bind(device_id).bind(now_ms)).await?;
         Ok(())
     }
 
     /// Marks every device offline, at start. Returns those that were online, by id.
-    pub async fn devices_offline(&self, now_ms: i64) -> Result<Vec<DeviceId>> {
+    pub async fn set_all_offline(self, now_ms: i64) -> Result<Vec<DeviceId>> {
         let statement = Statement::new(
             "UPDATE devices SET online = 0, disconnected_at = $1, last_seen_at = $1 \
              WHERE online = 1 RETURNING device_id",
         );
-        let rows = self.change_of(Topic::Devices, statement.bind(now_ms)).await?;
+        let rows = self.0.change_of(Topic::Devices, statement.bind(now_ms)).await?;
         let mut ids = rows.into_iter().map(|mut row| row.text().map(DeviceId)).collect::<Result<Vec<_>>>()?;
         ids.sort_unstable();
         Ok(ids)
     }
 
     /// Changes the description and `last_seen_at`.
-    pub async fn device_describe(&self, device_id: &DeviceId, description: &str, now_ms: i64) -> Result<()> {
+    pub async fn describe(self, device_id: &DeviceId, description: &str, now_ms: i64) -> Result<()> {
         let statement =
             Statement::new("UPDATE devices SET description = $2, last_seen_at = $3 WHERE device_id = $1");
-        self.change_of(Topic::Devices, statement.bind(device_id).bind(description).bind(now_ms)).await?;
+        self.0.change_of(Topic::Devices, statement.bind(device_id).bind(description).bind(now_ms)).await?;
         Ok(())
     }
 
     /// Lets a group use it, or no longer. A device that is not there is passed over.
-    pub async fn device_access(&self, device_id: &DeviceId, gid: Gid, allow: bool) -> Result<()> {
+    pub async fn set_access(self, device_id: &DeviceId, gid: Gid, allow: bool) -> Result<()> {
         let statement = if allow {
             Statement::new(
                 "INSERT INTO device_access (device_id, gid) SELECT device_id, $2 FROM devices \
@@ -152,7 +163,7 @@ impl Store {
         } else {
             Statement::new("DELETE FROM device_access WHERE device_id = $1 AND gid = $2")
         };
-        self.change_of(Topic::Devices, statement.bind(device_id).bind(gid)).await?;
+        self.0.change_of(Topic::Devices, statement.bind(device_id).bind(gid)).await?;
         Ok(())
     }
 }

@@ -6,10 +6,21 @@ use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement};
 use crate::{Result, Store};
 
+/// Capabilities of groups. See [`Store::grants`].
+#[derive(Clone, Copy)]
+pub struct Grants<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Capabilities of groups.
+    pub fn grants(&self) -> Grants<'_> {
+        Grants(self)
+    }
+}
+
+impl Grants<'_> {
     /// Gives each default once and for all: one that was given before and revoked since stays revoked.
-    pub async fn grant_defaults(&self, defaults: &[(Gid, &str)]) -> Result<()> {
-        let given = pairs(self.read(Statement::new("SELECT gid, capability FROM grants_given")).await?)?;
+    pub async fn give_defaults(self, defaults: &[(Gid, &str)]) -> Result<()> {
+        let given = pairs(self.0.read(Statement::new("SELECT gid, capability FROM grants_given")).await?)?;
         let mut batch = Batch::new();
         for &(gid, capability) in defaults {
             if given.iter().any(|(of, name)| *of == gid && name == capability) {
@@ -24,35 +35,39 @@ impl Store {
                 ));
         }
         if !batch.steps.is_empty() {
-            self.write(batch.changing(Topic::Grants)).await?;
+            self.0.write(batch.changing(Topic::Grants)).await?;
         }
         Ok(())
     }
 
     /// All grants, by gid and name.
-    pub async fn grants(&self) -> Result<Vec<(Gid, String)>> {
-        pairs(self.read(Statement::new("SELECT gid, capability FROM grants ORDER BY gid, capability")).await?)
+    pub async fn all(self) -> Result<Vec<(Gid, String)>> {
+        pairs(
+            self.0
+                .read(Statement::new("SELECT gid, capability FROM grants ORDER BY gid, capability"))
+                .await?,
+        )
     }
 
     /// What one group holds, by name.
-    pub async fn grants_of(&self, gid: Gid) -> Result<Vec<String>> {
+    pub async fn of(self, gid: Gid) -> Result<Vec<String>> {
         let statement =
             Statement::new("SELECT capability FROM grants WHERE gid = $1 ORDER BY capability").bind(gid);
-        self.read(statement).await?.into_iter().map(|mut row| row.text()).collect()
+        self.0.read(statement).await?.into_iter().map(|mut row| row.text()).collect()
     }
 
     /// Gives a capability. False when the group held it already.
-    pub async fn grant(&self, gid: Gid, capability: &str) -> Result<bool> {
+    pub async fn give(self, gid: Gid, capability: &str) -> Result<bool> {
         let statement = Statement::new(
             "INSERT INTO grants (gid, capability) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING gid",
         );
-        Ok(!self.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
     }
 
     /// Takes it. False when the group did not hold it.
-    pub async fn revoke(&self, gid: Gid, capability: &str) -> Result<bool> {
+    pub async fn revoke(self, gid: Gid, capability: &str) -> Result<bool> {
         let statement = Statement::new("DELETE FROM grants WHERE gid = $1 AND capability = $2 RETURNING gid");
-        Ok(!self.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
+        Ok(!self.0.change_of(Topic::Grants, statement.bind(gid).bind(capability)).await?.is_empty())
     }
 }
 

@@ -34,17 +34,28 @@ macro_rules! select {
     };
 }
 
+/// Calls between processes. See [`Store::ipc`].
+#[derive(Clone, Copy)]
+pub struct Ipc<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Calls between processes.
+    pub fn ipc(&self) -> Ipc<'_> {
+        Ipc(self)
+    }
+}
+
+impl Ipc<'_> {
     /// Calls that nobody has replied to and whose time is up, the most overdue first.
-    pub async fn ipc_overdue(&self, now_ms: i64) -> Result<Vec<IpcCall>> {
+    pub async fn overdue(self, now_ms: i64) -> Result<Vec<IpcCall>> {
         let statement = Statement::new(select!(
             "WHERE status = 'pending' AND deadline_at <= $1 ORDER BY deadline_at LIMIT 100"
         ));
-        self.read(statement.bind(now_ms)).await?.into_iter().map(call_from).collect()
+        self.0.read(statement.bind(now_ms)).await?.into_iter().map(call_from).collect()
     }
 
     /// Calls that nobody has replied to, in the order of their deadlines, behind one of them.
-    pub async fn ipc_open_calls(&self, after: Option<&IpcCall>, limit: u64) -> Result<Vec<IpcCall>> {
+    pub async fn open_calls(self, after: Option<&IpcCall>, limit: u64) -> Result<Vec<IpcCall>> {
         let statement = Statement::new(select!(
             "WHERE status = 'pending' AND deadline_at >= $1 AND (deadline_at > $1 OR call_id > $2) \
              ORDER BY deadline_at, call_id LIMIT $3"
@@ -52,22 +63,22 @@ impl Store {
         let (deadline_at, call_id) =
             after.map_or((i64::MIN, ""), |call| (call.deadline_at, call.call_id.as_str()));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.read(statement.bind(deadline_at).bind(call_id).bind(limit)).await?;
+        let rows = self.0.read(statement.bind(deadline_at).bind(call_id).bind(limit)).await?;
         rows.into_iter().map(call_from).collect()
     }
 
     /// When the next call's time is up.
-    pub async fn ipc_next_deadline(&self) -> Result<Option<i64>> {
+    pub async fn next_deadline(self) -> Result<Option<i64>> {
         let statement = Statement::new(
             "SELECT deadline_at FROM ipc_calls WHERE status = 'pending' ORDER BY deadline_at LIMIT 1",
         );
-        self.read(statement).await?.pop().map(|mut row| row.int()).transpose()
+        self.0.read(statement).await?.pop().map(|mut row| row.int()).transpose()
     }
 
     /// Calls that wait for a run to end.
-    pub async fn ipc_of_run(&self, run_id: &RunId) -> Result<Vec<IpcCall>> {
+    pub async fn of_run(self, run_id: &RunId) -> Result<Vec<IpcCall>> {
         let statement = Statement::new(select!("WHERE target_run_id = $1 AND status = 'pending'"));
-        self.read(statement.bind(run_id)).await?.into_iter().map(call_from).collect()
+        self.0.read(statement.bind(run_id)).await?.into_iter().map(call_from).collect()
     }
 }
 

@@ -55,11 +55,28 @@ pub(crate) fn find_held(lease: &Lease, sql: &'static str) -> Statement {
     Statement::new(sql).bind(lease.name()).bind(lease.fence)
 }
 
+/// Leases; see [`Store::fenced_by`] for what they are good for. See [`Store::leases`].
+#[derive(Clone, Copy)]
+pub struct Leases<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Leases; see [`Store::fenced_by`] for what they are good for.
+    pub fn leases(&self) -> Leases<'_> {
+        Leases(self)
+    }
+
+    /// The same store, whose every write fails with [`Error::LeaseLost`] and changes nothing once the lease has passed to
+    /// another holder or was given back. Reads are not checked.
+    pub fn fenced_by(&self, lease: &Lease) -> Store {
+        Store { inner: self.inner.clone(), lease: Some(lease.clone()) }
+    }
+}
+
+impl Leases<'_> {
     /// Takes a lease that is free, has expired, or is this gateway's own; whoever held it before can write no more.
     /// `None` when another gateway holds it.
-    pub async fn lease_acquire(&self, name: &str, now_ms: i64, kept: Duration) -> Result<Option<Lease>> {
-        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+    pub async fn acquire(self, name: &str, now_ms: i64, kept: Duration) -> Result<Option<Lease>> {
+        if let Engine::Sqlite(sqlite) = &self.0.inner.engine {
             return Ok(Some(sqlite.fences().take(name)));
         }
         let statement = Statement::new(
@@ -68,37 +85,37 @@ impl Store {
              fence = leases.fence + 1 WHERE leases.owner = excluded.owner OR leases.expires_at <= $4 \
              RETURNING fence",
         );
-        let owner = self.inner.owner.as_str();
+        let owner = self.0.inner.owner.as_str();
         let statement = statement.bind(name).bind(owner).bind(expiry(now_ms, kept)).bind(now_ms);
-        let Some(mut row) = self.change(statement).await?.pop() else { return Ok(None) };
+        let Some(mut row) = self.0.change(statement).await?.pop() else { return Ok(None) };
         Ok(Some(Lease { name: name.into(), fence: row.int()? }))
     }
 
     /// Holds a lease for longer. False when it has passed to another holder.
-    pub async fn lease_renew(&self, lease: &Lease, now_ms: i64, kept: Duration) -> Result<bool> {
-        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+    pub async fn renew(self, lease: &Lease, now_ms: i64, kept: Duration) -> Result<bool> {
+        if let Engine::Sqlite(sqlite) = &self.0.inner.engine {
             return Ok(sqlite.fences().is_held(lease));
         }
         let statement = Statement::new(
             "UPDATE leases SET expires_at = $4 WHERE name = $1 AND fence = $2 AND owner = $3 RETURNING name",
         );
-        let statement = statement.bind(lease.name()).bind(lease.fence).bind(self.inner.owner.as_str());
-        Ok(!self.change(statement.bind(expiry(now_ms, kept))).await?.is_empty())
+        let statement = statement.bind(lease.name()).bind(lease.fence).bind(self.0.inner.owner.as_str());
+        Ok(!self.0.change(statement.bind(expiry(now_ms, kept))).await?.is_empty())
     }
 
     /// Holds everything for longer that this gateway holds, with one statement.
-    pub async fn leases_renew(&self, now_ms: i64, kept: Duration) -> Result<()> {
-        if matches!(self.inner.engine, Engine::Sqlite(_)) {
+    pub async fn renew_all(self, now_ms: i64, kept: Duration) -> Result<()> {
+        if matches!(self.0.inner.engine, Engine::Sqlite(_)) {
             return Ok(());
         }
         let statement = Statement::new("UPDATE leases SET expires_at = $2 WHERE owner = $1");
-        self.change(statement.bind(self.inner.owner.as_str()).bind(expiry(now_ms, kept))).await?;
+        self.0.change(statement.bind(self.0.inner.owner.as_str()).bind(expiry(now_ms, kept))).await?;
         Ok(())
     }
 
     /// Gives a lease back. One that has passed to another holder is left alone.
-    pub async fn lease_release(&self, lease: Lease) -> Result<()> {
-        if let Engine::Sqlite(sqlite) = &self.inner.engine {
+    pub async fn release(self, lease: Lease) -> Result<()> {
+        if let Engine::Sqlite(sqlite) = &self.0.inner.engine {
             sqlite.fences().release(&lease);
             return Ok(());
         }
@@ -106,14 +123,10 @@ impl Store {
         let statement = Statement::new(
             "UPDATE leases SET owner = '', expires_at = 0 WHERE name = $1 AND fence = $2 AND owner = $3",
         );
-        self.change(statement.bind(lease.name()).bind(lease.fence).bind(self.inner.owner.as_str())).await?;
+        self.0
+            .change(statement.bind(lease.name()).bind(lease.fence).bind(self.0.inner.owner.as_str()))
+            .await?;
         Ok(())
-    }
-
-    /// The same store, whose every write fails with [`Error::LeaseLost`] and changes nothing once the lease has passed to
-    /// another holder or was given back. Reads are not checked.
-    pub fn fenced_by(&self, lease: &Lease) -> Store {
-        Store { inner: self.inner.clone(), lease: Some(lease.clone()) }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod config;
 pub mod conversations;
 pub mod devices;
 pub mod grants;
+pub mod groups;
 pub mod ipc;
 pub mod leases;
 pub mod loose_archives;
@@ -28,7 +29,6 @@ pub mod tokens;
 
 mod directory;
 mod error;
-mod groups;
 mod metrics;
 mod migrations;
 mod postgres;

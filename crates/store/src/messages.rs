@@ -69,10 +69,21 @@ macro_rules! select {
     };
 }
 
+/// Messages of conversations. See [`Store::messages`].
+#[derive(Clone, Copy)]
+pub struct Messages<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Messages of conversations.
+    pub fn messages(&self) -> Messages<'_> {
+        Messages(self)
+    }
+}
+
+impl Messages<'_> {
     /// Messages of a conversation, oldest first, at most `limit`.
-    pub async fn messages(
-        &self,
+    pub async fn page(
+        self,
         pid: &Pid,
         conversation: &ConversationId,
         page: Page,
@@ -100,7 +111,7 @@ impl Store {
             }
             Page::After(id) => (on(select!("AND id > $4 ORDER BY id LIMIT $3")).bind(limit).bind(id), false),
         };
-        let rows = self.read(statement).await?.into_iter().map(message_from);
+        let rows = self.0.read(statement).await?.into_iter().map(message_from);
         let mut rows = rows.collect::<Result<Vec<_>>>()?;
         if newest_first {
             rows.reverse();
@@ -109,32 +120,27 @@ impl Store {
     }
 
     /// Whether the end is the nearer way to a place. Which way is taken changes nothing but the time.
-    async fn is_past_the_middle(
-        &self,
-        pid: &Pid,
-        conversation: &ConversationId,
-        offset: u64,
-    ) -> Result<bool> {
+    async fn is_past_the_middle(self, pid: &Pid, conversation: &ConversationId, offset: u64) -> Result<bool> {
         if offset == 0 {
             return Ok(false);
         }
         let statement = Statement::new("SELECT message_count FROM conversations WHERE pid = $1 AND id = $2");
-        let count = count(self.read(statement.bind(pid).bind(conversation)).await?)?;
+        let count = count(self.0.read(statement.bind(pid).bind(conversation)).await?)?;
         Ok(count > 0 && offset >= count / 2)
     }
 
     /// The newest message's id.
-    pub async fn message_newest_id(&self, pid: &Pid, conversation: &ConversationId) -> Result<Option<i64>> {
+    pub async fn newest_id(self, pid: &Pid, conversation: &ConversationId) -> Result<Option<i64>> {
         let statement = Statement::new(
             "SELECT id FROM messages WHERE pid = $1 AND conversation_id = $2 ORDER BY id DESC LIMIT 1",
         );
-        let mut rows = self.read(statement.bind(pid).bind(conversation)).await?;
+        let mut rows = self.0.read(statement.bind(pid).bind(conversation)).await?;
         rows.pop().map(|mut row| row.int()).transpose()
     }
 
     /// The id of the message that has so many newer ones.
-    pub async fn message_id_before_newest(
-        &self,
+    pub async fn id_before_newest(
+        self,
         pid: &Pid,
         conversation: &ConversationId,
         newest: u64,
@@ -142,13 +148,13 @@ impl Store {
         let statement = Statement::new(
             "SELECT id FROM messages WHERE pid = $1 AND conversation_id = $2 ORDER BY id DESC LIMIT 1 OFFSET $3",
         );
-        let mut rows = self.read(statement.bind(pid).bind(conversation).bind(small(newest))).await?;
+        let mut rows = self.0.read(statement.bind(pid).bind(conversation).bind(small(newest))).await?;
         rows.pop().map(|mut row| row.int()).transpose()
     }
 
     /// How many messages a conversation has up to and with one, and when the newest of them was written.
-    pub async fn messages_through(
-        &self,
+    pub async fn through(
+        self,
         pid: &Pid,
         conversation: &ConversationId,
         through_id: i64,
@@ -157,20 +163,20 @@ impl Store {
             "SELECT count(*), COALESCE(max(created_at), 0) FROM messages \
              WHERE pid = $1 AND conversation_id = $2 AND id <= $3",
         );
-        let mut rows = self.read(statement.bind(pid).bind(conversation).bind(through_id)).await?;
+        let mut rows = self.0.read(statement.bind(pid).bind(conversation).bind(through_id)).await?;
         let Some(mut row) = rows.pop() else { return Ok((0, 0)) };
         Ok((row.int()?.max(0) as u64, row.int()?))
     }
 
     /// One message of a conversation.
-    pub async fn message(
-        &self,
+    pub async fn by_id(
+        self,
         pid: &Pid,
         conversation: &ConversationId,
         id: i64,
     ) -> Result<Option<MessageRow>> {
         let statement = Statement::new(select!("AND id = $3")).bind(pid).bind(conversation).bind(id);
-        self.read(statement).await?.pop().map(message_from).transpose()
+        self.0.read(statement).await?.pop().map(message_from).transpose()
     }
 }
 

@@ -11,8 +11,19 @@ use protocol::sys::oauth::Kind;
 pub use accounts::{NewAccount, Tokens};
 pub use flows::{NewFlow, OpenFlow};
 
-use crate::Result;
 use crate::sql::unexpected;
+use crate::{Result, Store};
+
+/// Accounts at other services. See [`Store::oauth`].
+#[derive(Clone, Copy)]
+pub struct OAuth<'a>(pub(crate) &'a Store);
+
+impl Store {
+    /// Accounts at other services.
+    pub fn oauth(&self) -> OAuth<'_> {
+        OAuth(self)
+    }
+}
 
 /// A text that is not shown in logs.
 #[derive(Clone, PartialEq, Eq)]

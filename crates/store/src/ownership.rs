@@ -6,9 +6,10 @@
 
 use protocol::ids::{Pid, Uid};
 
+use crate::Result;
+use crate::accounts::Accounts;
 use crate::changes::Topic;
 use crate::sql::{Batch, Statement, Written};
-use crate::{Result, Store};
 
 /// A table and whose its rows are.
 #[derive(Clone, Copy, Debug)]
@@ -91,11 +92,11 @@ pub const TABLES: &[Table] = &[
     users!("user_groups", "gid = $1"),
 ];
 
-impl Store {
+impl Accounts<'_> {
     /// Removes a user and every row that is its own, and ends the leases of its processes, so that their actors write
     /// nothing any more. Its number is not given to anybody else. Returns its processes; `None` when there is no such
     /// user.
-    pub async fn account_remove(&self, uid: Uid) -> Result<Option<Vec<Pid>>> {
+    pub async fn remove(self, uid: Uid) -> Result<Option<Vec<Pid>>> {
         let of = |sql| Statement::new(sql).bind(uid);
         let rows = TABLES.iter().filter_map(|table| match table.owner {
             Owner::System => None,
@@ -110,7 +111,7 @@ impl Store {
             .changing(Topic::Config)
             .changing(Topic::Grants)
             .changing(Topic::Devices);
-        match self.write(batch).await? {
+        match self.0.write(batch).await? {
             Written::Stopped(_) => Ok(None),
             Written::Done(mut rows) => {
                 let pids = rows.swap_remove(1).into_iter().map(|mut row| row.text().map(Pid));

@@ -119,31 +119,42 @@ macro_rules! select {
     };
 }
 
+/// Processes. See [`Store::processes`].
+#[derive(Clone, Copy)]
+pub struct Processes<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Processes.
+    pub fn processes(&self) -> Processes<'_> {
+        Processes(self)
+    }
+}
+
+impl Processes<'_> {
     /// One process.
-    pub async fn process(&self, pid: &Pid) -> Result<Option<ProcessRow>> {
+    pub async fn by_id(self, pid: &Pid) -> Result<Option<ProcessRow>> {
         let statement = Statement::new(select!("WHERE pid = $1")).bind(pid);
-        self.read(statement).await?.pop().map(process_from).transpose()
+        self.0.read(statement).await?.pop().map(process_from).transpose()
     }
 
     /// Those of a user, or of everybody, newest first.
-    pub async fn processes(&self, of: Option<Uid>) -> Result<Vec<ProcessRow>> {
+    pub async fn of(self, of: Option<Uid>) -> Result<Vec<ProcessRow>> {
         let (from, to) = of.map_or((Uid(0), Uid(u32::MAX)), |uid| (uid, uid));
         let statement =
             Statement::new(select!("WHERE uid >= $1 AND uid <= $2 ORDER BY created_at DESC, pid")).bind(from);
-        self.read(statement.bind(to)).await?.into_iter().map(process_from).collect()
+        self.0.read(statement.bind(to)).await?.into_iter().map(process_from).collect()
     }
 
     /// How many processes of a user have not exited.
-    pub async fn processes_alive(&self, uid: Uid) -> Result<u64> {
+    pub async fn alive(self, uid: Uid) -> Result<u64> {
         let statement =
             Statement::new("SELECT count(*) FROM processes WHERE uid = $1 AND exited_at IS NULL").bind(uid);
-        count(self.read(statement).await?)
+        count(self.0.read(statement).await?)
     }
 
     /// Keeps a new process with its conversation `default`. False when there is one of that id already, or when its
     /// user was just removed.
-    pub async fn process_create(&self, row: &ProcessRow) -> Result<bool> {
+    pub async fn create(self, row: &ProcessRow) -> Result<bool> {
         let change = Change::new(&row.pid).guard(
             Statement::new(
                 "INSERT INTO processes (pid, uid, profile, parent_pid, label, state, cwd, workspace_id, \
@@ -163,15 +174,15 @@ impl Store {
             .bind(row.next_message_id)
             .bind(row.created_at),
         );
-        self.apply(change.conversation_ensure(&"default".into(), row.created_at)).await
+        self.0.apply(change.conversation_ensure(&"default".into(), row.created_at)).await
     }
 
     /// Processes that have something to do after a restart: a run, or a message that waits for one.
-    pub async fn processes_unfinished(&self) -> Result<Vec<Pid>> {
+    pub async fn unfinished(self) -> Result<Vec<Pid>> {
         let statement = Statement::new(
             "SELECT pid FROM runs WHERE status = 'active' UNION SELECT pid FROM queue ORDER BY pid",
         );
-        self.read(statement).await?.into_iter().map(|mut row| Ok(Pid(row.text()?))).collect()
+        self.0.read(statement).await?.into_iter().map(|mut row| Ok(Pid(row.text()?))).collect()
     }
 }
 

@@ -32,20 +32,31 @@ pub struct QueueRow {
     pub created_at: i64,
 }
 
+/// Messages that wait for a run to end. See [`Store::queue`].
+#[derive(Clone, Copy)]
+pub struct Queue<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Messages that wait for a run to end.
+    pub fn queue(&self) -> Queue<'_> {
+        Queue(self)
+    }
+}
+
+impl Queue<'_> {
     /// What waits, in order.
-    pub async fn queue(&self, pid: &Pid) -> Result<Vec<QueueRow>> {
+    pub async fn of(self, pid: &Pid) -> Result<Vec<QueueRow>> {
         let statement = Statement::new(
             "SELECT position, run_id, conversation_id, role, reason, content, media, origin, created_at \
              FROM queue WHERE pid = $1 ORDER BY position",
         );
-        self.read(statement.bind(pid)).await?.into_iter().map(queue_from).collect()
+        self.0.read(statement.bind(pid)).await?.into_iter().map(queue_from).collect()
     }
 
     /// How much waits.
-    pub async fn queue_length(&self, pid: &Pid) -> Result<u64> {
+    pub async fn length(self, pid: &Pid) -> Result<u64> {
         let statement = Statement::new("SELECT count(*) FROM queue WHERE pid = $1").bind(pid);
-        count(self.read(statement).await?)
+        count(self.0.read(statement).await?)
     }
 }
 

@@ -31,9 +31,20 @@ pub struct RouteRow {
     pub args: Option<String>,
 }
 
+/// Calls of processes that are under way on devices. See [`Store::routes`].
+#[derive(Clone, Copy)]
+pub struct Routes<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Calls of processes that are under way on devices.
+    pub fn routes(&self) -> Routes<'_> {
+        Routes(self)
+    }
+}
+
+impl Routes<'_> {
     /// Keeps a route.
-    pub async fn route_open(&self, route: RouteRow) -> Result<()> {
+    pub async fn open(self, route: RouteRow) -> Result<()> {
         let statement = Statement::new(
             "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at, letter, \
              instance, args) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -48,32 +59,32 @@ impl Store {
         .bind(route.letter)
         .bind(route.instance)
         .bind(route.args);
-        self.change(statement).await.map_err(|error| error.named(&route.route_id))?;
+        self.0.change(statement).await.map_err(|error| error.named(&route.route_id))?;
         Ok(())
     }
 
     /// Removes it. False when it was gone: somebody else closed it first.
-    pub async fn route_close(&self, route_id: &str) -> Result<bool> {
+    pub async fn close(self, route_id: &str) -> Result<bool> {
         let statement = Statement::new("DELETE FROM routes WHERE route_id = $1 RETURNING route_id");
-        Ok(!self.change(statement.bind(route_id)).await?.is_empty())
+        Ok(!self.0.change(statement.bind(route_id)).await?.is_empty())
     }
 
     /// All, oldest first.
-    pub async fn routes(&self) -> Result<Vec<RouteRow>> {
+    pub async fn all(self) -> Result<Vec<RouteRow>> {
         let statement = Statement::new(
             "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
              FROM routes ORDER BY created_at, route_id",
         );
-        self.read(statement).await?.into_iter().map(route_from).collect()
+        self.0.read(statement).await?.into_iter().map(route_from).collect()
     }
 
     /// The route of a call of a process, if it was sent and its outcome is not kept yet.
-    pub async fn route_of(&self, pid: &Pid, request_id: &str) -> Result<Option<RouteRow>> {
+    pub async fn of(self, pid: &Pid, request_id: &str) -> Result<Option<RouteRow>> {
         let statement = Statement::new(
             "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
              FROM routes WHERE pid = $1 AND request_id = $2",
         );
-        self.read(statement.bind(pid).bind(request_id)).await?.pop().map(route_from).transpose()
+        self.0.read(statement.bind(pid).bind(request_id)).await?.pop().map(route_from).transpose()
     }
 }
 

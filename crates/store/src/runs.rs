@@ -186,39 +186,44 @@ macro_rules! select {
     };
 }
 
+/// Runs, their journals and what they used. See [`Store::runs`].
+#[derive(Clone, Copy)]
+pub struct Runs<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Runs, their journals and what they used.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs(self)
+    }
+}
+
+impl Runs<'_> {
     /// One run.
-    pub async fn run(&self, run_id: &RunId) -> Result<Option<RunRow>> {
+    pub async fn by_id(self, run_id: &RunId) -> Result<Option<RunRow>> {
         let statement = Statement::new(select!("WHERE run_id = $1")).bind(run_id);
-        self.read(statement).await?.pop().map(run_from).transpose()
+        self.0.read(statement).await?.pop().map(run_from).transpose()
     }
 
     /// The active run of a process, without those it absorbed.
-    pub async fn run_active(&self, pid: &Pid) -> Result<Option<RunRow>> {
+    pub async fn active(self, pid: &Pid) -> Result<Option<RunRow>> {
         let statement =
             Statement::new(select!("WHERE pid = $1 AND status = 'active' AND absorbed_by IS NULL")).bind(pid);
-        self.read(statement).await?.pop().map(run_from).transpose()
+        self.0.read(statement).await?.pop().map(run_from).transpose()
     }
 
     /// Runs whose messages an active run took in and that end with it.
-    pub async fn runs_absorbed(&self, pid: &Pid, by: &RunId) -> Result<Vec<RunRow>> {
+    pub async fn absorbed(self, pid: &Pid, by: &RunId) -> Result<Vec<RunRow>> {
         // Asked to sort them, SQLite would walk through all runs of the process.
         let statement =
             Statement::new(select!("WHERE pid = $1 AND status = 'active' AND absorbed_by = $2")).bind(pid);
-        let rows = self.read(statement.bind(by)).await?.into_iter().map(run_from);
+        let rows = self.0.read(statement.bind(by)).await?.into_iter().map(run_from);
         let mut rows = rows.collect::<Result<Vec<_>>>()?;
         rows.sort_by(|a, b| (a.started_at, &a.run_id).cmp(&(b.started_at, &b.run_id)));
         Ok(rows)
     }
 
     /// The newest runs of a user, or of one process of his, newest first.
-    pub async fn runs_newest(
-        &self,
-        uid: Uid,
-        pid: Option<&Pid>,
-        since_ms: i64,
-        limit: u64,
-    ) -> Result<Vec<RunRow>> {
+    pub async fn newest(self, uid: Uid, pid: Option<&Pid>, since_ms: i64, limit: u64) -> Result<Vec<RunRow>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let statement = match pid {
             None => Statement::new(select!(
@@ -233,12 +238,12 @@ impl Store {
             None => statement,
             Some(pid) => statement.bind(pid),
         };
-        self.read(statement).await?.into_iter().map(run_from).collect()
+        self.0.read(statement).await?.into_iter().map(run_from).collect()
     }
 
     /// What the runs of a user used since a time, by process and conversation, with how many runs that were.
     pub async fn used_by_conversation(
-        &self,
+        self,
         uid: Uid,
         since_ms: i64,
     ) -> Result<Vec<(Pid, ConversationId, u64, Used)>> {
@@ -247,7 +252,7 @@ impl Store {
             sums!(),
             " FROM runs WHERE uid = $1 AND started_at >= $2 GROUP BY pid, conversation_id ORDER BY pid, conversation_id"
         ));
-        let rows = self.read(statement.bind(uid).bind(since_ms)).await?;
+        let rows = self.0.read(statement.bind(uid).bind(since_ms)).await?;
         let one = |mut row: Row| {
             let (pid, conversation) = (Pid(row.text()?), ConversationId(row.text()?));
             let runs = row.int()?.max(0) as u64;
@@ -257,21 +262,21 @@ impl Store {
     }
 
     /// What all runs of one conversation used. It is added up when it is written: a long history costs nothing here.
-    pub async fn used_in(&self, pid: &Pid, conversation: &ConversationId) -> Result<Used> {
+    pub async fn used_in(self, pid: &Pid, conversation: &ConversationId) -> Result<Used> {
         let statement = Statement::new(
             "SELECT input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, input_nano, output_nano, \
              cache_read_nano, cache_write_nano FROM conversations WHERE pid = $1 AND id = $2",
         );
-        let mut rows = self.read(statement.bind(pid).bind(conversation)).await?;
+        let mut rows = self.0.read(statement.bind(pid).bind(conversation)).await?;
         rows.pop().map_or(Ok(Used::default()), |mut row| used_from(&mut row))
     }
 
     /// The journal of a run, in order.
-    pub async fn steps(&self, run_id: &RunId) -> Result<Vec<StepRow>> {
+    pub async fn steps(self, run_id: &RunId) -> Result<Vec<StepRow>> {
         let statement = Statement::new(
             "SELECT number, kind, body, created_at FROM steps WHERE run_id = $1 ORDER BY number",
         );
-        let rows = self.read(statement.bind(run_id)).await?;
+        let rows = self.0.read(statement.bind(run_id)).await?;
         let one = |mut row: Row| {
             Ok(StepRow { number: row.int()?, kind: row.text()?, body: row.text()?, created_at: row.int()? })
         };

@@ -17,22 +17,28 @@ macro_rules! select {
     };
 }
 
+/// Archived parts of conversations. See [`Store::segments`].
+#[derive(Clone, Copy)]
+pub struct Segments<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Archived parts of conversations.
+    pub fn segments(&self) -> Segments<'_> {
+        Segments(self)
+    }
+}
+
+impl Segments<'_> {
     /// Those of a conversation, oldest first.
-    pub async fn segments(&self, pid: &Pid, conversation: &ConversationId) -> Result<Vec<Segment>> {
+    pub async fn of(self, pid: &Pid, conversation: &ConversationId) -> Result<Vec<Segment>> {
         let statement = Statement::new(select!("ORDER BY created_at, id")).bind(pid).bind(conversation);
-        self.read(statement).await?.into_iter().map(segment_from).collect()
+        self.0.read(statement).await?.into_iter().map(segment_from).collect()
     }
 
     /// One of a conversation.
-    pub async fn segment(
-        &self,
-        pid: &Pid,
-        conversation: &ConversationId,
-        id: &str,
-    ) -> Result<Option<Segment>> {
+    pub async fn by_id(self, pid: &Pid, conversation: &ConversationId, id: &str) -> Result<Option<Segment>> {
         let statement = Statement::new(select!("AND id = $3")).bind(pid).bind(conversation).bind(id);
-        self.read(statement).await?.pop().map(segment_from).transpose()
+        self.0.read(statement).await?.pop().map(segment_from).transpose()
     }
 }
 

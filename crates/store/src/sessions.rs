@@ -31,10 +31,21 @@ pub struct ShellSession {
     pub expires_at: i64,
 }
 
+/// Shell sessions. See [`Store::sessions`].
+#[derive(Clone, Copy)]
+pub struct Sessions<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Shell sessions.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions(self)
+    }
+}
+
+impl Sessions<'_> {
     /// Keeps a new session. One the same device used that id for before is forgotten: it is over, and whoever
     /// started it must not reach the new one.
-    pub async fn session_create(&self, session: ShellSession) -> Result<()> {
+    pub async fn create(self, session: ShellSession) -> Result<()> {
         let forget = Statement::new(
             "DELETE FROM shell_sessions WHERE device_id = $1 AND device_session_id = $2 AND session_id <> $3",
         )
@@ -55,21 +66,21 @@ impl Store {
         .bind(session.created_at)
         .bind(session.updated_at)
         .bind(session.expires_at);
-        let written = self.write(Batch::new().step(forget).step(keep)).await;
+        let written = self.0.write(Batch::new().step(forget).step(keep)).await;
         written.map(|_| ()).map_err(|error| error.named(session.session_id.as_str()))
     }
 
     /// A session that has not expired.
-    pub async fn session(&self, session_id: &SessionId, now_ms: i64) -> Result<Option<ShellSession>> {
+    pub async fn by_id(self, session_id: &SessionId, now_ms: i64) -> Result<Option<ShellSession>> {
         let statement = Statement::new(
             "SELECT session_id, uid, device_id, device_session_id, status, exit_code, error, created_at, \
              updated_at, expires_at FROM shell_sessions WHERE session_id = $1 AND expires_at > $2",
         );
-        self.read(statement.bind(session_id).bind(now_ms)).await?.pop().map(session_from).transpose()
+        self.0.read(statement.bind(session_id).bind(now_ms)).await?.pop().map(session_from).transpose()
     }
 
     /// Those of a user, or of everybody, that have not expired, by id.
-    pub async fn sessions(&self, of: Option<Uid>, now_ms: i64) -> Result<Vec<ShellSession>> {
+    pub async fn of(self, of: Option<Uid>, now_ms: i64) -> Result<Vec<ShellSession>> {
         // Everybody's is a range of uids, so that one text serves both.
         let (from, to) = of.map_or((Uid(0), Uid(u32::MAX)), |uid| (uid, uid));
         let statement = Statement::new(
@@ -77,14 +88,14 @@ impl Store {
              updated_at, expires_at FROM shell_sessions WHERE uid >= $1 AND uid <= $2 AND expires_at > $3 \
              ORDER BY session_id",
         );
-        self.read(statement.bind(from).bind(to).bind(now_ms)).await?.into_iter().map(session_from).collect()
+        self.0.read(statement.bind(from).bind(to).bind(now_ms)).await?.into_iter().map(session_from).collect()
     }
 
     /// Notes how it stands. An exit code or error noted before is kept when the new one is absent. False when
     /// there is no such session.
     #[allow(clippy::too_many_arguments, reason = "each is one column of the row")]
-    pub async fn session_update(
-        &self,
+    pub async fn update(
+        self,
         device_id: &DeviceId,
         device_session_id: &str,
         status: Status,
@@ -105,14 +116,14 @@ impl Store {
         .bind(error)
         .bind(now_ms)
         .bind(expires_at);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.0.change(statement).await?.is_empty())
     }
 
     /// Removes expired sessions; returns how many.
-    pub async fn sessions_prune(&self, now_ms: i64) -> Result<u64> {
+    pub async fn prune(self, now_ms: i64) -> Result<u64> {
         let statement =
             Statement::new("DELETE FROM shell_sessions WHERE expires_at <= $1 RETURNING session_id");
-        Ok(self.change(statement.bind(now_ms)).await?.len() as u64)
+        Ok(self.0.change(statement.bind(now_ms)).await?.len() as u64)
     }
 }
 

@@ -69,45 +69,56 @@ macro_rules! token_columns {
     };
 }
 
+/// Login tokens. See [`Store::tokens`].
+#[derive(Clone, Copy)]
+pub struct Tokens<'a>(pub(crate) &'a Store);
+
 impl Store {
+    /// Login tokens.
+    pub fn tokens(&self) -> Tokens<'_> {
+        Tokens(self)
+    }
+}
+
+impl Tokens<'_> {
     /// Keeps a token.
-    pub async fn token_create(&self, new: NewToken) -> Result<Token> {
+    pub async fn create(self, new: NewToken) -> Result<Token> {
         let statement = Statement::new(concat!(
             "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
              created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ",
             token_columns!()
         ));
         let statement = bind(statement.bind(&new.token_id).bind(new.uid), &new);
-        let rows = self.change(statement).await.map_err(|error| error.named(new.token_id.as_str()))?;
+        let rows = self.0.change(statement).await.map_err(|error| error.named(new.token_id.as_str()))?;
         first_token(rows)
     }
 
     /// The token of that user with that hash.
-    pub async fn token_by_hash(&self, uid: Uid, hash: &str) -> Result<Option<Token>> {
+    pub async fn by_hash(self, uid: Uid, hash: &str) -> Result<Option<Token>> {
         let statement =
             Statement::new(concat!("SELECT ", token_columns!(), " FROM tokens WHERE uid = $1 AND hash = $2"));
-        self.read(statement.bind(uid).bind(hash)).await?.pop().map(token_from).transpose()
+        self.0.read(statement.bind(uid).bind(hash)).await?.pop().map(token_from).transpose()
     }
 
     /// The token with that hash, whoever it belongs to: a bearer token says whose it is.
-    pub async fn token_with_hash(&self, hash: &str) -> Result<Option<Token>> {
+    pub async fn with_hash(self, hash: &str) -> Result<Option<Token>> {
         let statement = Statement::new(concat!("SELECT ", token_columns!(), " FROM tokens WHERE hash = $1"));
-        self.read(statement.bind(hash)).await?.pop().map(token_from).transpose()
+        self.0.read(statement.bind(hash)).await?.pop().map(token_from).transpose()
     }
 
     /// Newest first; of one user or of all.
-    pub async fn tokens(&self, uid: Option<Uid>) -> Result<Vec<Token>> {
+    pub async fn of(self, uid: Option<Uid>) -> Result<Vec<Token>> {
         let statement = Statement::new(concat!(
             "SELECT ",
             token_columns!(),
             " FROM tokens WHERE $1 IS NULL OR uid = $1 ORDER BY created_at DESC, token_id"
         ));
-        self.read(statement.bind(uid)).await?.into_iter().map(token_from).collect()
+        self.0.read(statement.bind(uid)).await?.into_iter().map(token_from).collect()
     }
 
     /// Revokes; of one user or of any. Again is fine and overwrites time and reason. False when there is none.
-    pub async fn token_revoke(
-        &self,
+    pub async fn revoke(
+        self,
         token_id: &TokenId,
         uid: Option<Uid>,
         reason: Option<&str>,
@@ -118,13 +129,13 @@ impl Store {
              WHERE token_id = $1 AND ($2 IS NULL OR uid = $2) RETURNING token_id",
         );
         let statement = statement.bind(token_id).bind(uid).bind(now_ms).bind(reason);
-        Ok(!self.change(statement).await?.is_empty())
+        Ok(!self.0.change(statement).await?.is_empty())
     }
 
     /// Notes that it logged somebody in.
-    pub async fn token_used(&self, token_id: &TokenId, now_ms: i64) -> Result<()> {
+    pub async fn used(self, token_id: &TokenId, now_ms: i64) -> Result<()> {
         let statement = Statement::new("UPDATE tokens SET last_used_at = $2 WHERE token_id = $1");
-        self.change(statement.bind(token_id).bind(now_ms)).await?;
+        self.0.change(statement.bind(token_id).bind(now_ms)).await?;
         Ok(())
     }
 }

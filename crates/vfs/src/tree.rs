@@ -95,7 +95,7 @@ impl Tree {
 
     /// Learns about all homes from the accounts in the store; to be called at start.
     pub async fn learn_homes(&self) -> store::Result<()> {
-        let accounts = self.store.accounts().await?;
+        let accounts = self.store.accounts().all().await?;
         let homes = accounts.into_iter().map(|account| (account.username, (account.uid, account.gid)));
         self.disk.homes(homes.collect());
         Ok(())

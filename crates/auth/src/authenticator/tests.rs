@@ -27,7 +27,7 @@ impl Bench {
         let authenticator = Authenticator::new(store.clone(), Clock::system());
         let hash = authenticator.passwords().hash("correct horse").await.unwrap();
         let new = NewAccount { username: "ann".to_string(), hash, groups: Vec::new(), now_ms: 1 };
-        let ann = store.account_create(new).await.unwrap();
+        let ann = store.accounts().create(new).await.unwrap();
         Bench { authenticator, store, ann, _data: data }
     }
 
@@ -44,7 +44,7 @@ impl Bench {
             created_at: 1,
             expires_at,
         };
-        (raw, self.store.token_create(row).await.unwrap())
+        (raw, self.store.tokens().create(row).await.unwrap())
     }
 
     async fn login(&self, username: Option<&str>, secret: Secret<'_>) -> Result<Authenticated, i32> {
@@ -72,7 +72,7 @@ async fn a_password_or_a_token_gives_the_account() {
     }
     assert_eq!(bench.login(Some("root"), Secret::Token(&raw)).await.unwrap_err(), 401);
     assert_eq!(bench.login(None, Secret::Password("correct horse")).await.unwrap_err(), 401);
-    bench.store.account_set_locked(bench.ann.uid, true).await.unwrap();
+    bench.store.accounts().set_locked(bench.ann.uid, true).await.unwrap();
     for (username, secret) in [
         (Some("ann"), Secret::Password("correct horse")),
         (Some("ann"), Secret::Token(&raw)),
@@ -103,7 +103,7 @@ async fn only_a_token_that_is_alive_says_for_which_device_it_is() {
     let refused = bench.drive(&raw, "desk").await.unwrap_err();
     assert_eq!((refused.code, told(refused)), (401, Some("Laptop".into())));
     assert_eq!(bench.login(Some("ann"), Secret::Token(&raw)).await.unwrap_err(), 401, "it is for drivers");
-    bench.store.token_revoke(&token.token_id, None, None, 2).await.unwrap();
+    bench.store.tokens().revoke(&token.token_id, None, None, 2).await.unwrap();
     assert_eq!(told(bench.drive(&raw, "desk").await.unwrap_err()), None);
     let (expired, _) = bench.token(Kind::Node, Some("laptop"), Some(2)).await;
     assert_eq!(told(bench.drive(&expired, "desk").await.unwrap_err()), None);

@@ -169,9 +169,9 @@ mod tests {
             groups: vec![Gid::USERS],
             now_ms: 1,
         };
-        let account = kernel.store.account_create(new).await.unwrap();
+        let account = kernel.store.accounts().create(new).await.unwrap();
         let row = ProcessRow::idle("p1".into(), account.uid, "task", &account.home, 1);
-        kernel.store.process_create(&row).await.unwrap();
+        kernel.store.processes().create(&row).await.unwrap();
         let caller = Caller {
             identity: Arc::new(account.identity()),
             role: Role::User,
@@ -188,7 +188,7 @@ mod tests {
         let (kernel, caller) = kernel_with_process(&data).await;
         let user = format!("users/{}/ai", caller.uid());
         for (name, value) in [("provider", "anthropic"), ("model", "claude-opus-4-6"), ("api_key", KEY)] {
-            kernel.store.config_set(&format!("{user}/{name}"), value).await.unwrap();
+            kernel.store.config().set(&format!("{user}/{name}"), value).await.unwrap();
         }
         let call = async |caller: &Caller, name: &str, args: &str| {
             kernel.call(caller.clone(), "1", name, args).await
@@ -202,7 +202,7 @@ mod tests {
             serde_json::from_str(&call(&caller, "ai.tools", "{}").await.unwrap()).unwrap();
         assert_eq!(names(&tools), ["Read", "Write", "Edit", "Delete", "Search", "Shell"]);
 
-        kernel.store.config_set(&format!("{user}/provider"), "skynet").await.unwrap();
+        kernel.store.config().set(&format!("{user}/provider"), "skynet").await.unwrap();
         let error = call(&caller, "ai.config", "{}").await.unwrap_err();
         assert!(
             error.message.contains(&format!("{user}/provider")) && !error.message.contains(KEY),

@@ -304,12 +304,12 @@ impl World {
     }
 
     async fn process(&self) -> String {
-        let ann = self.kernel.store.account("ann").await.unwrap().unwrap();
+        let ann = self.kernel.store.accounts().by_name("ann").await.unwrap().unwrap();
         let who = ann.identity();
         let context_files = r#"[{"name":"brief.md","text":"The brief."}]"#.to_string();
         let row = ProcessRow::idle(Pid::from("p1"), who.uid, "task", &who.home, 1);
         let row = ProcessRow { context_files, ..row };
-        assert!(self.kernel.store.process_create(&row).await.unwrap());
+        assert!(self.kernel.store.processes().create(&row).await.unwrap());
         row.pid.0
     }
 
@@ -371,7 +371,7 @@ impl World {
 }
 
 async fn caller(kernel: &Kernel, who: Who) -> Caller {
-    let account = kernel.store.account(who.name()).await.unwrap().unwrap();
+    let account = kernel.store.accounts().by_name(who.name()).await.unwrap().unwrap();
     Caller {
         identity: Arc::new(account.identity()),
         role: Role::User,

@@ -21,9 +21,9 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
     for number in 0..USERS {
         let (username, hash) = (format!("user{number}"), "!".to_string());
         let new = NewAccount { username, hash, groups: vec![Gid::USERS], now_ms: 1 };
-        kernel.store.account_create(new).await.unwrap();
+        kernel.store.accounts().create(new).await.unwrap();
     }
-    let root = kernel.store.account("root").await.unwrap().unwrap();
+    let root = kernel.store.accounts().by_name("root").await.unwrap().unwrap();
     let caller = Caller {
         identity: std::sync::Arc::new(root.identity()),
         role: Role::User,

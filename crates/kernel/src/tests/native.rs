@@ -28,8 +28,8 @@ async fn kernel_with_many_things(data: &tempfile::TempDir) -> Arc<Kernel> {
             version: "1".to_string(),
             now_ms: 1,
         };
-        store.device_register(registration).await.unwrap();
-        store.config_set(&format!("config/many/key{number:03}"), "v").await.unwrap();
+        store.devices().register(registration).await.unwrap();
+        store.config().set(&format!("config/many/key{number:03}"), "v").await.unwrap();
     }
     Kernel::start(store, &data.path().join("files"), Clock::system(), "test").await.unwrap()
 }
@@ -58,18 +58,18 @@ fn caller(kernel: &Kernel, account: &Account) -> Caller {
 async fn an_edit_of_the_accounts_keeps_whoever_was_added_meanwhile() {
     let data = tempfile::tempdir().unwrap();
     let kernel = fresh_kernel(&data).await;
-    let root = kernel.store.account("root").await.unwrap().unwrap();
+    let root = kernel.store.accounts().by_name("root").await.unwrap().unwrap();
     let view = kernel.gateway.view(&caller(&kernel, &root));
     let add_bob = {
         let (store, runtime) = (kernel.store.clone(), tokio::runtime::Handle::current());
         move |text: Vec<u8>| {
-            let added = runtime.block_on(store.account_create(new("bob")));
+            let added = runtime.block_on(store.accounts().create(new("bob")));
             added.map(|_| ([&text, &b"eve:x:::::\n"[..]].concat(), ()))
         }
     };
     let edit = move |text| tokio::task::block_in_place(|| add_bob(text));
     view.edit(&VPath::absolute("/etc/passwd").unwrap(), edit).await.unwrap().unwrap();
-    let accounts = kernel.store.accounts().await.unwrap();
+    let accounts = kernel.store.accounts().all().await.unwrap();
     let names: Vec<&str> = accounts.iter().map(|account| account.username.as_str()).collect();
     assert_eq!(names, ["root", "bob", "eve"]);
 }
@@ -78,24 +78,24 @@ async fn an_edit_of_the_accounts_keeps_whoever_was_added_meanwhile() {
 async fn calls_from_within_are_made_with_the_rights_of_now() {
     let data = tempfile::tempdir().unwrap();
     let kernel = fresh_kernel(&data).await;
-    let ann = kernel.store.account_create(new("ann")).await.unwrap();
+    let ann = kernel.store.accounts().create(new("ann")).await.unwrap();
     let calls = kernel.gateway.calls(&caller(&kernel, &ann));
     let list = async || calls.raw("sys.device.list", "{}").await.map_err(|error| error.code).map(drop);
     assert_eq!(list().await, Ok(()));
-    kernel.store.account_set_groups(ann.uid, &[]).await.unwrap();
+    kernel.store.accounts().set_groups(ann.uid, &[]).await.unwrap();
     kernel.grants.outdate();
     assert_eq!(list().await, Err(403), "ann left the group that may");
-    kernel.store.account_set_groups(ann.uid, &[Gid::USERS]).await.unwrap();
+    kernel.store.accounts().set_groups(ann.uid, &[Gid::USERS]).await.unwrap();
     kernel.grants.outdate();
     assert_eq!(list().await, Ok(()));
     kernel.grants.remove(Gid::USERS, "sys.device.list");
     assert_eq!(list().await, Err(403), "the group may no more");
     kernel.grants.add(Gid::USERS, "sys.device.list");
     assert_eq!(list().await, Ok(()));
-    kernel.store.account_set_locked(ann.uid, true).await.unwrap();
+    kernel.store.accounts().set_locked(ann.uid, true).await.unwrap();
     kernel.grants.outdate();
     assert_eq!(list().await, Err(403), "ann was locked");
-    kernel.store.account_remove(ann.uid).await.unwrap();
+    kernel.store.accounts().remove(ann.uid).await.unwrap();
     kernel.grants.outdate();
     assert_eq!(list().await, Err(403), "ann was removed");
 }
@@ -104,7 +104,7 @@ async fn calls_from_within_are_made_with_the_rights_of_now() {
 async fn a_listing_of_live_things_makes_one_call_however_many_there_are() {
     let data = tempfile::tempdir().unwrap();
     let kernel = kernel_with_many_things(&data).await;
-    let root = kernel.store.account("root").await.unwrap().unwrap();
+    let root = kernel.store.accounts().by_name("root").await.unwrap().unwrap();
     let caller = caller(&kernel, &root);
     let made = Arc::new(AtomicUsize::new(0));
     let (inner, count) = (kernel.gateway.calls(&caller), made.clone());

@@ -18,7 +18,7 @@ async fn set_up(kernel: &Arc<Kernel>) -> Value {
     let token = next(&connection).await["data"]["nodeToken"]["token"].clone();
     let who = process(kernel).await.identity;
     let row = ProcessRow::idle(Pid::from(PID), who.uid, "init", &who.home, 1);
-    kernel.store.process_create(&row).await.unwrap();
+    kernel.store.processes().create(&row).await.unwrap();
     token
 }
 
@@ -106,11 +106,11 @@ async fn the_row_of_a_call_in_the_journal_is_the_processs_to_remove() {
     let request = next(&driver).await;
     answer(&kernel, &driver, &request, json!({ "n": 1 }));
     assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
-    let row = kernel.store.route_of(&Pid::from(PID), "r/1/0").await.unwrap().unwrap();
+    let row = kernel.store.routes().of(&Pid::from(PID), "r/1/0").await.unwrap().unwrap();
     assert_eq!(row.letter.as_deref(), request["id"].as_str());
     assert_eq!((row.instance.as_deref(), row.args.as_deref()), (Some("i"), Some(r#"{"path":"/x"}"#)));
     kernel.store.keep(Change::new(&Pid::from(PID)).route_done("r/1/0")).await.unwrap();
-    assert!(kernel.store.routes().await.unwrap().is_empty());
+    assert!(kernel.store.routes().all().await.unwrap().is_empty());
     assert!(matches!(recall(&kernel, UID, &Pid::from(PID), "r/1/0").await, Recalled::NeverSent));
 }
 
@@ -172,7 +172,7 @@ async fn a_device_that_comes_back_is_asked_for_the_result() {
     answer(&kernel, &driver, &again, json!({ "ok": true }));
     let Recalled::Answered(Ok(text)) = recalling.await.unwrap() else { panic!("an answer") };
     assert_eq!(text, r#"{"ok":true}"#);
-    assert_eq!(kernel.store.routes().await.unwrap().len(), 1, "the process removes it");
+    assert_eq!(kernel.store.routes().all().await.unwrap().len(), 1, "the process removes it");
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn what_the_device_says_is_understood() {
     let failed = said(Error::not_found("Unknown shell session: x")).await;
     assert!(matches!(failed, Recalled::Answered(Err(error)) if error.code == 404));
     assert!(matches!(said(Error::call_never_seen()).await, Recalled::NeverSent));
-    assert!(kernel.store.routes().await.unwrap().is_empty(), "it is made again under the same id");
+    assert!(kernel.store.routes().all().await.unwrap().is_empty(), "it is made again under the same id");
 }
 
 #[tokio::test]
@@ -243,10 +243,11 @@ async fn a_device_that_does_not_come_back_is_not_waited_for_forever() {
 async fn rows_go_with_their_process() {
     let data = tempfile::tempdir().unwrap();
     let (kernel, ..) = after_a_crash(&data, "fs.delete", json!({ "path": "/x" })).await;
-    let mut row = kernel.store.routes().await.unwrap().pop().unwrap();
+    let mut row = kernel.store.routes().all().await.unwrap().pop().unwrap();
     (row.route_id, row.pid) = ("other".into(), Pid::from("gone"));
-    kernel.store.route_open(row).await.unwrap();
+    kernel.store.routes().open(row).await.unwrap();
     recall::sweep(&kernel.store).await.unwrap();
-    let left: Vec<String> = kernel.store.routes().await.unwrap().into_iter().map(|row| row.pid.0).collect();
+    let left: Vec<String> =
+        kernel.store.routes().all().await.unwrap().into_iter().map(|row| row.pid.0).collect();
     assert_eq!(left, [PID]);
 }

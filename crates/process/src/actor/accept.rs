@@ -34,7 +34,7 @@ struct Accept<'a> {
 impl Actor {
     /// A message of a person or of another process: its run, and whether it waits.
     pub(super) async fn message(&mut self, incoming: Incoming) -> Result<Outcome<(RunId, bool)>, Error> {
-        let row = self.host.world.store.conversation(self.pid(), &incoming.conversation).await;
+        let row = self.host.world.store.conversations().by_id(self.pid(), &incoming.conversation).await;
         let row = row?;
         if let Some(why) = why_shut(&incoming.conversation, row.as_ref()) {
             return Ok(Outcome::Failed(why));

@@ -81,7 +81,7 @@ impl Actor {
             Ok(kept) => kept,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
-        let conversations = self.host.world.store.conversations(self.pid()).await?;
+        let conversations = self.host.world.store.conversations().of(self.pid()).await?;
         let mut draft = self.draft();
         self.drop_queue(&mut draft, reason, |_| true);
         let now_ms = draft.now_ms;
@@ -115,7 +115,7 @@ impl Actor {
             self.stop_run(&mut draft, reason);
             self.keep(draft).await?;
         }
-        let row = self.host.world.store.conversation(self.pid(), &id).await?;
+        let row = self.host.world.store.conversations().by_id(self.pid(), &id).await?;
         let Some(row) = row else { return Ok(Outcome::Failed(format!("Conversation not found: {id}"))) };
         let archived = match args.archive.unwrap_or(true) {
             true => archive::archive_conversation(&self.host.world, &self.process, &row).await,
@@ -188,7 +188,7 @@ impl Actor {
 
     async fn apply_if(&mut self, condition: Condition, change: Change) -> Result<Result<(), String>, Error> {
         let Condition { conversation, generation, idle } = condition;
-        let row = self.host.world.store.conversation(self.pid(), &conversation).await?;
+        let row = self.host.world.store.conversations().by_id(self.pid(), &conversation).await?;
         if row.is_some_and(|row| row.generation != generation) {
             return Ok(Err(format!("Conversation was reset: {conversation}")));
         }

@@ -178,7 +178,7 @@ impl Actor {
         let (conversation, run_id) = (run.conversation_id.clone(), run.run_id.clone());
         let used = match &self.used {
             Some((id, used)) if *id == conversation => *used,
-            _ => self.host.world.store.used_in(self.pid(), &conversation).await?,
+            _ => self.host.world.store.runs().used_in(self.pid(), &conversation).await?,
         };
         self.used = Some((conversation.clone(), used));
         let images = setup.model.images;

@@ -172,7 +172,7 @@ impl Actor {
         run_id: RunId,
         reason: &str,
     ) -> StoreResult<()> {
-        let row = self.host.world.store.conversation(self.pid(), conversation).await?;
+        let row = self.host.world.store.conversations().by_id(self.pid(), conversation).await?;
         let now_ms = draft.now_ms;
         if row.is_none() {
             draft.write(|change| change.conversation_ensure(conversation, now_ms));
@@ -240,7 +240,7 @@ pub(super) async fn bury(host: &Host, pid: &Pid, why: &str) -> bool {
 async fn try_bury(world: &World, pid: &Pid, why: &str) -> Result<Vec<Finished>, store::Error> {
     let Some(lease) = world.lease(pid).await? else { return Ok(Vec::new()) };
     let finished = try_bury_with(world, &world.store.fenced_by(&lease), pid, why).await;
-    world.store.lease_release(lease).await?;
+    world.store.leases().release(lease).await?;
     finished
 }
 
@@ -250,11 +250,12 @@ async fn try_bury_with(
     pid: &Pid,
     why: &str,
 ) -> Result<Vec<Finished>, store::Error> {
-    let (Some(process), Some(run)) = (store.process(pid).await?, store.run_active(pid).await?) else {
+    let (Some(process), Some(run)) = (store.processes().by_id(pid).await?, store.runs().active(pid).await?)
+    else {
         return Ok(Vec::new());
     };
-    let absorbed = store.runs_absorbed(pid, &run.run_id).await?;
-    let number = store.steps(&run.run_id).await?.last().map_or(1, |step| step.number + 1);
+    let absorbed = store.runs().absorbed(pid, &run.run_id).await?;
+    let number = store.runs().steps(&run.run_id).await?.last().map_or(1, |step| step.number + 1);
     let (error, reason, now_ms) = (format!("The process failed: {why}"), "process.error", world.now_ms());
     let end = End { status: "error".to_string(), reason: reason.to_string(), error: Some(error.clone()) };
     let row = RunEnd { status: RunStatus::Error, reason, error: Some(&error), now_ms };
@@ -262,7 +263,7 @@ async fn try_bury_with(
     let change = Change::new(pid).run_end(&run.run_id, &row);
     let change = change.journal(&run.run_id, &Step::End(end).row(number, now_ms)).activity(idle);
     store.keep(change).await?;
-    let queued_count = store.queue_length(pid).await?;
+    let queued_count = store.queue().length(pid).await?;
     let ids = std::iter::once(run.run_id).chain(absorbed.into_iter().map(|run| run.run_id));
     let finished = ids.map(|run_id| Finished {
         pid: pid.clone(),

@@ -15,7 +15,7 @@ impl Actor {
     /// A person answers a request for approval; `by` says who.
     pub(super) async fn hil(&mut self, args: &Hil, by: &str) -> Result<Outcome<Resolved>, Error> {
         let id = &args.request_id;
-        let row = self.host.world.store.approval(id).await?;
+        let row = self.host.world.store.approvals().by_id(id).await?;
         let Some(row) = row.filter(|row| row.pid == *self.pid()) else {
             return Ok(Outcome::Failed(format!("Pending tool confirmation not found: {id}")));
         };
@@ -51,7 +51,7 @@ impl Actor {
     /// What is remembered with an answer: a new rule, or the same one from before.
     async fn rule(&self, row: &ApprovalRow, scope: Scope) -> Result<RuleRow, Error> {
         let rule = approval::rule(row, scope, self.host.world.now_ms())?;
-        let known = self.host.world.store.approval_rules(self.pid()).await?;
+        let known = self.host.world.store.approvals().rules(self.pid()).await?;
         Ok(known.into_iter().find(|known| approval::is_same(known, &rule)).unwrap_or(rule))
     }
 

@@ -18,16 +18,16 @@ use crate::run::RunState;
 impl Actor {
     /// The actor of a process as its rows tell it; `None` when there is no such process.
     pub(super) async fn load(host: &Host, store: Store, pid: &Pid) -> StoreResult<Option<Actor>> {
-        let Some(process) = store.process(pid).await? else { return Ok(None) };
+        let Some(process) = store.processes().by_id(pid).await? else { return Ok(None) };
         let mut facts = Facts {
             run: None,
-            queue: store.queue(pid).await?.into_iter().map(Arc::new).collect(),
+            queue: store.queue().of(pid).await?.into_iter().map(Arc::new).collect(),
             next_message_id: process.next_message_id,
             exited: process.state == State::Exited,
         };
         let mut live = Live::new(0);
-        if let Some(row) = store.run_active(pid).await? {
-            match RunState::rebuild(&row, &store.steps(&row.run_id).await?) {
+        if let Some(row) = store.runs().active(pid).await? {
+            match RunState::rebuild(&row, &store.runs().steps(&row.run_id).await?) {
                 Ok(run) => {
                     live = load_live(host, &row, &run).await?;
                     facts.run = Some(run);
@@ -59,10 +59,10 @@ async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> StoreResult<Liv
     let mut live = Live::new(elapsed_ms.saturating_mul(1_000));
     live.used = row.used;
     if let Some(id) = run.message_id.filter(|_| !run.calls.is_empty()) {
-        let message = store.message(&row.pid, &run.conversation_id, id).await?;
+        let message = store.messages().by_id(&row.pid, &run.conversation_id, id).await?;
         let answer = message.and_then(|message| serde_json::from_str(&message.meta?).ok());
         live.calls = answer.map(|answer| calls_of(&answer)).unwrap_or_default();
-        let approvals = store.approvals_of_run(&row.run_id).await?.into_iter();
+        let approvals = store.approvals().of_run(&row.run_id).await?.into_iter();
         live.approvals = approvals.map(|row| (row.request_id.clone(), row)).collect();
     }
     Ok(live)

@@ -22,7 +22,7 @@ impl Actor {
         let Some(Next::Calls(acts)) = draft.facts.run.as_ref().map(run::next) else { return Ok(()) };
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
         // Read each time, so that what was revoked or changed meanwhile counts.
-        let rules = self.host.world.store.approval_rules(self.pid()).await?;
+        let rules = self.host.world.store.approvals().rules(self.pid()).await?;
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
         let in_force = PolicyInForce { policy, rules };

@@ -79,7 +79,7 @@ impl Owner {
         let directory = place.make(&["conversations", &file_name(&conversation)]).await?;
         let path = directory.join(&format!("{name}.jsonl.gz"));
         // Noted first, so that it is found whenever the gateway is killed.
-        let noted = world.store.loose_archive_begin(&process.pid, path.as_str(), &world.life).await;
+        let noted = world.store.loose_archives().begin(&process.pid, path.as_str(), &world.life).await;
         noted.map_err(|error| format!("the archive could not be noted: {error}"))?;
         match write(world, process, &place, &path, &conversation, span).await {
             Ok(messages) => {
@@ -95,7 +95,7 @@ impl Owner {
     /// Removes it, unless a row refers to it after all: a store that fails may have kept what it did not confirm.
     async fn remove(&self, path: &str) {
         let Owner { world, process } = self;
-        let removed = match world.store.is_loose_archive(path).await {
+        let removed = match world.store.loose_archives().has(path).await {
             Ok(true) => remove(world, process, path).await,
             Ok(false) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -108,7 +108,7 @@ impl Owner {
 
 /// After a restart: removes archives that an earlier life was writing when it was killed.
 pub(crate) async fn sweep(world: &World) {
-    let left = match world.store.loose_archives_left(&world.life).await {
+    let left = match world.store.loose_archives().left(&world.life).await {
         Ok(left) => left,
         Err(error) => {
             tracing::warn!(%error, "archives that were left behind could not be looked for");
@@ -147,8 +147,8 @@ async fn forget(world: &World, pid: &Pid, path: &str) -> Result<(), String> {
 /// A process whose owner still is a user.
 async fn owned(world: &World, pid: &Pid) -> Result<Option<ProcessRow>, String> {
     let found = async {
-        let Some(process) = world.store.process(pid).await? else { return Ok(None) };
-        Ok(world.store.account_by_uid(process.uid).await?.map(|_| process))
+        let Some(process) = world.store.processes().by_id(pid).await? else { return Ok(None) };
+        Ok(world.store.accounts().by_uid(process.uid).await?.map(|_| process))
     };
     found.await.map_err(|error: store::Error| error.to_string())
 }

@@ -182,7 +182,7 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     let mut said = fixture.say("default", vec![user("hi"), answer("Hm.", &["c1"]), result("c1", "x")]).await;
     let many = (0..limits::PROCESS_ARCHIVE_PAGE * 2).map(|number| user(&number.to_string())).collect();
     said.extend(fixture.say("default", many).await);
-    let row = fixture.store.conversation(fixture.pid(), &"default".into()).await.unwrap().unwrap();
+    let row = fixture.store.conversations().by_id(fixture.pid(), &"default".into()).await.unwrap().unwrap();
     let world = &fixture.host.world;
     let loose = archive_conversation(world, &fixture.process, &row).await.unwrap().unwrap();
     let path = loose.path.clone();
@@ -209,9 +209,9 @@ async fn a_conversation_is_archived_privately_and_read_back() {
     assert_eq!(mode("/var/sessions").await, (Uid::ROOT, 0o755));
     let denied = fixture.view(Uid(4711)).read(&at(&path)).await.unwrap_err();
     assert_eq!(denied.code, Code::Denied);
-    assert!(fixture.store.is_loose_archive(&path).await.unwrap());
+    assert!(fixture.store.loose_archives().has(&path).await.unwrap());
     loose.discard().await;
-    assert!(!fixture.store.is_loose_archive(&path).await.unwrap());
+    assert!(!fixture.store.loose_archives().has(&path).await.unwrap());
     let gone = read(world, &fixture.process, &path).await.unwrap_err();
     assert_eq!(gone, format!("archive not found: {path}"));
 }
@@ -248,7 +248,8 @@ async fn an_archive_that_can_not_be_written_leaves_nothing() {
     fixture.say("default", vec![user(&noise)]).await;
     fixture
         .store
-        .config_set(&format!("users/{}/files/quota_bytes", fixture.process.uid), "1000")
+        .config()
+        .set(&format!("users/{}/files/quota_bytes", fixture.process.uid), "1000")
         .await
         .unwrap();
     let why = archive_all(&fixture.host.world, &fixture.process).await.unwrap_err();
@@ -302,13 +303,13 @@ async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
     let directory = place.make(&["conversations", "default"]).await.unwrap();
     for name in ["begun", "unbegun"] {
         let path = directory.join(&format!("{name}.jsonl.gz"));
-        fixture.store.loose_archive_begin(fixture.pid(), path.as_str(), &world.life).await.unwrap();
+        fixture.store.loose_archives().begin(fixture.pid(), path.as_str(), &world.life).await.unwrap();
         if name == "begun" {
             // What is written of it stays; its lock is gone with its writer.
             drop(ArchiveWriter::open(&place, &path).await.unwrap().write(vec![user("7")]).await.unwrap());
         }
     }
-    fixture.store.loose_archive_begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();
+    fixture.store.loose_archives().begin(&"gone".into(), "/var/sessions/x", &world.life).await.unwrap();
     assert_eq!(files_of_archives(&fixture).len(), kept.len() + 2);
 
     fixture.host.recover().await;
@@ -316,5 +317,5 @@ async fn what_a_killed_gateway_was_archiving_is_removed_and_nothing_else() {
     let next = fixture.restarted();
     next.recover().await;
     assert_eq!(files_of_archives(&fixture), kept);
-    assert_eq!(fixture.store.loose_archives_left("").await.unwrap(), []);
+    assert_eq!(fixture.store.loose_archives().left("").await.unwrap(), []);
 }

@@ -13,7 +13,7 @@ impl Host {
     /// What a process remembers, oldest first.
     pub async fn approvals_list(&self, pid: &Pid) -> Result<Outcome<Approvals>, Error> {
         self.known(pid).await?;
-        let rules = self.world.store.approval_rules(pid).await?;
+        let rules = self.world.store.approvals().rules(pid).await?;
         let approvals = rules.into_iter().map(to_wire).collect();
         Ok(Outcome::Done(Approvals { pid: pid.clone(), approvals }))
     }
@@ -25,7 +25,7 @@ impl Host {
         approval_id: &str,
     ) -> Result<Outcome<ApprovalRevoked>, Error> {
         self.known(pid).await?;
-        let removed = self.world.store.approval_rule_remove(pid, approval_id).await;
+        let removed = self.world.store.approvals().remove_rule(pid, approval_id).await;
         let revoked = removed?;
         Ok(Outcome::Done(ApprovalRevoked { pid: pid.clone(), revoked }))
     }
@@ -36,7 +36,7 @@ impl Host {
         uid: Option<Uid>,
         pid: Option<&Pid>,
     ) -> Result<PendingApprovals, Error> {
-        let rows = self.world.store.approvals_open(uid).await?;
+        let rows = self.world.store.approvals().open(uid).await?;
         let rows = rows.into_iter().filter(|row| pid.is_none_or(|pid| row.pid == *pid));
         let pending = rows.map(|row| PendingApproval { pid: row.pid.clone(), request: request(&row) });
         Ok(PendingApprovals { pending: pending.collect() })

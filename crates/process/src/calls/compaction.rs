@@ -42,7 +42,7 @@ impl Host {
         if let Err(why) = self.apply_with(pid, condition, change, Some(archive)).await? {
             return Ok(Outcome::Failed(why));
         }
-        let queued = self.world.store.queue_length(pid).await.unwrap_or_default();
+        let queued = self.world.store.queue().length(pid).await.unwrap_or_default();
         compaction::announce(
             &self.world,
             &process,

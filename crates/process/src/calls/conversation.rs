@@ -51,7 +51,7 @@ impl Host {
     /// Lists conversations, last changed first.
     pub async fn conversation_list(&self, pid: &Pid, args: &List) -> Result<Outcome<Listed>, Error> {
         self.known(pid).await?;
-        let rows = self.world.store.conversations(pid).await?;
+        let rows = self.world.store.conversations().of(pid).await?;
         let all = args.include_closed == Some(true);
         let shown = rows.into_iter().filter(|row| all || row.status == Status::Open);
         Ok(Outcome::Done(Listed { pid: pid.clone(), conversations: shown.map(record).collect() }))
@@ -129,6 +129,6 @@ impl Host {
         pid: &Pid,
         id: &ConversationId,
     ) -> Result<Option<ConversationRow>, Error> {
-        self.world.store.conversation(pid, id).await.map_err(Error::from)
+        self.world.store.conversations().by_id(pid, id).await.map_err(Error::from)
     }
 }

@@ -22,12 +22,12 @@ impl Host {
 
 async fn costs(world: &World, uid: Uid, args: &Args) -> store::Result<Costs> {
     let since_ms = args.since.unwrap_or(i64::MIN);
-    let mut rows = world.store.used_by_conversation(uid, since_ms).await?;
+    let mut rows = world.store.runs().used_by_conversation(uid, since_ms).await?;
     rows.retain(|(pid, ..)| args.pid.as_ref().is_none_or(|wanted| wanted == pid));
     rows.sort_by_key(|(.., used)| std::cmp::Reverse(total_nano(used)));
     let total = rows.iter().fold(Used::default(), |so_far, (.., used)| sum(&so_far, used));
     let limit = args.limit.unwrap_or(NEWEST).min(NEWEST_MAX);
-    let newest = world.store.runs_newest(uid, args.pid.as_ref(), since_ms, limit).await?;
+    let newest = world.store.runs().newest(uid, args.pid.as_ref(), since_ms, limit).await?;
     Ok(Costs {
         uid,
         total: usage(&total),

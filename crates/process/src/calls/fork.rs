@@ -130,13 +130,13 @@ async fn source(
     let (store, pid) = (&world.store, &process.pid);
     let Some(wanted) = segment_id(args) else {
         let through_id = args.through_message_id.unwrap_or_default();
-        if store.message(pid, id, through_id).await?.is_none() {
+        if store.messages().by_id(pid, id, through_id).await?.is_none() {
             return Ok(Err(format!("Message not found in conversation: {through_id}")));
         }
-        let (count, _) = store.messages_through(pid, id, through_id).await?;
+        let (count, _) = store.messages().through(pid, id, through_id).await?;
         return Ok(Ok(Source::Live { through_id, count }));
     };
-    let Some(segment) = store.segment(pid, id, wanted).await? else {
+    let Some(segment) = store.segments().by_id(pid, id, wanted).await? else {
         return Ok(Err(format!("Conversation segment not found: {wanted}")));
     };
     let mut rows = match archive::read(world, process, &segment.archive_path).await {
@@ -160,7 +160,7 @@ async fn suffix(
     let mut page = Page::After(segment.to_message_id);
     loop {
         let limit = limits::PROCESS_ARCHIVE_PAGE;
-        let rows = world.store.messages(&process.pid, &segment.conversation_id, page, limit).await?;
+        let rows = world.store.messages().page(&process.pid, &segment.conversation_id, page, limit).await?;
         let Some(last) = rows.last().map(|row| row.id) else { return Ok(suffix) };
         let then =
             |row: &MessageRow| row.generation == segment.generation && row.created_at <= segment.created_at;

@@ -39,14 +39,14 @@ async fn read(
     id: &ConversationId,
     args: &Read,
 ) -> Result<History, store::Error> {
-    let row = world.store.conversation(&process.pid, id).await?;
+    let row = world.store.conversations().by_id(&process.pid, id).await?;
     let message_count = row.as_ref().map_or(0, |row| row.message_count);
     let shown = page(world, process, id, args, message_count).await?;
     let context = match &row {
         Some(row) => context(world, process, row).await?,
         None => None,
     };
-    let open = world.store.approvals_open(Some(process.uid)).await?;
+    let open = world.store.approvals().open(Some(process.uid)).await?;
     let waiting: Vec<_> = open.iter().filter(|row| row.pid == process.pid).map(approval::request).collect();
     Ok(History {
         pid: process.pid.clone(),
@@ -96,11 +96,11 @@ async fn page(
         Page::Offset(offset) => (offset > 0 && count > 0, more),
         Page::Tail => (more, false),
         Page::Before(before) => {
-            (more, store.message_newest_id(pid, id).await?.is_some_and(|newest| newest >= before))
+            (more, store.messages().newest_id(pid, id).await?.is_some_and(|newest| newest >= before))
         }
         Page::After(after) => {
             let before = after.checked_add(1).map_or(Page::Tail, Page::Before);
-            (!store.messages(pid, id, before, 1).await?.is_empty(), more)
+            (!store.messages().page(pid, id, before, 1).await?.is_empty(), more)
         }
     };
     let truncated = if matches!(page, Page::Offset(_)) { more_after } else { more_before || more_after };
@@ -121,7 +121,7 @@ async fn collect(
     loop {
         // One more than asked for tells whether there are more.
         let step = limits::PROCESS_ARCHIVE_PAGE.min(limit + 1 - rows.len() as u64);
-        let mut found = store.messages(pid, id, page, step).await?;
+        let mut found = store.messages().page(pid, id, page, step).await?;
         let last_step = (found.len() as u64) < step;
         if backwards {
             found.reverse();
@@ -169,7 +169,7 @@ async fn context(
         }
     };
     state.message_count = Some(row.message_count);
-    state.last_message_id = world.store.message_newest_id(&process.pid, &row.id).await?.into();
-    state.usage = Some(cost::usage(&world.store.used_in(&process.pid, &row.id).await?));
+    state.last_message_id = world.store.messages().newest_id(&process.pid, &row.id).await?.into();
+    state.usage = Some(cost::usage(&world.store.runs().used_in(&process.pid, &row.id).await?));
     Ok(Some(state))
 }

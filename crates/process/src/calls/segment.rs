@@ -19,7 +19,7 @@ impl Host {
     pub async fn segments(&self, pid: &Pid, args: &Segments) -> Result<Outcome<SegmentList>, Error> {
         self.known(pid).await?;
         let id = conversation::named("proc.conversation.segments", args.conversation_id.as_ref())?;
-        let segments = self.world.store.segments(pid, &id).await?;
+        let segments = self.world.store.segments().of(pid, &id).await?;
         Ok(Outcome::Done(SegmentList { pid: pid.clone(), conversation_id: id, segments }))
     }
 
@@ -39,7 +39,7 @@ impl Host {
         if args.limit == Some(0) {
             return Ok(Outcome::Failed(format!("{CALL} limit must be a positive integer")));
         }
-        let segment = self.world.store.segment(pid, &id, wanted).await?;
+        let segment = self.world.store.segments().by_id(pid, &id, wanted).await?;
         let Some(segment) = segment else {
             return Ok(Outcome::Failed(format!("Conversation segment not found: {wanted}")));
         };

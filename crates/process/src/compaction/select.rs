@@ -54,7 +54,7 @@ impl Rows<'_> {
             Some(last) => last,
             None => self.forward_to_a_seam(wanted).await?,
         };
-        let through = self.store.messages_through(&self.process.pid, self.conversation, to_id);
+        let through = self.store.messages().through(&self.process.pid, self.conversation, to_id);
         let (count, newest_at) = through.await?;
         let span = Span { from_id: first.id, to_id };
         Ok(Some(Selected { span, count, generation: first.generation, newest_at }))
@@ -64,7 +64,7 @@ impl Rows<'_> {
     async fn last_wanted(&self, args: &Compact) -> store::Result<Option<i64>> {
         match (args.keep_last, args.through_message_id) {
             (Some(keep), _) => {
-                self.store.message_id_before_newest(&self.process.pid, self.conversation, keep).await
+                self.store.messages().id_before_newest(&self.process.pid, self.conversation, keep).await
             }
             (None, Some(through)) => {
                 let page = through.checked_add(1).map_or(Page::Tail, Page::Before);
@@ -115,7 +115,7 @@ impl Rows<'_> {
     }
 
     async fn page(&self, page: Page, limit: u64) -> store::Result<Vec<MessageRow>> {
-        self.store.messages(&self.process.pid, self.conversation, page, limit).await
+        self.store.messages().page(&self.process.pid, self.conversation, page, limit).await
     }
 }
 

@@ -80,9 +80,9 @@ async fn the_older_part_gives_way_to_a_summary() {
     let marker = MessageRow { role: MessageRole::System, content: text, created_at: now, ..said[0].clone() };
     assert_eq!(rows, [marker, said[3].clone()]);
     assert_eq!(archive::read(&fixture.host.world, &fixture.process, path).await.unwrap(), said[..3]);
-    let row = fixture.store.conversation(fixture.pid(), &"default".into()).await.unwrap().unwrap();
+    let row = fixture.store.conversations().by_id(fixture.pid(), &"default".into()).await.unwrap().unwrap();
     assert_eq!((row.message_count, row.updated_at), (2, now));
-    assert_eq!(fixture.store.segments(fixture.pid(), &row.id).await.unwrap(), [expected]);
+    assert_eq!(fixture.store.segments().of(fixture.pid(), &row.id).await.unwrap(), [expected]);
 
     let expected = json!({
         "pid": "init:1000", "changes": ["lifecycle", "conversations", "messages"], "queuedCount": 0, "timestamp": now,
@@ -226,7 +226,7 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     assert!(marker.content.ends_with("\n\nSummary:\nAda said hello."), "{}", marker.content);
     assert_eq!(compacted.archived_messages, 2);
     assert!(!fixture.store.apply(change).await.unwrap(), "the same change is not kept twice");
-    assert_eq!(fixture.store.loose_archives_left("").await.unwrap(), [], "a kept archive is not loose");
+    assert_eq!(fixture.store.loose_archives().left("").await.unwrap(), [], "a kept archive is not loose");
 
     let requests = script.requests();
     let [request] = requests.as_slice() else { panic!() };
@@ -237,9 +237,9 @@ async fn the_model_writes_the_summary_and_it_is_charged() {
     let [Block::Text { text }] = content.as_slice() else { panic!() };
     assert!(text.contains("My name is Ada.") && !text.contains("Bye."));
 
-    let used = fixture.store.used_in(fixture.pid(), &"default".into()).await.unwrap();
+    let used = fixture.store.runs().used_in(fixture.pid(), &"default".into()).await.unwrap();
     assert_eq!((used.input_tokens, used.output_tokens), (100, 7));
-    let runs = fixture.store.runs_newest(fixture.process.uid, None, 0, 9).await.unwrap();
+    let runs = fixture.store.runs().newest(fixture.process.uid, None, 0, 9).await.unwrap();
     assert_eq!(
         (runs.len(), runs[0].reason.as_str(), runs[0].status),
         (1, "compaction.summary", RunStatus::Ok)
@@ -423,7 +423,7 @@ async fn a_compaction_that_is_not_kept_leaves_no_archive() {
     let fixture = Fixture::new().await;
     fixture.say("default", vec![user("1"), user("2"), user("3")]).await;
     let (world, id) = (&fixture.host.world, ConversationId::from("default"));
-    let row = fixture.store.conversation(fixture.pid(), &id).await.unwrap();
+    let row = fixture.store.conversations().by_id(fixture.pid(), &id).await.unwrap();
 
     let dropped = prepare(world, &fixture.process, &id, &keep_last(1), None).await.unwrap();
     assert_eq!(archives(&fixture).await.len(), 1);

@@ -8,7 +8,7 @@ use crate::errors::not_found;
 
 pub(crate) async fn config(cx: Cx, args: Config) -> Result<ConfigResult, Error> {
     let pid = cx.caller.origin.pid().ok_or_else(|| Error::permission_denied("ai.config"))?;
-    let row = cx.area.gateway.store().process(pid).await?;
+    let row = cx.area.gateway.store().processes().by_id(pid).await?;
     let row = row.ok_or_else(|| not_found(pid))?;
     cx.area.host.ai_config(&row, args.profile.as_ref().map(|profile| profile.as_str())).await
 }

@@ -29,7 +29,7 @@ pub(crate) async fn reach(cx: &Cx, pid: Option<&Pid>) -> Result<ProcessRow, Erro
             &own
         }
     };
-    let found = cx.area.gateway.store().process(pid).await?;
+    let found = cx.area.gateway.store().processes().by_id(pid).await?;
     let process = found.ok_or_else(|| unknown(pid))?;
     if process.uid != cx.caller.uid() && !cx.caller.is_root() {
         return Err(Error::forbidden(format!("Permission denied: cannot access process {pid}")));
@@ -57,7 +57,7 @@ pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
     if uid.is_none() && !cx.caller.is_root() {
         uid = Some(cx.caller.uid());
     }
-    let rows = cx.area.gateway.store().processes(uid).await?;
+    let rows = cx.area.gateway.store().processes().of(uid).await?;
     let mut processes = Vec::with_capacity(rows.len());
     for row in rows {
         processes.push(summary(cx.area.gateway.store(), row).await?);
@@ -69,7 +69,7 @@ async fn summary(store: &Store, row: ProcessRow) -> Result<Summary, Error> {
     // Nothing waits where nothing runs, so only the busy ones are asked.
     let queued_count = match row.state {
         State::Idle | State::Exited => 0,
-        _ => store.queue_length(&row.pid).await?,
+        _ => store.queue().length(&row.pid).await?,
     };
     Ok(Summary {
         pid: row.pid,

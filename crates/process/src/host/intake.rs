@@ -159,7 +159,7 @@ impl Host {
 
     /// Why a conversation takes no messages, if it does not.
     async fn shut(&self, pid: &Pid, id: &ConversationId) -> Result<Option<String>, Error> {
-        let row = self.world.store.conversation(pid, id).await?;
+        let row = self.world.store.conversations().by_id(pid, id).await?;
         Ok(why_shut(id, row.as_ref()))
     }
 }

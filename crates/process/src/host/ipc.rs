@@ -37,7 +37,7 @@ pub(crate) fn run_ended(host: &Host, finished: &Finished) {
 }
 
 async fn reply_all(host: &Host, finished: &Finished) -> Result<(), Error> {
-    let calls = host.world.store.ipc_of_run(&finished.run_id).await?;
+    let calls = host.world.store.ipc().of_run(&finished.run_id).await?;
     let reply = Reply {
         status: finished.status,
         text: finished.text.clone(),
@@ -55,17 +55,17 @@ impl Host {
     /// Tells processes whose time for a reply is up. The moment to look again, if anybody waits.
     pub async fn tend_ipc(&self, now_ms: i64) -> Result<Option<i64>, Error> {
         let store = &self.world.store;
-        for call in store.ipc_overdue(now_ms).await? {
+        for call in store.ipc().overdue(now_ms).await? {
             self.close_if_over(&call, true).await?;
         }
-        store.ipc_next_deadline().await.map_err(Error::from)
+        store.ipc().next_deadline().await.map_err(Error::from)
     }
 
     /// After a restart: replies of runs that ended just before the gateway did.
     pub async fn recover_ipc(&self) -> Result<(), Error> {
         let mut last = None;
         loop {
-            let page = self.world.store.ipc_open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
+            let page = self.world.store.ipc().open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
             let page = page?;
             for call in &page {
                 self.close_if_over(call, false).await?;
@@ -79,7 +79,7 @@ impl Host {
 
     /// Replies if the run ended in time; tells that the time is up if it is.
     async fn close_if_over(&self, call: &IpcCall, overdue: bool) -> Result<(), Error> {
-        let run = self.world.store.run(&call.target_run_id).await?;
+        let run = self.world.store.runs().by_id(&call.target_run_id).await?;
         let in_time = |run: &RunRow| run.finished_at.is_some_and(|at| at < call.deadline_at);
         match run.filter(|run| run.status != RunStatus::Active && in_time(run)) {
             Some(run) => {
@@ -99,8 +99,12 @@ impl Host {
             return Ok(None);
         }
         let by = run.absorbed_by.as_ref().unwrap_or(&run.run_id);
-        let page =
-            self.world.store.messages(pid, &run.conversation_id, Page::Tail, ANSWER_MESSAGES_MAX).await;
+        let page = self
+            .world
+            .store
+            .messages()
+            .page(pid, &run.conversation_id, Page::Tail, ANSWER_MESSAGES_MAX)
+            .await;
         let mut said = page?
             .into_iter()
             .rev()

@@ -74,7 +74,7 @@ async fn what_can_not_be_read_is_told() {
     let kept = keep(&fixture.host.world, &fixture.process, vec![picture("aGk")]).await.unwrap();
     let key = kept[0].key.clone().unwrap();
     let other = ProcessRow { pid: "other".into(), ..fixture.process.clone() };
-    assert!(fixture.store.process_create(&other).await.unwrap());
+    assert!(fixture.store.processes().create(&other).await.unwrap());
     let read = async |pid: &Pid, key: &str| {
         fixture.host.media_read(pid, &asked(key, None)).await.unwrap().into_result().unwrap_err()
     };
@@ -109,7 +109,7 @@ async fn all_media_of_a_message_are_kept_or_none() {
     let world = &fixture.host.world;
     let bad = keep(world, &fixture.process, vec![picture("aGk"), picture("*")]).await.unwrap_err();
     assert_eq!(bad, "media[1]: data is not base64");
-    fixture.store.config_set("users/1000/files/quota_bytes", "100").await.unwrap();
+    fixture.store.config().set("users/1000/files/quota_bytes", "100").await.unwrap();
     let large = STANDARD.encode(vec![7; 1000]);
     let full = keep(world, &fixture.process, vec![picture("aGk"), picture(&large)]).await.unwrap_err();
     assert!(full.starts_with("a medium could not be kept: EDQUOT"), "{full}");
@@ -153,7 +153,7 @@ async fn sound_is_written_down_where_somebody_can() {
     assert_eq!(words(sound(None)).await, None, "nobody is configured");
     let server = Server::start(|_| Reply::json(200, serde_json::json!({ "text": " hello " }))).await.unwrap();
     for (key, value) in [("model", "w"), ("api_key", "k"), ("base_url", &server.base_url())] {
-        fixture.store.config_set(&format!("config/ai/transcription/{key}"), value).await.unwrap();
+        fixture.store.config().set(&format!("config/ai/transcription/{key}"), value).await.unwrap();
     }
     assert_eq!(words(sound(None)).await.as_deref(), Some("hello"));
     assert_eq!(words(sound(Some("given"))).await.as_deref(), Some("given"));

@@ -128,7 +128,7 @@ async fn what_is_remembered_answers_what_waits_already() {
     let by = format!("the remembered approval {}", list.approvals[0].approval_id);
     let late = refused(&scene, &answer(&ids[1], Decision::Deny)).await;
     assert!(late.contains(&format!("already answered (approved by {by})")), "{late}");
-    let row = scene.fixture.store.approval(&ids[1]).await.unwrap().unwrap();
+    let row = scene.fixture.store.approvals().by_id(&ids[1]).await.unwrap().unwrap();
     assert_eq!((row.decision, row.decided_by), (Some(Decision::Approve), Some(by)));
     let late = refused(&scene, &answer(&ids[3], Decision::Approve)).await;
     assert!(late.contains("denied by ann"), "what was answered before stays so: {late}");

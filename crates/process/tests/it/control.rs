@@ -56,7 +56,7 @@ async fn a_killed_process_is_gone_but_an_init_comes_back() {
     assert_eq!((&finished["status"], &finished["reason"]), (&json!("aborted"), &json!("process.kill")));
     let exit = scene.recorder.until("process.exit", |_| true).await;
     assert_eq!((&exit["pid"], &exit["reason"]), (&json!("task-1"), &json!("proc.kill")));
-    let row = scene.fixture.store.process(&task).await.unwrap().unwrap();
+    let row = scene.fixture.store.processes().by_id(&task).await.unwrap().unwrap();
     assert_eq!(row.state, State::Exited);
     assert!(scene.fixture.messages(&task).await.is_empty());
     let gone = scene.host.send(&task, words("hi"), None, None).await.unwrap_err();

@@ -43,7 +43,7 @@ fn live(fixture: &Arc<Fixture>, run: &RunId, first: bool, moment: usize) -> bool
                 scene.host.recover().await;
             }
             // The end may have been kept, and only its signal lost.
-            if fixture.store.run(run).await.unwrap().unwrap().status != RunStatus::Active {
+            if fixture.store.runs().by_id(run).await.unwrap().unwrap().status != RunStatus::Active {
                 return;
             }
             scene.recorder.until("proc.run.finished", |body| body["runId"] == run.as_str()).await;
@@ -59,7 +59,7 @@ fn live(fixture: &Arc<Fixture>, run: &RunId, first: bool, moment: usize) -> bool
 
 fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]) {
     outer.block_on(async {
-        let row = fixture.store.run(run).await.unwrap().unwrap();
+        let row = fixture.store.runs().by_id(run).await.unwrap().unwrap();
         assert_eq!(row.status, RunStatus::Ok, "stopped at {moments:?}");
         let said = fixture.said().await;
         let roles: Vec<_> = said.iter().map(|(role, _)| *role).collect();
@@ -75,7 +75,7 @@ fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]
         assert!(said[2].1.contains("fs.read"), "{said:?}");
         assert!(said[3].1.contains("fs.write") || said[3].1.contains("not known whether"), "{said:?}");
         assert!(said[4].1.contains("shell.exec") && said[6].1.contains("shell.exec"), "{said:?}");
-        assert!(fixture.store.processes_unfinished().await.unwrap().is_empty());
+        assert!(fixture.store.processes().unfinished().await.unwrap().is_empty());
     });
     fixture.over.store(true, Ordering::SeqCst);
 }

@@ -51,7 +51,7 @@ async fn compacting_keeps_the_run_going() {
     assert!(said[0].1.contains("They said hello."), "{said:?}");
     let told =
         scene.recorder.until("proc.changed", |body| body["event"] == "conversation.auto_compacted").await;
-    let segments = scene.fixture.store.segments(scene.pid(), &"default".into()).await.unwrap();
+    let segments = scene.fixture.store.segments().of(scene.pid(), &"default".into()).await.unwrap();
     let [segment] = segments.as_slice() else { panic!("{segments:?}") };
     let expected = json!({
         "pid": scene.pid(), "conversationId": "default", "runId": run, "queuedCount": 0,
@@ -64,7 +64,7 @@ async fn compacting_keeps_the_run_going() {
     });
     assert_eq!(told, expected);
     assert!(told["pressure"].as_f64().unwrap() >= 0.9, "{told}");
-    let used = scene.fixture.store.used_in(scene.pid(), &"default".into()).await.unwrap();
+    let used = scene.fixture.store.runs().used_in(scene.pid(), &"default".into()).await.unwrap();
     assert!(used.input_tokens >= 500, "{used:?}");
     let told = scene.recorder.all("proc.changed").into_iter();
     let shown = told.rev().find(|body| body["context"]["usage"].is_object()).unwrap();

@@ -43,7 +43,7 @@ async fn a_message_during_a_tool_is_taken_in_and_its_run_ends_too() {
     let drained = scene.recorder.until("proc.changed", |body| body["drainedQueuedMessages"] == 1).await;
     assert_eq!(drained["changes"], json!(["queue", "messages"]));
     assert_eq!(roles(&scene).await, [User, Assistant, ToolResult, User, Assistant]);
-    let row = scene.fixture.store.run(&second).await.unwrap().unwrap();
+    let row = scene.fixture.store.runs().by_id(&second).await.unwrap().unwrap();
     assert_eq!((row.status, row.absorbed_by), (RunStatus::Ok, Some(run)));
 }
 
@@ -131,7 +131,7 @@ async fn a_message_of_another_process_comes_with_its_envelope_and_its_call() {
     let gate = scene.recorder.hold("ai.tools");
     let taken = scene.host.deliver(scene.pid(), deliver, Some(call)).await.unwrap();
     let Outcome::Done((run, false)) = taken else { panic!("{taken:?}") };
-    let waiting = scene.fixture.store.ipc_of_run(&run).await.unwrap();
+    let waiting = scene.fixture.store.ipc().of_run(&run).await.unwrap();
     assert_eq!(waiting.len(), 1, "the call waits for the run that was just begun");
     gate.notify_one();
     assert_eq!(scene.finished(&run).await["text"], "42");
@@ -171,5 +171,5 @@ async fn after_a_restart_the_reply_of_any_open_call_is_found() {
     let said = scene.fixture.said().await;
     let expected = format!("IPC call `c{many:03}` completed from process `worker`.");
     assert!(said[0].1.starts_with(&expected), "{said:?}");
-    assert_eq!(scene.fixture.store.ipc_open_calls(None, 1_000).await.unwrap().len() as i64, many);
+    assert_eq!(scene.fixture.store.ipc().open_calls(None, 1_000).await.unwrap().len() as i64, many);
 }

@@ -69,7 +69,7 @@ impl Fixture {
             groups: vec![Gid::USERS],
             now_ms: 1,
         };
-        let account = store.account_create(new).await.unwrap();
+        let account = store.accounts().create(new).await.unwrap();
         tree.add_home("ann", account.uid, account.gid);
         tree.lay_out_home(&account).unwrap();
         let identity = account.identity();
@@ -78,7 +78,7 @@ impl Fixture {
         for (key, value) in
             [("provider", "openai-chat"), ("base_url", &server.base_url()[..]), ("model", "test-model")]
         {
-            store.config_set(&format!("users/{uid}/ai/{key}"), value).await.unwrap();
+            store.config().set(&format!("users/{uid}/ai/{key}"), value).await.unwrap();
         }
         let pid = Pid(format!("init:{uid}"));
         let fixture = Fixture {
@@ -99,15 +99,15 @@ impl Fixture {
     pub async fn spawn(&self, pid: &Pid, profile: &str) {
         let Fixture { identity, .. } = self;
         let row = ProcessRow::idle(pid.clone(), identity.uid, profile, &identity.home, 1);
-        assert!(self.store.process_create(&row).await.unwrap());
+        assert!(self.store.processes().create(&row).await.unwrap());
     }
 
     pub async fn set(&self, key: &str, value: &str) {
-        self.store.config_set(key, value).await.unwrap();
+        self.store.config().set(key, value).await.unwrap();
     }
 
     pub async fn messages(&self, pid: &Pid) -> Vec<MessageRow> {
-        self.store.messages(pid, &"default".into(), Page::Offset(0), 1_000).await.unwrap()
+        self.store.messages().page(pid, &"default".into(), Page::Offset(0), 1_000).await.unwrap()
     }
 
     /// Role and text of each message of the default conversation of the first process.
@@ -117,7 +117,7 @@ impl Fixture {
     }
 
     pub async fn state(&self) -> State {
-        self.store.process(&self.pid).await.unwrap().unwrap().state
+        self.store.processes().by_id(&self.pid).await.unwrap().unwrap().state
     }
 }
 

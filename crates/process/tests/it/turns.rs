@@ -50,7 +50,7 @@ async fn a_message_gets_an_answer_that_streams() {
     assert_eq!(stream[0]["event"]["type"], "start");
     assert_eq!(stream.last().unwrap()["event"]["type"], "done");
     assert_eq!(scene.fixture.state().await, State::Idle);
-    let row = scene.fixture.store.run(&run).await.unwrap().unwrap();
+    let row = scene.fixture.store.runs().by_id(&run).await.unwrap().unwrap();
     assert_eq!((row.status, row.turns, row.used.input_tokens), (RunStatus::Ok, 1, 10));
 }
 

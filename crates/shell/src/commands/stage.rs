@@ -67,12 +67,12 @@ impl Stage {
                 groups: vec![protocol::ids::Gid::USERS],
                 now_ms: NOW_MS,
             };
-            store.account_create(new).await.unwrap();
+            store.accounts().create(new).await.unwrap();
         }
         let clock = Clock::manual(NOW_MS);
         let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap());
         tree.learn_homes().await.unwrap();
-        let accounts = store.accounts().await.unwrap();
+        let accounts = store.accounts().all().await.unwrap();
         for account in &accounts {
             tree.lay_out_home(account).unwrap();
         }

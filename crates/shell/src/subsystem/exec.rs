@@ -50,7 +50,7 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
     let result = started.await.0?;
     if let (Status::Running, Some(id)) = (result.status, &result.session_id) {
         // The caller learns the id only once it would survive a crash.
-        if let Err(error) = gateway.store().session_create(row(gateway, cx.caller.uid(), id)).await {
+        if let Err(error) = gateway.store().sessions().create(row(gateway, cx.caller.uid(), id)).await {
             // Nobody will ever ask for it.
             area.shells.end(id);
             return Err(error.into());

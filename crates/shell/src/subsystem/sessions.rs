@@ -41,7 +41,7 @@ async fn continued(
     target: Option<String>,
 ) -> Result<Continued, Error> {
     let (store, now_ms) = (area.gateway.store(), area.gateway.now_ms());
-    let row = store.session(&session_id, now_ms).await?;
+    let row = store.sessions().by_id(&session_id, now_ms).await?;
     let session = row.filter(|session| session.uid == uid);
     let session = session.ok_or_else(|| Error::unknown_session(&session_id.0))?;
     if target.is_some_and(|target| !session.device_id.is_named(&target)) {
@@ -117,10 +117,13 @@ const RESTARTED: &str = "Command ended: the gateway was restarted";
 pub(super) async fn end_native(store: &Store, now_ms: i64) -> Result<(), store::Error> {
     let of_native =
         |session: &ShellSession| session.device_id.0 == NATIVE && session.status == Status::Running;
-    for session in store.sessions(None, now_ms).await?.into_iter().filter(of_native) {
+    for session in store.sessions().of(None, now_ms).await?.into_iter().filter(of_native) {
         let (id, expires_at) = (&session.device_session_id, session.expires_at);
         let error = Some(RESTARTED);
-        store.session_update(&session.device_id, id, Status::Failed, None, error, now_ms, expires_at).await?;
+        store
+            .sessions()
+            .update(&session.device_id, id, Status::Failed, None, error, now_ms, expires_at)
+            .await?;
     }
     Ok(())
 }
@@ -164,7 +167,7 @@ impl Watch for SessionWatch {
                 let session = self.begin(session_id, device_session.into_owned());
                 Reply::Later(Box::pin(async move {
                     // The caller learns the id only once it would survive a crash.
-                    self.area.gateway.store().session_create(session).await?;
+                    self.area.gateway.store().sessions().create(session).await?;
                     Ok(renamed)
                 }))
             }
@@ -222,8 +225,10 @@ async fn note(area: Arc<ShellArea>, device_id: DeviceId, event: Event) {
     let expires_at = now_ms + limits::SHELL_SESSION_MS;
     let Event { device_session, status, exit_code } = event;
     let store = area.gateway.store();
-    let noted =
-        store.session_update(&device_id, &device_session, status, exit_code, None, now_ms, expires_at).await;
+    let noted = store
+        .sessions()
+        .update(&device_id, &device_session, status, exit_code, None, now_ms, expires_at)
+        .await;
     if let Err(error) = noted {
         tracing::warn!(%device_id, %error, "a shell session could not be updated");
     }

@@ -5,8 +5,9 @@ use protocol::sys::oauth::{Account, Kind};
 use serde_json::{Map, Value};
 
 use super::{Secret, kind_from, kind_text};
+use crate::oauth::OAuth;
 use crate::sql::{Batch, Row, Statement, unexpected};
-use crate::{Error, Result, Store};
+use crate::{Error, Result};
 
 /// What a flow led to.
 #[derive(Clone, Debug)]
@@ -77,14 +78,14 @@ macro_rules! account_columns {
     };
 }
 
-impl Store {
+impl OAuth<'_> {
     /// Ends a flow and keeps what came of it. An account that is connected already keeps its id, when it was
     /// connected and when it was last used. `None`, changing nothing, when the flow has ended already. One
     /// transaction.
-    pub async fn oauth_account_keep(&self, flow_id: &str, new: NewAccount) -> Result<Option<Account>> {
+    pub async fn keep_account(self, flow_id: &str, new: NewAccount) -> Result<Option<Account>> {
         let kind = kind_text(new.kind);
         let place = Place { uid: new.uid, kind, provider: &new.provider, account_key: &new.account_key };
-        let seal = |name: &str, secret: &Secret| self.secrets().seal(&place.record(name), &secret.0);
+        let seal = |name: &str, secret: &Secret| self.0.secrets().seal(&place.record(name), &secret.0);
         let access = seal("access_token", &new.tokens.access_token)?;
         let refresh = new.tokens.refresh_token.as_ref();
         let refresh = refresh.map(|secret| seal("refresh_token", secret)).transpose()?;
@@ -120,12 +121,12 @@ impl Store {
             .bind(new.expires_at)
             .bind(new.now_ms)
             .bind(metadata);
-        let rows = self.write(Batch::new().guard(end).step(keep)).await?.last();
+        let rows = self.0.write(Batch::new().guard(end).step(keep)).await?.last();
         rows.unwrap_or_default().pop().map(account_from).transpose()
     }
 
     /// The accounts of a user, or of all; last changed first.
-    pub async fn oauth_accounts(&self, uid: Option<Uid>) -> Result<Vec<Account>> {
+    pub async fn accounts(self, uid: Option<Uid>) -> Result<Vec<Account>> {
         let find = match uid {
             Some(uid) => Statement::new(account_columns!(
                 "SELECT",
@@ -137,21 +138,21 @@ impl Store {
                 "FROM oauth_accounts ORDER BY updated_at DESC, account_id"
             )),
         };
-        self.read(find).await?.into_iter().map(account_from).collect()
+        self.0.read(find).await?.into_iter().map(account_from).collect()
     }
 
     /// The tokens of an account, which is thereby used. `None` when there is no such account.
-    pub async fn oauth_use(&self, account_id: &str, now_ms: i64) -> Result<Option<Tokens>> {
+    pub async fn use_account(self, account_id: &str, now_ms: i64) -> Result<Option<Tokens>> {
         let find = Statement::new(
             "UPDATE oauth_accounts SET last_used_at = $2 WHERE account_id = $1 \
              RETURNING uid, kind, provider, account_key, token_type, access_token, refresh_token",
         );
-        let Some(mut row) = self.change(find.bind(account_id).bind(now_ms)).await?.pop() else {
+        let Some(mut row) = self.0.change(find.bind(account_id).bind(now_ms)).await?.pop() else {
             return Ok(None);
         };
         let (uid, kind, provider, account_key) = (row.uid()?, row.text()?, row.text()?, row.text()?);
         let place = Place { uid, kind: &kind, provider: &provider, account_key: &account_key };
-        let open = |name: &str, sealed: &str| self.secrets().open(&place.record(name), sealed).map(Secret);
+        let open = |name: &str, sealed: &str| self.0.secrets().open(&place.record(name), sealed).map(Secret);
         Ok(Some(Tokens {
             token_type: row.text()?,
             access_token: open("access_token", &row.text()?)?,
@@ -160,7 +161,7 @@ impl Store {
     }
 
     /// Forgets an account, of this user only where one is named. False when there is none.
-    pub async fn oauth_account_remove(&self, account_id: &str, uid: Option<Uid>) -> Result<bool> {
+    pub async fn remove_account(self, account_id: &str, uid: Option<Uid>) -> Result<bool> {
         let remove = match uid {
             Some(uid) => Statement::new(
                 "DELETE FROM oauth_accounts WHERE account_id = $1 AND uid = $2 RETURNING account_id",
@@ -170,7 +171,7 @@ impl Store {
             None => Statement::new("DELETE FROM oauth_accounts WHERE account_id = $1 RETURNING account_id")
                 .bind(account_id),
         };
-        Ok(!self.change(remove).await?.is_empty())
+        Ok(!self.0.change(remove).await?.is_empty())
     }
 }
 

@@ -6,8 +6,9 @@ use protocol::ids::Uid;
 use protocol::sys::oauth::Flow;
 
 use super::{Secret, kind_from, kind_text};
+use crate::oauth::OAuth;
 use crate::sql::{Batch, Row, Statement};
-use crate::{Error, Result, Store, Written};
+use crate::{Error, Result, Written};
 
 /// A flow to keep.
 #[derive(Clone, Debug)]
@@ -42,14 +43,14 @@ macro_rules! select_flows {
     };
 }
 
-impl Store {
+impl OAuth<'_> {
     /// Keeps a flow and drops those that are over. False, keeping nothing, when the user has `most` waiting already.
     /// One transaction.
-    pub async fn oauth_flow_add(&self, new: NewFlow, most: usize) -> Result<bool> {
+    pub async fn add_flow(self, new: NewFlow, most: usize) -> Result<bool> {
         let flow = new.flow;
         let extra = serde_json::to_string(&new.extra_params)
             .map_err(|error| Error::Failed(format!("the parameters can not be written: {error}")))?;
-        let verifier = self.secrets().seal(&record(&flow.flow_id), &new.code_verifier.0)?;
+        let verifier = self.0.secrets().seal(&record(&flow.flow_id), &new.code_verifier.0)?;
         let add = Statement::new(
             "INSERT INTO oauth_flows (flow_id, state_hash, uid, kind, provider, account_key, label, \
              authorization_endpoint, token_endpoint, client_id, redirect_uri, scope, resource, extra_params, \
@@ -77,21 +78,21 @@ impl Store {
             .bind(flow.expires_at)
             .bind(i64::try_from(most).unwrap_or(i64::MAX));
         let over = Statement::new("DELETE FROM oauth_flows WHERE expires_at <= $1").bind(flow.created_at);
-        let written = self.write(Batch::new().step(over).guard(add)).await?;
+        let written = self.0.write(Batch::new().step(over).guard(add)).await?;
         Ok(matches!(written, Written::Done(_)))
     }
 
     /// The flow of a state, unless it is over.
-    pub async fn oauth_flow(&self, state_hash: &str, now_ms: i64) -> Result<Option<OpenFlow>> {
+    pub async fn flow(self, state_hash: &str, now_ms: i64) -> Result<Option<OpenFlow>> {
         let find = Statement::new(select_flows!("WHERE state_hash = $1 AND expires_at > $2"));
-        let Some(row) = self.read(find.bind(state_hash).bind(now_ms)).await?.pop() else { return Ok(None) };
+        let Some(row) = self.0.read(find.bind(state_hash).bind(now_ms)).await?.pop() else { return Ok(None) };
         let (flow, sealed) = flow_from(row)?;
-        let code_verifier = Secret(self.secrets().open(&record(&flow.flow_id), &sealed)?);
+        let code_verifier = Secret(self.0.secrets().open(&record(&flow.flow_id), &sealed)?);
         Ok(Some(OpenFlow { flow, code_verifier }))
     }
 
     /// The flows of a user, or of all, that are not over; newest first.
-    pub async fn oauth_flows(&self, uid: Option<Uid>, now_ms: i64) -> Result<Vec<Flow>> {
+    pub async fn flows(self, uid: Option<Uid>, now_ms: i64) -> Result<Vec<Flow>> {
         let find = match uid {
             Some(uid) => Statement::new(select_flows!(
                 "WHERE expires_at > $1 AND uid = $2 ORDER BY created_at DESC, flow_id"
@@ -101,13 +102,13 @@ impl Store {
             None => Statement::new(select_flows!("WHERE expires_at > $1 ORDER BY created_at DESC, flow_id"))
                 .bind(now_ms),
         };
-        self.read(find).await?.into_iter().map(|row| Ok(flow_from(row)?.0)).collect()
+        self.0.read(find).await?.into_iter().map(|row| Ok(flow_from(row)?.0)).collect()
     }
 
     /// Forgets a flow. False when there is none.
-    pub async fn oauth_flow_remove(&self, flow_id: &str) -> Result<bool> {
+    pub async fn remove_flow(self, flow_id: &str) -> Result<bool> {
         let remove = Statement::new("DELETE FROM oauth_flows WHERE flow_id = $1 RETURNING flow_id");
-        Ok(!self.change(remove.bind(flow_id)).await?.is_empty())
+        Ok(!self.0.change(remove.bind(flow_id)).await?.is_empty())
     }
 }
 

@@ -46,9 +46,9 @@ async fn a_request_waits_and_is_answered_once(store: &Store) {
     let pid = made(store, "p").await;
     let bare = ApprovalRow { tags: vec![], shape: None, ..approval("bare", "r") };
     store.keep(Change::new(&pid).ask(&approval("q", "r")).ask(&bare)).await.unwrap();
-    assert_eq!(store.approval("q").await.unwrap(), Some(approval("q", "r")));
-    assert_eq!(store.approval("bare").await.unwrap(), Some(bare));
-    assert_eq!(store.approval("none").await.unwrap(), None);
+    assert_eq!(store.approvals().by_id("q").await.unwrap(), Some(approval("q", "r")));
+    assert_eq!(store.approvals().by_id("bare").await.unwrap(), Some(bare));
+    assert_eq!(store.approvals().by_id("none").await.unwrap(), None);
     let answer = |id: &str, decision| Change::new(&pid).answer(id, decision, "ada", NOW_MS + 1);
     assert!(store.apply(answer("q", Decision::Approve)).await.unwrap());
     assert!(!store.apply(answer("q", Decision::Deny)).await.unwrap());
@@ -60,8 +60,8 @@ async fn a_request_waits_and_is_answered_once(store: &Store) {
         decided_by: Some("ada".to_string()),
         ..approval("q", "r")
     };
-    assert_eq!(store.approval("q").await.unwrap(), Some(expected));
-    assert_eq!(store.approval("bare").await.unwrap().unwrap().decision, Some(Decision::Deny));
+    assert_eq!(store.approvals().by_id("q").await.unwrap(), Some(expected));
+    assert_eq!(store.approvals().by_id("bare").await.unwrap().unwrap().decision, Some(Decision::Deny));
 }
 
 async fn of_many_answers_exactly_one_counts(store: &Store) {
@@ -83,11 +83,11 @@ async fn of_many_answers_exactly_one_counts(store: &Store) {
         winners.extend(task.await.unwrap());
     }
     let [(winner, decision)] = winners[..] else { panic!("{winners:?}") };
-    let row = store.approval("q").await.unwrap().unwrap();
+    let row = store.approvals().by_id("q").await.unwrap().unwrap();
     assert_eq!((row.decision, row.decided_by), (Some(decision), Some(winner.to_string())));
-    let rows = store.messages(&pid, &default(), store::messages::Page::Tail, 99).await.unwrap();
+    let rows = store.messages().page(&pid, &default(), store::messages::Page::Tail, 99).await.unwrap();
     assert_eq!(rows, [message(winner, "default")], "what came with the other answers is not kept");
-    assert_eq!(store.conversation(&pid, &default()).await.unwrap().unwrap().message_count, 1);
+    assert_eq!(store.conversations().by_id(&pid, &default()).await.unwrap().unwrap().message_count, 1);
 }
 
 async fn open_requests_are_listed_oldest_first(store: &Store) {
@@ -99,12 +99,12 @@ async fn open_requests_are_listed_oldest_first(store: &Store) {
     store.keep(change.ask(&at("d", 1001, 0, 0)).ask(&at("e", 1000, 0, 0))).await.unwrap();
     store.keep(Change::new(&pid).answer("e", Decision::Deny, "ada", NOW_MS)).await.unwrap();
     let listed = async |of: Option<u32>| -> Vec<String> {
-        store.approvals_open(of.map(Uid)).await.unwrap().into_iter().map(|row| row.request_id).collect()
+        store.approvals().open(of.map(Uid)).await.unwrap().into_iter().map(|row| row.request_id).collect()
     };
     assert_eq!(listed(Some(1000)).await, ["a", "c", "b"]);
     assert_eq!(listed(None).await, ["d", "a", "c", "b"]);
     assert!(listed(Some(7)).await.is_empty());
-    let of_run = store.approvals_of_run(&"r".into()).await.unwrap();
+    let of_run = store.approvals().of_run(&"r".into()).await.unwrap();
     let of_run: Vec<_> = of_run.iter().map(|row| row.request_id.as_str()).collect();
     assert_eq!(of_run, ["d", "e", "a", "c", "b"], "also those that were answered");
 }
@@ -130,11 +130,11 @@ async fn rules_are_remembered_once_and_forgotten(store: &Store) {
     }
     let again = Change::new(&pid).remember(&rule("5", Scope::Target, None));
     store.keep(again.remember(&rule("6", Scope::Shape, Some("git push")))).await.unwrap();
-    assert_eq!(store.approval_rules(&pid).await.unwrap(), rules);
-    assert!(!store.approval_rule_remove(&"q".into(), "2").await.unwrap(), "it is not that process's");
-    assert!(store.approval_rule_remove(&pid, "2").await.unwrap());
-    assert!(!store.approval_rule_remove(&pid, "2").await.unwrap());
-    assert_eq!(store.approval_rules(&pid).await.unwrap().len(), 3);
+    assert_eq!(store.approvals().rules(&pid).await.unwrap(), rules);
+    assert!(!store.approvals().remove_rule(&"q".into(), "2").await.unwrap(), "it is not that process's");
+    assert!(store.approvals().remove_rule(&pid, "2").await.unwrap());
+    assert!(!store.approvals().remove_rule(&pid, "2").await.unwrap());
+    assert_eq!(store.approvals().rules(&pid).await.unwrap().len(), 3);
     store.keep(Change::new(&pid).conversation_reset(&default(), NOW_MS)).await.unwrap();
-    assert_eq!(store.approval_rules(&pid).await.unwrap().len(), 3, "they outlive a reset");
+    assert_eq!(store.approvals().rules(&pid).await.unwrap().len(), 3, "they outlive a reset");
 }

@@ -25,39 +25,39 @@ async fn every_write_bumps_what_it_changes(store: &Store) {
     };
     let ada = add(store, "ada").await;
     assert_eq!(changed(), [Accounts]);
-    store.account_set_locked(ada.uid, true).await.unwrap();
+    store.accounts().set_locked(ada.uid, true).await.unwrap();
     assert_eq!(changed(), [Accounts]);
-    store.account_set_hash(ada.uid, "$x", NOW_MS).await.unwrap();
+    store.accounts().set_hash(ada.uid, "$x", NOW_MS).await.unwrap();
     assert_eq!(changed(), [Accounts]);
-    store.account_set_gecos(ada.uid, "Ada").await.unwrap();
+    store.accounts().set_gecos(ada.uid, "Ada").await.unwrap();
     assert_eq!(changed(), [Accounts]);
-    store.account_set_groups(ada.uid, &[Gid::USERS]).await.unwrap();
+    store.accounts().set_groups(ada.uid, &[Gid::USERS]).await.unwrap();
     assert_eq!(changed(), [Accounts]);
-    let makers = store.group_create("makers").await.unwrap();
+    let makers = store.groups().create("makers").await.unwrap();
     assert_eq!(changed(), [Accounts]);
-    store.grant(makers.gid, "fs.read").await.unwrap();
+    store.grants().give(makers.gid, "fs.read").await.unwrap();
     assert_eq!(changed(), [Grants]);
-    store.revoke(makers.gid, "fs.read").await.unwrap();
+    store.grants().revoke(makers.gid, "fs.read").await.unwrap();
     assert_eq!(changed(), [Grants]);
-    store.grant_defaults(&[(Gid::USERS, "fs.read")]).await.unwrap();
+    store.grants().give_defaults(&[(Gid::USERS, "fs.read")]).await.unwrap();
     assert_eq!(changed(), [Grants]);
-    store.grant_defaults(&[(Gid::USERS, "fs.read")]).await.unwrap();
+    store.grants().give_defaults(&[(Gid::USERS, "fs.read")]).await.unwrap();
     assert_eq!(changed(), [], "nothing was written");
-    store.config_set("a/b", "1").await.unwrap();
+    store.config().set("a/b", "1").await.unwrap();
     assert_eq!(changed(), [Config]);
-    store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
+    store.devices().register(registration("pc", &ada)).await.unwrap().unwrap();
     assert_eq!(changed(), [Devices]);
-    store.device_describe(&"pc".into(), "mine", NOW_MS).await.unwrap();
+    store.devices().describe(&"pc".into(), "mine", NOW_MS).await.unwrap();
     assert_eq!(changed(), [Devices]);
-    store.device_access(&"pc".into(), makers.gid, true).await.unwrap();
+    store.devices().set_access(&"pc".into(), makers.gid, true).await.unwrap();
     assert_eq!(changed(), [Devices]);
-    store.device_offline(&"pc".into(), NOW_MS).await.unwrap();
+    store.devices().set_offline(&"pc".into(), NOW_MS).await.unwrap();
     assert_eq!(changed(), [Devices]);
-    store.group_remove(makers.gid).await.unwrap();
+    store.groups().remove(makers.gid).await.unwrap();
     assert_eq!(changed(), [Accounts, Grants, Devices]);
-    store.account_remove(ada.uid).await.unwrap();
+    store.accounts().remove(ada.uid).await.unwrap();
     assert_eq!(changed(), [Config, Accounts, Grants, Devices]);
-    store.accounts().await.unwrap();
+    store.accounts().all().await.unwrap();
     assert_eq!(changed(), [], "reading changes nothing");
 }
 
@@ -67,13 +67,13 @@ async fn what_a_subscriber_hears_of_can_be_read(store: &Store) {
     let writer = store.clone();
     let writing = tokio::spawn(async move {
         for number in 1..=50 {
-            writer.config_set("a/b", &number.to_string()).await.unwrap();
+            writer.config().set("a/b", &number.to_string()).await.unwrap();
         }
     });
     for number in 1..=50_u64 {
         let Some(Notice::Changed(event)) = subscription.next().await else { panic!("an event is missing") };
         assert_eq!((event.topic, event.generation, event.is_ours), (Topic::Config, number, true));
-        let found: u64 = store.config_value("a/b").await.unwrap().unwrap().parse().unwrap();
+        let found: u64 = store.config().value("a/b").await.unwrap().unwrap().parse().unwrap();
         assert!(found >= number, "{found} was read at {number}");
     }
     writing.await.unwrap();
@@ -81,9 +81,9 @@ async fn what_a_subscriber_hears_of_can_be_read(store: &Store) {
 
 async fn what_another_gateway_changed_is_fed_in(store: &Store) {
     let mut subscription = store.changes().subscribe();
-    let before = store.config_generation();
+    let before = store.config().generation();
     store.changes().feed(Topic::Config);
-    assert_ne!(store.config_generation(), before);
-    let expected = Event { topic: Topic::Config, generation: store.config_generation(), is_ours: false };
+    assert_ne!(store.config().generation(), before);
+    let expected = Event { topic: Topic::Config, generation: store.config().generation(), is_ours: false };
     assert_eq!(subscription.next().await, Some(Notice::Changed(expected)));
 }

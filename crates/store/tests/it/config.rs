@@ -12,13 +12,13 @@ crate::home::with_a_store_on_both_engines! {
 }
 
 async fn values_are_set_replaced_and_removed(store: &Store) {
-    assert_eq!(store.config_value("a/b").await.unwrap(), None);
-    store.config_set("a/b", "1").await.unwrap();
-    store.config_set("a/b", "2").await.unwrap();
-    assert_eq!(store.config_value("a/b").await.unwrap().as_deref(), Some("2"));
-    assert!(store.config_remove("a/b").await.unwrap());
-    assert!(!store.config_remove("a/b").await.unwrap());
-    assert_eq!(store.config_value("a/b").await.unwrap(), None);
+    assert_eq!(store.config().value("a/b").await.unwrap(), None);
+    store.config().set("a/b", "1").await.unwrap();
+    store.config().set("a/b", "2").await.unwrap();
+    assert_eq!(store.config().value("a/b").await.unwrap().as_deref(), Some("2"));
+    assert!(store.config().remove("a/b").await.unwrap());
+    assert!(!store.config().remove("a/b").await.unwrap());
+    assert_eq!(store.config().value("a/b").await.unwrap(), None);
 }
 
 async fn a_branch_ends_where_its_name_does(store: &Store) {
@@ -38,10 +38,10 @@ async fn a_branch_ends_where_its_name_does(store: &Store) {
         "a/\u{10ffff}",
     ];
     for key in keys {
-        store.config_set(key, key).await.unwrap();
+        store.config().set(key, key).await.unwrap();
     }
     let below = async |prefix: &str| {
-        let rows = store.config_below(prefix).await.unwrap();
+        let rows = store.config().below(prefix).await.unwrap();
         assert!(rows.iter().all(|(key, value)| key == value), "{rows:?}");
         rows.into_iter().map(|(key, _)| key).collect::<Vec<String>>()
     };
@@ -60,21 +60,21 @@ async fn odd_texts_come_back_as_they_were(store: &Store) {
         ["", " ", "'; DROP TABLE config; --", "%_$1", "a\nb\r\t", "\u{feff}héllo 😀", "NULL", "0", &long]
     {
         for key in ["note", "secret"] {
-            store.config_set(key, value).await.unwrap();
-            assert_eq!(store.config_value(key).await.unwrap().as_deref(), Some(value));
+            store.config().set(key, value).await.unwrap();
+            assert_eq!(store.config().value(key).await.unwrap().as_deref(), Some(value));
         }
     }
-    store.config_set("", "empty key").await.unwrap();
-    assert_eq!(store.config_value("").await.unwrap().as_deref(), Some("empty key"));
+    store.config().set("", "empty key").await.unwrap();
+    assert_eq!(store.config().value("").await.unwrap().as_deref(), Some("empty key"));
 }
 
 async fn texts_with_a_nul_are_refused(store: &Store) {
     for (key, value) in [("a\0b", "x"), ("a", "x\0y")] {
-        let refused = store.config_set(key, value).await;
+        let refused = store.config().set(key, value).await;
         assert!(matches!(&refused, Err(Error::Failed(why)) if why.contains("NUL")), "{refused:?}");
     }
-    assert_eq!(store.config_value("a\0b").await.unwrap(), None);
-    assert_eq!(store.config_below("").await.unwrap(), []);
+    assert_eq!(store.config().value("a\0b").await.unwrap(), None);
+    assert_eq!(store.config().below("").await.unwrap(), []);
 }
 
 async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
@@ -84,8 +84,8 @@ async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
             tokio::spawn(async move {
                 for number in 0..20 {
                     let (key, value) = (format!("task/{task}"), number.to_string());
-                    store.config_set(&key, &value).await.unwrap();
-                    assert_eq!(store.config_value(&key).await.unwrap(), Some(value));
+                    store.config().set(&key, &value).await.unwrap();
+                    assert_eq!(store.config().value(&key).await.unwrap(), Some(value));
                 }
             })
         })
@@ -96,21 +96,22 @@ async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
 }
 
 async fn every_change_has_a_number_of_its_own(store: &Store) {
-    let mut before = store.config_generation();
-    let mut next = || std::mem::replace(&mut before, store.config_generation()) != store.config_generation();
-    store.config_value("a/b").await.unwrap();
+    let mut before = store.config().generation();
+    let mut next =
+        || std::mem::replace(&mut before, store.config().generation()) != store.config().generation();
+    store.config().value("a/b").await.unwrap();
     assert!(!next(), "reading changes nothing");
-    store.config_set("a/b", "1").await.unwrap();
+    store.config().set("a/b", "1").await.unwrap();
     assert!(next());
-    store.config_remove("a/b").await.unwrap();
+    store.config().remove("a/b").await.unwrap();
     assert!(next());
-    assert!(store.config_set("a", "\0").await.is_err());
+    assert!(store.config().set("a", "\0").await.is_err());
     assert!(next(), "what failed may have been written nevertheless");
     store.provision(1).await.unwrap();
     let groups = Vec::new();
     let new = store::accounts::NewAccount { username: "ann".into(), hash: "!".into(), groups, now_ms: 1 };
-    let account = store.account_create(new).await.unwrap();
+    let account = store.accounts().create(new).await.unwrap();
     next();
-    store.account_remove(account.uid).await.unwrap();
+    store.accounts().remove(account.uid).await.unwrap();
     assert!(next(), "an account takes its config with it");
 }

@@ -19,11 +19,11 @@ async fn a_killed_gateway_loses_no_acknowledged_write() {
         assert!(acknowledged.len() > round * 100);
         let store = home.open().await;
         for key in &acknowledged {
-            assert_eq!(store.config_value(key).await.unwrap().as_deref(), Some(key.as_str()));
+            assert_eq!(store.config().value(key).await.unwrap().as_deref(), Some(key.as_str()));
         }
         // Each pair was one transaction.
-        let rows = store.groups().await.unwrap().len();
-        let accounts = store.accounts().await.unwrap().len();
+        let rows = store.groups().all().await.unwrap().len();
+        let accounts = store.accounts().all().await.unwrap().len();
         assert_eq!(rows, accounts, "a user without its group, or a group without its user");
     }
 }
@@ -60,10 +60,10 @@ async fn child() {
             tokio::spawn(async move {
                 for number in 0..100_000 {
                     let key = format!("crash/{run}/{task}/{number}");
-                    store.config_set(&key, &key).await.unwrap();
+                    store.config().set(&key, &key).await.unwrap();
                     writeln!(std::io::stdout().lock(), "acknowledged {key}").unwrap();
                     let name = format!("{run}{task}-{number}");
-                    store.account_create(crate::home::person(&name)).await.unwrap();
+                    store.accounts().create(crate::home::person(&name)).await.unwrap();
                 }
             })
         })

@@ -49,7 +49,7 @@ pub fn registration(device_id: &str, owner: &Account) -> Registration {
 
 async fn a_device_is_added_and_refreshed(store: &Store) {
     let ada = add(store, "ada").await;
-    let device = store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
+    let device = store.devices().register(registration("pc", &ada)).await.unwrap().unwrap();
     let expected = Device {
         device_id: "pc".into(),
         owner_uid: ada.uid,
@@ -65,10 +65,10 @@ async fn a_device_is_added_and_refreshed(store: &Store) {
         gids: vec![ada.gid],
     };
     assert_eq!(device, expected);
-    store.device_describe(&"pc".into(), "the \"big\" one", NOW_MS + 1).await.unwrap();
-    store.device_access(&"pc".into(), ada.gid, false).await.unwrap();
-    store.device_access(&"pc".into(), Gid::USERS, true).await.unwrap();
-    store.device_offline(&"pc".into(), NOW_MS + 2).await.unwrap();
+    store.devices().describe(&"pc".into(), "the \"big\" one", NOW_MS + 1).await.unwrap();
+    store.devices().set_access(&"pc".into(), ada.gid, false).await.unwrap();
+    store.devices().set_access(&"pc".into(), Gid::USERS, true).await.unwrap();
+    store.devices().set_offline(&"pc".into(), NOW_MS + 2).await.unwrap();
     let again = Registration {
         implements: vec![],
         platform: "darwin".to_string(),
@@ -76,7 +76,7 @@ async fn a_device_is_added_and_refreshed(store: &Store) {
         now_ms: NOW_MS + 3,
         ..registration("pc", &ada)
     };
-    let device = store.device_register(again).await.unwrap().unwrap();
+    let device = store.devices().register(again).await.unwrap().unwrap();
     let expected = Device {
         description: "the \"big\" one".to_string(),
         implements: vec![],
@@ -88,38 +88,38 @@ async fn a_device_is_added_and_refreshed(store: &Store) {
         ..expected
     };
     assert_eq!(device, expected);
-    assert_eq!(store.devices().await.unwrap(), [expected]);
+    assert_eq!(store.devices().all().await.unwrap(), [expected]);
 }
 
 async fn another_users_device_is_left_alone(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
-    let device = store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
+    let device = store.devices().register(registration("pc", &ada)).await.unwrap().unwrap();
     let theft = Registration { platform: "evil".to_string(), ..registration("pc", &bob) };
-    assert_eq!(store.device_register(theft).await.unwrap(), None);
-    assert_eq!(store.devices().await.unwrap(), [device]);
+    assert_eq!(store.devices().register(theft).await.unwrap(), None);
+    assert_eq!(store.devices().all().await.unwrap(), [device]);
 }
 
 async fn ids_that_differ_only_in_case_are_one(store: &Store) {
     let (ada, ben) = (add(store, "ada").await, add(store, "ben").await);
-    store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
-    assert_eq!(store.device_register(registration("PC", &ada)).await.unwrap(), None);
-    assert_eq!(store.device_register(registration("Pc", &ben)).await.unwrap(), None);
-    assert_eq!(store.devices().await.unwrap().len(), 1);
-    assert!(store.device_register(registration("pc", &ada)).await.unwrap().is_some());
+    store.devices().register(registration("pc", &ada)).await.unwrap().unwrap();
+    assert_eq!(store.devices().register(registration("PC", &ada)).await.unwrap(), None);
+    assert_eq!(store.devices().register(registration("Pc", &ben)).await.unwrap(), None);
+    assert_eq!(store.devices().all().await.unwrap().len(), 1);
+    assert!(store.devices().register(registration("pc", &ada)).await.unwrap().is_some());
 }
 
 async fn devices_go_offline(store: &Store) {
     let ada = add(store, "ada").await;
     for name in ["b", "a", "c"] {
-        store.device_register(registration(name, &ada)).await.unwrap().unwrap();
+        store.devices().register(registration(name, &ada)).await.unwrap().unwrap();
     }
-    store.device_offline(&"a".into(), NOW_MS + 1).await.unwrap();
-    store.device_offline(&"a".into(), NOW_MS + 2).await.unwrap();
-    store.device_offline(&"unknown".into(), NOW_MS + 2).await.unwrap();
+    store.devices().set_offline(&"a".into(), NOW_MS + 1).await.unwrap();
+    store.devices().set_offline(&"a".into(), NOW_MS + 2).await.unwrap();
+    store.devices().set_offline(&"unknown".into(), NOW_MS + 2).await.unwrap();
     let ids: Vec<DeviceId> = vec!["b".into(), "c".into()];
-    assert_eq!(store.devices_offline(NOW_MS + 3).await.unwrap(), ids);
-    assert_eq!(store.devices_offline(NOW_MS + 4).await.unwrap(), []);
-    let devices = store.devices().await.unwrap();
+    assert_eq!(store.devices().set_all_offline(NOW_MS + 3).await.unwrap(), ids);
+    assert_eq!(store.devices().set_all_offline(NOW_MS + 4).await.unwrap(), []);
+    let devices = store.devices().all().await.unwrap();
     let times: Vec<_> = devices.iter().map(|d| (d.device_id.as_str(), d.online, d.disconnected_at)).collect();
     assert_eq!(
         times,
@@ -130,16 +130,16 @@ async fn devices_go_offline(store: &Store) {
 
 async fn access_is_given_and_taken(store: &Store) {
     let ada = add(store, "ada").await;
-    store.device_access(&"pc".into(), Gid::USERS, true).await.unwrap();
-    let device = store.device_register(registration("pc", &ada)).await.unwrap().unwrap();
+    store.devices().set_access(&"pc".into(), Gid::USERS, true).await.unwrap();
+    let device = store.devices().register(registration("pc", &ada)).await.unwrap().unwrap();
     assert_eq!(device.gids, [ada.gid], "access to a device that was not there did not wait for it");
     for _ in 0..2 {
-        store.device_access(&"pc".into(), Gid::USERS, true).await.unwrap();
-        assert_eq!(store.devices().await.unwrap()[0].gids, [Gid::USERS, ada.gid]);
+        store.devices().set_access(&"pc".into(), Gid::USERS, true).await.unwrap();
+        assert_eq!(store.devices().all().await.unwrap()[0].gids, [Gid::USERS, ada.gid]);
     }
     for _ in 0..2 {
-        store.device_access(&"pc".into(), Gid::USERS, false).await.unwrap();
-        assert_eq!(store.devices().await.unwrap()[0].gids, [ada.gid]);
+        store.devices().set_access(&"pc".into(), Gid::USERS, false).await.unwrap();
+        assert_eq!(store.devices().all().await.unwrap()[0].gids, [ada.gid]);
     }
 }
 
@@ -147,15 +147,15 @@ async fn a_device_id_claimed_at_once_goes_to_one(store: &Store) {
     let mut tasks = Vec::new();
     for number in 0..12 {
         let (store, owner) = (store.clone(), add(store, &format!("user{number}")).await);
-        tasks.push(tokio::spawn(
-            async move { store.device_register(registration("pc", &owner)).await.unwrap() },
-        ));
+        tasks.push(tokio::spawn(async move {
+            store.devices().register(registration("pc", &owner)).await.unwrap()
+        }));
     }
     let mut owners: Vec<Uid> = Vec::new();
     for task in tasks {
         owners.extend(task.await.unwrap().map(|device| device.owner_uid));
     }
-    let devices = store.devices().await.unwrap();
+    let devices = store.devices().all().await.unwrap();
     assert_eq!((devices.len(), owners.as_slice()), (1, &[devices[0].owner_uid][..]));
     assert_eq!(devices[0].gids, [Gid(devices[0].owner_uid.0)]);
 }
@@ -174,16 +174,16 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
         args: None,
     };
     for (id, created_at) in [("b", 2), ("c", 1), ("a", 2)] {
-        store.route_open(route(id, created_at)).await.unwrap();
+        store.routes().open(route(id, created_at)).await.unwrap();
     }
-    let twice = store.route_open(route("a", 9)).await;
+    let twice = store.routes().open(route("a", 9)).await;
     assert!(matches!(&twice, Err(Error::Conflict(what)) if what == "a"), "{twice:?}");
-    assert_eq!(store.routes().await.unwrap(), [route("c", 1), route("a", 2), route("b", 2)]);
+    assert_eq!(store.routes().all().await.unwrap(), [route("c", 1), route("a", 2), route("b", 2)]);
 
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let store = store.clone();
-            tokio::spawn(async move { store.route_close("a").await.unwrap() })
+            tokio::spawn(async move { store.routes().close("a").await.unwrap() })
         })
         .collect();
     let mut closed = 0;
@@ -191,15 +191,15 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
         closed += usize::from(task.await.unwrap());
     }
     assert_eq!(closed, 1);
-    assert_eq!(store.routes().await.unwrap(), [route("c", 1), route("b", 2)]);
+    assert_eq!(store.routes().all().await.unwrap(), [route("c", 1), route("b", 2)]);
 }
 
 async fn a_route_remembers_what_was_sent(store: &Store) {
     let bare = RouteRow { letter: None, instance: None, args: None, ..route("2", "p", "r/1/1") };
     for row in [route("1", "p", "r/1/0"), bare.clone()] {
-        store.route_open(row).await.unwrap();
+        store.routes().open(row).await.unwrap();
     }
-    assert_eq!(store.routes().await.unwrap(), [route("1", "p", "r/1/0"), bare.clone()]);
-    assert_eq!(store.route_of(&"p".into(), "r/1/1").await.unwrap(), Some(bare));
-    assert_eq!(store.route_of(&"p".into(), "r/1/2").await.unwrap(), None);
+    assert_eq!(store.routes().all().await.unwrap(), [route("1", "p", "r/1/0"), bare.clone()]);
+    assert_eq!(store.routes().of(&"p".into(), "r/1/1").await.unwrap(), Some(bare));
+    assert_eq!(store.routes().of(&"p".into(), "r/1/2").await.unwrap(), None);
 }

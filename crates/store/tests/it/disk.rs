@@ -39,26 +39,26 @@ async fn a_full_disk_is_an_error_and_the_store_goes_on() {
     let value = "v".repeat(64 * 1024);
     let mut written = 0;
     let error = loop {
-        match store.config_set(&format!("k/{written:04}"), &value).await {
+        match store.config().set(&format!("k/{written:04}"), &value).await {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
         assert!(written < 1000, "the disk does not fill up");
     };
     assert!(matches!(&error, Error::Failed(why) if why.contains("disk")), "{error:?}");
-    assert!(store.config_set("one/more", &value).await.is_err());
+    assert!(store.config().set("one/more", &value).await.is_err());
     assert_eq!(
-        store.config_below("k").await.unwrap().len(),
+        store.config().below("k").await.unwrap().len(),
         written,
         "what was written before is still there"
     );
-    assert_eq!(store.config_value("one/more").await.unwrap(), None);
+    assert_eq!(store.config().value("one/more").await.unwrap(), None);
 
     std::fs::remove_file(&ballast).unwrap();
-    store.config_set("one/more", &value).await.unwrap();
-    assert_eq!(store.config_value("one/more").await.unwrap(), Some(value.clone()));
+    store.config().set("one/more", &value).await.unwrap();
+    assert_eq!(store.config().value("one/more").await.unwrap(), Some(value.clone()));
     drop(store);
     let store = Store::open(&Options { data: dir.path().join("data"), url: None }).await.unwrap();
-    assert_eq!(store.config_below("k").await.unwrap().len(), written);
-    assert_eq!(store.config_value("one/more").await.unwrap(), Some(value));
+    assert_eq!(store.config().below("k").await.unwrap().len(), written);
+    assert_eq!(store.config().value("one/more").await.unwrap(), Some(value));
 }

@@ -114,5 +114,5 @@ pub fn person(name: &str) -> NewAccount {
 }
 
 pub async fn add(store: &Store, name: &str) -> Account {
-    store.account_create(person(name)).await.unwrap()
+    store.accounts().create(person(name)).await.unwrap()
 }

@@ -18,15 +18,15 @@ crate::home::with_a_store_on_both_engines! {
 }
 
 async fn acquired(store: &Store, name: &str, now_ms: i64) -> Option<Lease> {
-    store.lease_acquire(name, now_ms, KEPT).await.unwrap()
+    store.leases().acquire(name, now_ms, KEPT).await.unwrap()
 }
 
 async fn is_refused(store: &Store, key: &str) -> bool {
-    let before = store.config_value(key).await.unwrap();
-    match store.config_set(key, "stale").await {
+    let before = store.config().value(key).await.unwrap();
+    match store.config().set(key, "stale").await {
         Ok(()) => false,
         Err(Error::LeaseLost(_)) => {
-            assert_eq!(store.config_value(key).await.unwrap(), before, "nothing was written");
+            assert_eq!(store.config().value(key).await.unwrap(), before, "nothing was written");
             true
         }
         Err(other) => panic!("{other}"),
@@ -37,21 +37,21 @@ async fn each_holder_has_a_higher_number_and_the_one_before_writes_nothing(store
     let first = acquired(store, "sweep", NOW_MS).await.unwrap();
     let other = acquired(store, "other", NOW_MS).await.unwrap();
     let by_first = store.fenced_by(&first);
-    by_first.config_set("a", "first").await.unwrap();
+    by_first.config().set("a", "first").await.unwrap();
     let second = acquired(store, "sweep", NOW_MS).await.expect("the same gateway takes over from itself");
     assert!(second.fence() > first.fence() && second.name() == "sweep");
     assert!(is_refused(&by_first, "a").await);
-    assert!(!store.lease_renew(&first, NOW_MS, KEPT).await.unwrap());
-    assert!(store.lease_renew(&second, NOW_MS, KEPT).await.unwrap());
-    store.lease_release(first).await.unwrap();
-    store.fenced_by(&second).config_set("a", "second").await.unwrap();
-    store.fenced_by(&other).config_set("a", "other").await.unwrap();
-    store.config_set("a", "nobody's").await.unwrap();
+    assert!(!store.leases().renew(&first, NOW_MS, KEPT).await.unwrap());
+    assert!(store.leases().renew(&second, NOW_MS, KEPT).await.unwrap());
+    store.leases().release(first).await.unwrap();
+    store.fenced_by(&second).config().set("a", "second").await.unwrap();
+    store.fenced_by(&other).config().set("a", "other").await.unwrap();
+    store.config().set("a", "nobody's").await.unwrap();
 }
 
 async fn a_lease_that_was_given_back_allows_no_write(store: &Store) {
     let lease = acquired(store, "sweep", NOW_MS).await.unwrap();
-    store.lease_release(lease.clone()).await.unwrap();
+    store.leases().release(lease.clone()).await.unwrap();
     assert!(is_refused(&store.fenced_by(&lease), "a").await);
     let next = acquired(store, "sweep", NOW_MS).await.unwrap();
     assert!(next.fence() > lease.fence());
@@ -64,27 +64,27 @@ async fn a_group_of_writes_fails_for_the_stale_holder_only(store: &Store) {
     let tasks: Vec<_> = (0..40)
         .map(|number| {
             let store = store.fenced_by(if number % 2 == 0 { &held } else { &stale });
-            tokio::spawn(async move { (number, store.config_set(&format!("n/{number}"), "x").await) })
+            tokio::spawn(async move { (number, store.config().set(&format!("n/{number}"), "x").await) })
         })
         .collect();
     for task in tasks {
         let (number, written) = task.await.unwrap();
         assert_eq!(written.is_ok(), number % 2 == 0, "{number}: {written:?}");
     }
-    assert_eq!(store.config_below("n").await.unwrap().len(), 20);
+    assert_eq!(store.config().below("n").await.unwrap().len(), 20);
 }
 
 async fn a_removed_users_processes_write_nothing_any_more(store: &Store) {
     let pid = crate::processes::made(store, "p").await;
-    let uid = store.process(&pid).await.unwrap().unwrap().uid;
+    let uid = store.processes().by_id(&pid).await.unwrap().unwrap().uid;
     let lease = acquired(store, &of_process(&pid), NOW_MS).await.unwrap();
     let actor = store.fenced_by(&lease);
     let change = || store::change::Change::new(&pid).conversation_open(&"c".into(), None, NOW_MS);
     actor.keep(change()).await.unwrap();
-    assert_eq!(store.account_remove(uid).await.unwrap(), Some(vec![pid.clone()]));
+    assert_eq!(store.accounts().remove(uid).await.unwrap(), Some(vec![pid.clone()]));
     let late = actor.keep(change()).await;
     assert!(matches!(&late, Err(Error::LeaseLost(name)) if *name == of_process(&pid)), "{late:?}");
-    assert!(store.conversations(&pid).await.unwrap().is_empty());
+    assert!(store.conversations().of(&pid).await.unwrap().is_empty());
 }
 
 async fn shared(home: &Home) -> Store {
@@ -102,18 +102,18 @@ async fn another_gateway_takes_over_after_the_expiry_and_the_stale_holder_is_ref
     let lease = acquired(&one, "sweep", NOW_MS).await.unwrap();
     let (by_one, held) = (one.fenced_by(&lease), EXPIRED_MS - 1);
     assert_eq!(acquired(&two, "sweep", held).await, None, "it has not expired");
-    one.leases_renew(held, KEPT).await.unwrap();
+    one.leases().renew_all(held, KEPT).await.unwrap();
     assert_eq!(acquired(&two, "sweep", EXPIRED_MS).await, None, "it was renewed");
-    by_one.config_set("a", "one").await.unwrap();
+    by_one.config().set("a", "one").await.unwrap();
 
     let taken = acquired(&two, "sweep", held + 30_000).await.expect("it has expired");
     assert!(taken.fence() > lease.fence());
     assert!(is_refused(&by_one, "a").await);
-    two.fenced_by(&taken).config_set("a", "two").await.unwrap();
-    assert!(!one.lease_renew(&lease, held + 30_000, KEPT).await.unwrap());
-    one.leases_renew(held + 90_000, KEPT).await.unwrap();
+    two.fenced_by(&taken).config().set("a", "two").await.unwrap();
+    assert!(!one.leases().renew(&lease, held + 30_000, KEPT).await.unwrap());
+    one.leases().renew_all(held + 90_000, KEPT).await.unwrap();
     assert_eq!(acquired(&one, "sweep", held + 30_000).await, None, "it is the other one's now");
-    two.lease_release(taken).await.unwrap();
+    two.leases().release(taken).await.unwrap();
     assert!(acquired(&one, "sweep", held + 30_000).await.is_some(), "it was given back");
 }
 
@@ -132,11 +132,11 @@ async fn no_write_lands_behind_the_back_of_the_next_holder() {
         let key = format!("round/{round}");
         let write = {
             let key = key.clone();
-            tokio::spawn(async move { by_one.config_set(&key, "one").await })
+            tokio::spawn(async move { by_one.config().set(&key, "one").await })
         };
         let taken = acquired(&two, &name, EXPIRED_MS).await;
         assert!(taken.is_some());
-        let seen = two.config_value(&key).await.unwrap();
+        let seen = two.config().value(&key).await.unwrap();
         let written = write.await.unwrap();
         assert_eq!(seen.is_some(), written.is_ok(), "{round}: {written:?}");
     }

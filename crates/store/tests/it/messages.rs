@@ -54,14 +54,14 @@ async fn a_message_is_kept_as_it_is(store: &Store) {
     ];
     for row in &rows {
         store.keep(Change::new(&pid).message(row)).await.unwrap();
-        assert_eq!(store.message(&pid, &default(), row.id).await.unwrap().as_ref(), Some(row));
+        assert_eq!(store.messages().by_id(&pid, &default(), row.id).await.unwrap().as_ref(), Some(row));
     }
-    assert_eq!(store.messages(&pid, &default(), Page::Tail, 9).await.unwrap(), rows);
-    assert_eq!(store.message(&pid, &"other".into(), 1).await.unwrap(), None);
-    assert_eq!(store.message(&"q".into(), &default(), 1).await.unwrap(), None);
+    assert_eq!(store.messages().page(&pid, &default(), Page::Tail, 9).await.unwrap(), rows);
+    assert_eq!(store.messages().by_id(&pid, &"other".into(), 1).await.unwrap(), None);
+    assert_eq!(store.messages().by_id(&"q".into(), &default(), 1).await.unwrap(), None);
     let nul = MessageRow { content: "a\0b".to_string(), ..message(4, "default") };
     store.keep(Change::new(&pid).message(&nul)).await.unwrap();
-    let kept = store.message(&pid, &default(), 4).await.unwrap().unwrap();
+    let kept = store.messages().by_id(&pid, &default(), 4).await.unwrap().unwrap();
     assert_eq!(kept.content, "a\u{fffd}b", "a character that can not be kept does not cost the message");
 }
 
@@ -77,7 +77,7 @@ async fn fill(store: &Store, pid: &str, count: i64) -> protocol::ids::Pid {
 }
 
 async fn ids(store: &Store, pid: &protocol::ids::Pid, page: Page, limit: u64) -> Vec<i64> {
-    let rows = store.messages(pid, &default(), page, limit).await.unwrap();
+    let rows = store.messages().page(pid, &default(), page, limit).await.unwrap();
     assert!(rows.iter().all(|row| row.conversation_id == default()));
     rows.into_iter().map(|row| row.id / 10).collect()
 }
@@ -110,15 +110,15 @@ async fn pages_come_oldest_first(store: &Store) {
     for (page, limit, expected) in cases {
         assert_eq!(ids(store, &pid, *page, *limit).await, *expected, "{page:?} {limit}");
     }
-    assert_eq!(store.message_newest_id(&pid, &default()).await.unwrap(), Some(60));
-    assert_eq!(store.message_newest_id(&pid, &"none".into()).await.unwrap(), None);
+    assert_eq!(store.messages().newest_id(&pid, &default()).await.unwrap(), Some(60));
+    assert_eq!(store.messages().newest_id(&pid, &"none".into()).await.unwrap(), None);
     for (newest, id) in [(0, Some(60)), (5, Some(10)), (6, None), (u64::MAX, None)] {
-        assert_eq!(store.message_id_before_newest(&pid, &default(), newest).await.unwrap(), id);
+        assert_eq!(store.messages().id_before_newest(&pid, &default(), newest).await.unwrap(), id);
     }
-    assert_eq!(store.messages_through(&pid, &default(), 35).await.unwrap(), (3, NOW_MS + 30));
-    assert_eq!(store.messages_through(&pid, &default(), 5).await.unwrap(), (0, 0));
+    assert_eq!(store.messages().through(&pid, &default(), 35).await.unwrap(), (3, NOW_MS + 30));
+    assert_eq!(store.messages().through(&pid, &default(), 5).await.unwrap(), (0, 0));
     for page in [Page::Offset(0), Page::Offset(3), Page::Tail, Page::Before(5), Page::After(5)] {
-        assert!(store.messages(&pid, &"none".into(), page, 9).await.unwrap().is_empty());
+        assert!(store.messages().page(&pid, &"none".into(), page, 9).await.unwrap().is_empty());
     }
 }
 
@@ -144,7 +144,7 @@ async fn messages_are_copied_with_new_ids(store: &Store) {
     let change = Change::new(&pid).conversation_open(&fork, None, NOW_MS).if_empty(&fork, 1);
     let to = Copied { conversation: &fork, generation: 1, first_id: 100 };
     assert!(store.apply(change.messages_copy(&default(), 30, to)).await.unwrap());
-    let copied = store.messages(&pid, &fork, Page::Tail, 9).await.unwrap();
+    let copied = store.messages().page(&pid, &fork, Page::Tail, 9).await.unwrap();
     let expected: Vec<MessageRow> = (1..=3)
         .map(|number| MessageRow {
             id: 99 + number,
@@ -153,7 +153,7 @@ async fn messages_are_copied_with_new_ids(store: &Store) {
         })
         .collect();
     assert_eq!(copied, expected);
-    assert_eq!(store.conversation(&pid, &fork).await.unwrap().unwrap().message_count, 3);
+    assert_eq!(store.conversations().by_id(&pid, &fork).await.unwrap().unwrap().message_count, 3);
     assert_eq!(ids(store, &pid, Page::Tail, 9).await, [1, 2, 3, 4]);
 }
 

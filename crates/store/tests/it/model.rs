@@ -147,7 +147,7 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
             let groups_given = groups.iter().copied().map(Gid).collect();
             let new =
                 NewAccount { username: name.into(), hash: "h".into(), groups: groups_given, now_ms: NOW_MS };
-            match (store.account_create(new).await, model.next(name)) {
+            match (store.accounts().create(new).await, model.next(name)) {
                 (Ok(account), Some(uid)) => {
                     assert_eq!(account.uid, Uid(uid));
                     let user = User { name, locked: false, groups: model.joinable(uid, groups) };
@@ -159,7 +159,7 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
         }
         Op::RemoveUser(uid) => {
             let known = model.users.remove(uid).is_some();
-            assert_eq!(store.account_remove(Uid(*uid)).await.unwrap().is_some(), known);
+            assert_eq!(store.accounts().remove(Uid(*uid)).await.unwrap().is_some(), known);
             if known {
                 model.forget_group(*uid);
                 model.devices.retain(|_, device| device.owner != *uid);
@@ -170,27 +170,27 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
         }
         Op::SetGroups(uid, groups) => {
             let gids: Vec<Gid> = groups.iter().copied().map(Gid).collect();
-            store.account_set_groups(Uid(*uid), &gids).await.unwrap();
+            store.accounts().set_groups(Uid(*uid), &gids).await.unwrap();
             let joinable = model.joinable(*uid, groups);
             if let Some(user) = model.users.get_mut(uid) {
                 user.groups = joinable;
             }
         }
         Op::Lock(uid, locked) => {
-            let known = store.account_set_locked(Uid(*uid), *locked).await.unwrap();
+            let known = store.accounts().set_locked(Uid(*uid), *locked).await.unwrap();
             assert_eq!(known, model.users.contains_key(uid));
             if let Some(user) = model.users.get_mut(uid) {
                 user.locked = *locked;
             }
         }
-        Op::AddGroup(name) => match (store.group_create(NAMES[*name]).await, model.next(NAMES[*name])) {
+        Op::AddGroup(name) => match (store.groups().create(NAMES[*name]).await, model.next(NAMES[*name])) {
             (Ok(group), Some(gid)) => assert_eq!(group.gid, Gid(gid)),
             (Err(Error::Conflict(_)), None) => {}
             (real, expected) => panic!("{real:?} instead of {expected:?}"),
         },
         Op::RemoveGroup(gid) => {
             let removable = model.groups.contains_key(gid) && !model.users.contains_key(gid);
-            assert_eq!(store.group_remove(Gid(*gid)).await.unwrap(), removable);
+            assert_eq!(store.groups().remove(Gid(*gid)).await.unwrap(), removable);
             if removable {
                 model.forget_group(*gid);
             }
@@ -202,29 +202,29 @@ async fn apply(store: &Store, model: &mut Model, op: &Op) {
 async fn apply_rest(store: &Store, model: &mut Model, op: &Op) {
     match op {
         Op::SetConfig(key, value) => {
-            store.config_set(KEYS[*key], value).await.unwrap();
+            store.config().set(KEYS[*key], value).await.unwrap();
             model.config.insert(KEYS[*key], value.clone());
         }
         Op::RemoveConfig(key) => {
             let known = model.config.remove(KEYS[*key]).is_some();
-            assert_eq!(store.config_remove(KEYS[*key]).await.unwrap(), known);
+            assert_eq!(store.config().remove(KEYS[*key]).await.unwrap(), known);
         }
         Op::ReadBelow(key) => {
-            let below = store.config_below(KEYS[*key]).await.unwrap();
+            let below = store.config().below(KEYS[*key]).await.unwrap();
             assert_eq!(below, model.config_below(KEYS[*key]));
         }
         Op::Grant(gid, name) => {
             let new = model.grants.insert((*gid, CAPABILITIES[*name]));
-            assert_eq!(store.grant(Gid(*gid), CAPABILITIES[*name]).await.unwrap(), new);
+            assert_eq!(store.grants().give(Gid(*gid), CAPABILITIES[*name]).await.unwrap(), new);
         }
         Op::Revoke(gid, name) => {
             let known = model.grants.remove(&(*gid, CAPABILITIES[*name]));
-            assert_eq!(store.revoke(Gid(*gid), CAPABILITIES[*name]).await.unwrap(), known);
+            assert_eq!(store.grants().revoke(Gid(*gid), CAPABILITIES[*name]).await.unwrap(), known);
         }
         Op::Defaults(pairs) => {
             let defaults: Vec<(Gid, &str)> =
                 pairs.iter().map(|(gid, name)| (Gid(*gid), CAPABILITIES[*name])).collect();
-            store.grant_defaults(&defaults).await.unwrap();
+            store.grants().give_defaults(&defaults).await.unwrap();
             for (gid, name) in defaults {
                 if model.given.insert((gid.0, name)) {
                     model.grants.insert((gid.0, name));
@@ -248,16 +248,16 @@ async fn apply_rest(store: &Store, model: &mut Model, op: &Op) {
                 allowed = entry.owner == *owner;
                 entry.online |= allowed;
             }
-            assert_eq!(store.device_register(registration).await.unwrap().is_some(), allowed);
+            assert_eq!(store.devices().register(registration).await.unwrap().is_some(), allowed);
         }
         Op::Offline(device) => {
-            store.device_offline(&DEVICES[*device].into(), NOW_MS).await.unwrap();
+            store.devices().set_offline(&DEVICES[*device].into(), NOW_MS).await.unwrap();
             if let Some(device) = model.devices.get_mut(DEVICES[*device]) {
                 device.online = false;
             }
         }
         Op::Access(device, gid, allow) => {
-            store.device_access(&DEVICES[*device].into(), Gid(*gid), *allow).await.unwrap();
+            store.devices().set_access(&DEVICES[*device].into(), Gid(*gid), *allow).await.unwrap();
             if let Some(device) = model.devices.get_mut(DEVICES[*device]) {
                 if *allow {
                     device.gids.insert(*gid)
@@ -271,7 +271,7 @@ async fn apply_rest(store: &Store, model: &mut Model, op: &Op) {
 }
 
 async fn compare(store: &Store, model: &Model) {
-    let accounts = store.accounts().await.unwrap();
+    let accounts = store.accounts().all().await.unwrap();
     let real: Vec<_> =
         accounts.iter().map(|a| (a.uid.0, a.username.as_str(), a.locked, a.gids.clone())).collect();
     let gids =
@@ -279,7 +279,7 @@ async fn compare(store: &Store, model: &Model) {
     let expected = model.users.iter().map(|(uid, u)| (*uid, u.name, u.locked, Vec::from_iter(gids(*uid, u))));
     assert_eq!(real, expected.collect::<Vec<_>>());
 
-    let groups = store.groups().await.unwrap();
+    let groups = store.groups().all().await.unwrap();
     let real: Vec<_> = groups.iter().map(|g| (g.gid.0, g.name.as_str(), g.members.clone())).collect();
     let members = |gid: u32| {
         let inside = model.users.values().filter(|user| user.groups.contains(&gid));
@@ -289,11 +289,11 @@ async fn compare(store: &Store, model: &Model) {
     assert_eq!(real, expected);
 
     let all = model.config.iter().map(|(key, value)| (key.to_string(), value.clone())).collect::<Vec<_>>();
-    assert_eq!(store.config_below("").await.unwrap(), all);
+    assert_eq!(store.config().below("").await.unwrap(), all);
     let grants = model.grants.iter().map(|(gid, name)| (Gid(*gid), name.to_string())).collect::<Vec<_>>();
-    assert_eq!(store.grants().await.unwrap(), grants);
+    assert_eq!(store.grants().all().await.unwrap(), grants);
 
-    let devices = store.devices().await.unwrap();
+    let devices = store.devices().all().await.unwrap();
     let real: Vec<_> =
         devices.iter().map(|d| (&d.device_id, d.owner_uid.0, d.online, d.gids.clone())).collect();
     let ids: Vec<DeviceId> = model.devices.keys().map(|name| DeviceId::from(*name)).collect();

@@ -84,55 +84,55 @@ fn account(id: &str, uid: Uid, now_ms: i64) -> NewAccount {
 /// Goes through a whole flow.
 async fn connect(store: &Store, new: NewAccount) -> protocol::sys::oauth::Account {
     let flow = flow(&format!("for {}", new.account_id), new.uid, new.now_ms);
-    assert!(store.oauth_flow_add(flow.clone(), 100).await.unwrap());
-    store.oauth_account_keep(&flow.flow.flow_id, new).await.unwrap().unwrap()
+    assert!(store.oauth().add_flow(flow.clone(), 100).await.unwrap());
+    store.oauth().keep_account(&flow.flow.flow_id, new).await.unwrap().unwrap()
 }
 
 async fn a_flow_waits_until_it_is_over(store: &Store) {
     let (ada, bob) = (add(store, "ada").await.uid, add(store, "bob").await.uid);
     for (id, uid, at) in [("1", ada, NOW_MS), ("2", bob, NOW_MS + 1), ("3", ada, NOW_MS + 2)] {
-        assert!(store.oauth_flow_add(flow(id, uid, at), 100).await.unwrap());
+        assert!(store.oauth().add_flow(flow(id, uid, at), 100).await.unwrap());
     }
     let ids = async |uid, now_ms| {
-        let flows = store.oauth_flows(uid, now_ms).await.unwrap();
+        let flows = store.oauth().flows(uid, now_ms).await.unwrap();
         flows.into_iter().map(|flow| flow.flow_id).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(ids(None, NOW_MS).await, "3 2 1");
     assert_eq!(ids(Some(ada), NOW_MS).await, "3 1");
     assert_eq!(ids(Some(ada), NOW_MS + 600_000).await, "3");
-    let found = store.oauth_flow("hash of 1", NOW_MS).await.unwrap().unwrap();
+    let found = store.oauth().flow("hash of 1", NOW_MS).await.unwrap().unwrap();
     assert_eq!((found.flow, found.code_verifier.0.as_str()), (flow("1", ada, NOW_MS).flow, VERIFIER));
-    assert_eq!(store.oauth_flow("hash of 1", NOW_MS + 600_000).await.unwrap(), None);
-    assert_eq!(store.oauth_flow("hash of 9", NOW_MS).await.unwrap(), None);
+    assert_eq!(store.oauth().flow("hash of 1", NOW_MS + 600_000).await.unwrap(), None);
+    assert_eq!(store.oauth().flow("hash of 9", NOW_MS).await.unwrap(), None);
     let twice =
-        store.oauth_flow_add(NewFlow { state_hash: "hash of 3".into(), ..flow("4", ada, NOW_MS) }, 100);
+        store.oauth().add_flow(NewFlow { state_hash: "hash of 3".into(), ..flow("4", ada, NOW_MS) }, 100);
     assert!(matches!(twice.await, Err(Error::Conflict(_))));
-    assert!(store.oauth_flow_remove("3").await.unwrap());
-    assert!(!store.oauth_flow_remove("3").await.unwrap());
+    assert!(store.oauth().remove_flow("3").await.unwrap());
+    assert!(!store.oauth().remove_flow("3").await.unwrap());
 }
 
 async fn a_user_has_only_so_many_flows(store: &Store) {
     let ada = add(store, "ada").await.uid;
-    assert!(store.oauth_flow_add(flow("1", ada, NOW_MS), 2).await.unwrap());
-    assert!(store.oauth_flow_add(flow("2", ada, NOW_MS), 2).await.unwrap());
-    assert!(!store.oauth_flow_add(flow("3", ada, NOW_MS + 1), 2).await.unwrap());
-    assert!(store.oauth_flow_add(flow("4", ada, NOW_MS + 600_000), 2).await.unwrap(), "the first are over");
+    assert!(store.oauth().add_flow(flow("1", ada, NOW_MS), 2).await.unwrap());
+    assert!(store.oauth().add_flow(flow("2", ada, NOW_MS), 2).await.unwrap());
+    assert!(!store.oauth().add_flow(flow("3", ada, NOW_MS + 1), 2).await.unwrap());
+    assert!(store.oauth().add_flow(flow("4", ada, NOW_MS + 600_000), 2).await.unwrap(), "the first are over");
 }
 
 async fn a_flow_leads_to_one_account(store: &Store) {
     let ada = add(store, "ada").await.uid;
-    assert!(store.oauth_flow_add(flow("f", ada, NOW_MS), 100).await.unwrap());
-    let first = store.oauth_account_keep("f", account("a", ada, NOW_MS)).await.unwrap().unwrap();
+    assert!(store.oauth().add_flow(flow("f", ada, NOW_MS), 100).await.unwrap());
+    let first = store.oauth().keep_account("f", account("a", ada, NOW_MS)).await.unwrap().unwrap();
     assert_eq!(first.account_id, "a");
-    assert_eq!(store.oauth_account_keep("f", account("b", ada, NOW_MS)).await.unwrap(), None);
-    assert_eq!(store.oauth_accounts(None).await.unwrap(), [first]);
-    assert!(store.oauth_flows(None, NOW_MS).await.unwrap().is_empty());
+    assert_eq!(store.oauth().keep_account("f", account("b", ada, NOW_MS)).await.unwrap(), None);
+    assert_eq!(store.oauth().accounts(None).await.unwrap(), [first]);
+    assert!(store.oauth().flows(None, NOW_MS).await.unwrap().is_empty());
 }
 
 async fn an_account_that_is_connected_again_stays_the_same(store: &Store) {
     let ada = add(store, "ada").await.uid;
     let first = connect(store, account("a", ada, NOW_MS)).await;
-    store.oauth_use("a", NOW_MS + 5).await.unwrap().unwrap();
+    store.oauth().use_account("a", NOW_MS + 5).await.unwrap().unwrap();
     let mut again = account("b", ada, NOW_MS + 10);
     again.tokens.access_token = Secret("second".to_string());
     again.tokens.refresh_token = None;
@@ -141,7 +141,7 @@ async fn an_account_that_is_connected_again_stays_the_same(store: &Store) {
     assert_eq!((second.account_id.as_str(), second.created_at), ("a", first.created_at));
     assert_eq!((second.updated_at, second.last_used_at), (NOW_MS + 10, Some(NOW_MS + 5)));
     assert_eq!(second.label.as_deref(), Some("mine"));
-    let tokens = store.oauth_use("a", NOW_MS + 20).await.unwrap().unwrap();
+    let tokens = store.oauth().use_account("a", NOW_MS + 20).await.unwrap().unwrap();
     assert_eq!((tokens.access_token.0.as_str(), tokens.refresh_token), ("second", None));
     let other = NewAccount { account_key: "work".to_string(), ..account("c", ada, NOW_MS) };
     assert_eq!(connect(store, other).await.account_id, "c");
@@ -152,28 +152,28 @@ async fn accounts_are_listed_used_and_forgotten(store: &Store) {
     connect(store, account("a", ada, NOW_MS)).await;
     connect(store, account("b", bob, NOW_MS + 1)).await;
     let ids = async |uid| {
-        let accounts = store.oauth_accounts(uid).await.unwrap();
+        let accounts = store.oauth().accounts(uid).await.unwrap();
         accounts.into_iter().map(|account| account.account_id).collect::<Vec<_>>().join(" ")
     };
     assert_eq!((ids(None).await.as_str(), ids(Some(ada)).await.as_str()), ("b a", "a"));
-    let tokens = store.oauth_use("b", NOW_MS + 7).await.unwrap().unwrap();
+    let tokens = store.oauth().use_account("b", NOW_MS + 7).await.unwrap().unwrap();
     assert_eq!(tokens, account("b", bob, NOW_MS).tokens);
-    assert_eq!(store.oauth_accounts(Some(bob)).await.unwrap()[0].last_used_at, Some(NOW_MS + 7));
-    assert_eq!(store.oauth_use("nobody", NOW_MS).await.unwrap(), None);
-    assert!(!store.oauth_account_remove("b", Some(ada)).await.unwrap());
-    assert!(store.oauth_account_remove("b", Some(bob)).await.unwrap());
-    assert!(store.oauth_account_remove("a", None).await.unwrap());
+    assert_eq!(store.oauth().accounts(Some(bob)).await.unwrap()[0].last_used_at, Some(NOW_MS + 7));
+    assert_eq!(store.oauth().use_account("nobody", NOW_MS).await.unwrap(), None);
+    assert!(!store.oauth().remove_account("b", Some(ada)).await.unwrap());
+    assert!(store.oauth().remove_account("b", Some(bob)).await.unwrap());
+    assert!(store.oauth().remove_account("a", None).await.unwrap());
     assert_eq!(ids(None).await, "");
 }
 
 async fn what_a_removed_user_had_is_gone(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
     connect(store, account("a", ada.uid, NOW_MS)).await;
-    assert!(store.oauth_flow_add(flow("f", ada.uid, NOW_MS), 100).await.unwrap());
+    assert!(store.oauth().add_flow(flow("f", ada.uid, NOW_MS), 100).await.unwrap());
     connect(store, account("b", bob.uid, NOW_MS)).await;
-    assert!(store.account_remove(ada.uid).await.unwrap().is_some());
-    assert_eq!(store.oauth_accounts(None).await.unwrap().len(), 1);
-    assert!(store.oauth_flows(None, NOW_MS).await.unwrap().is_empty());
+    assert!(store.accounts().remove(ada.uid).await.unwrap().is_some());
+    assert_eq!(store.oauth().accounts(None).await.unwrap().len(), 1);
+    assert!(store.oauth().flows(None, NOW_MS).await.unwrap().is_empty());
 }
 
 /// A store with one account and one flow, closed again.
@@ -181,7 +181,7 @@ async fn filled(home: &Home) -> Uid {
     let store = provisioned(home).await;
     let ada = add(&store, "ada").await.uid;
     connect(&store, account("a", ada, NOW_MS)).await;
-    assert!(store.oauth_flow_add(flow("f", ada, NOW_MS), 100).await.unwrap());
+    assert!(store.oauth().add_flow(flow("f", ada, NOW_MS), 100).await.unwrap());
     ada
 }
 
@@ -208,7 +208,7 @@ async fn tokens_are_not_readable_in_the_database(home: &Home) {
     for secret in [ACCESS, REFRESH, VERIFIER] {
         assert!(!raw.contains(secret), "{secret}");
     }
-    let tokens = home.open().await.oauth_use("a", NOW_MS).await.unwrap().unwrap();
+    let tokens = home.open().await.oauth().use_account("a", NOW_MS).await.unwrap().unwrap();
     assert_eq!(tokens.access_token.0, ACCESS);
     assert!(!format!("{tokens:?}").contains(ACCESS));
 }
@@ -231,8 +231,8 @@ async fn a_token_moved_to_another_account_does_not_open(home: &Home) {
     home.tamper("UPDATE oauth_accounts SET account_key = 'another'").await;
     home.tamper("UPDATE oauth_flows SET flow_id = 'another'").await;
     let store = home.open().await;
-    let moved = store.oauth_use("a", NOW_MS).await;
+    let moved = store.oauth().use_account("a", NOW_MS).await;
     assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("can not be decrypted")), "{moved:?}");
-    let moved = store.oauth_flow("hash of f", NOW_MS).await;
+    let moved = store.oauth().flow("hash of f", NOW_MS).await;
     assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("can not be decrypted")), "{moved:?}");
 }

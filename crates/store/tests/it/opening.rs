@@ -23,9 +23,9 @@ async fn what_was_written_is_there_after_opening_again(home: &Home) {
     let ada = add(&store, "ada").await;
     drop(store);
     let store = home.open().await;
-    assert_eq!(store.account("ada").await.unwrap(), Some(ada));
+    assert_eq!(store.accounts().by_name("ada").await.unwrap(), Some(ada));
     store.provision(NOW_MS + 1).await.unwrap();
-    assert_eq!(store.accounts().await.unwrap().len(), 2);
+    assert_eq!(store.accounts().all().await.unwrap().len(), 2);
 }
 
 async fn a_held_store_is_refused_until_it_is_let_go(home: &Home) {
@@ -49,7 +49,7 @@ async fn a_newer_schema_is_refused_and_left_alone(home: &Home) {
         other => panic!("{other:?}"),
     };
     home.tamper(&format!("UPDATE meta SET version = {ours} WHERE name = 'schema'")).await;
-    assert_eq!(home.open().await.accounts().await.unwrap().len(), 1);
+    assert_eq!(home.open().await.accounts().all().await.unwrap().len(), 1);
 }
 
 async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) {
@@ -70,17 +70,17 @@ async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) 
         .await;
     for _ in 0..2 {
         let store = home.open().await;
-        let ada = store.account("ada").await.unwrap().unwrap();
+        let ada = store.accounts().by_name("ada").await.unwrap().unwrap();
         assert_eq!((ada.uid.0, ada.home.as_str()), (1000, "/home/ada"));
-        assert_eq!(store.config_value("a/b").await.unwrap().as_deref(), Some("c"));
-        let routes = store.routes().await.unwrap();
+        assert_eq!(store.config().value("a/b").await.unwrap().as_deref(), Some("c"));
+        let routes = store.routes().all().await.unwrap();
         assert_eq!((routes.len(), routes[0].request_id.as_str(), &routes[0].letter), (1, "7", &None));
         drop(store);
     }
     let store = home.open().await;
     let row = crate::processes::process("p", 1000, NOW_MS);
-    assert!(store.process_create(&row).await.unwrap());
-    assert_eq!(store.process(&row.pid).await.unwrap(), Some(row));
+    assert!(store.processes().create(&row).await.unwrap());
+    assert_eq!(store.processes().by_id(&row.pid).await.unwrap(), Some(row));
     assert_eq!(add(&store, "bob").await.uid.0, 1001);
 }
 
@@ -88,7 +88,7 @@ async fn a_clone_keeps_it_open(home: &Home) {
     let store = provisioned(home).await;
     let clone = store.clone();
     drop(store);
-    assert_eq!(clone.accounts().await.unwrap().len(), 1);
+    assert_eq!(clone.accounts().all().await.unwrap().len(), 1);
     add(&clone, "ada").await;
     assert!(matches!(home.try_open().await, Err(OpenError::Held(_))));
 }
@@ -102,7 +102,7 @@ async fn closing_leaves_it_ready_for_the_next(home: &Home) {
         assert_eq!(log.len(), 0, "the log was moved into the database");
     }
     drop(store);
-    assert_eq!(home.open().await.accounts().await.unwrap().len(), 2);
+    assert_eq!(home.open().await.accounts().all().await.unwrap().len(), 2);
 }
 
 async fn metrics_count(home: &Home) {
@@ -113,8 +113,8 @@ async fn metrics_count(home: &Home) {
     };
     let before = store.metrics();
     add(&store, "ada").await;
-    store.account("ada").await.unwrap();
-    assert!(store.config_set("a", "\0").await.is_err());
+    store.accounts().by_name("ada").await.unwrap();
+    assert!(store.config().set("a", "\0").await.is_err());
     let after = store.metrics();
     let grown = |name: &str| value(&after, name) - value(&before, name);
     assert_eq!(grown("gsv_store_reads_total"), 1.0);
@@ -132,17 +132,17 @@ async fn metrics_count(home: &Home) {
 async fn a_damaged_row_is_an_error(home: &Home) {
     let store = provisioned(home).await;
     let ada = add(&store, "ada").await;
-    store.token_create(crate::tokens::token("t", ada.uid)).await.unwrap();
-    store.device_register(crate::devices::registration("pc", &ada)).await.unwrap().unwrap();
+    store.tokens().create(crate::tokens::token("t", ada.uid)).await.unwrap();
+    store.devices().register(crate::devices::registration("pc", &ada)).await.unwrap().unwrap();
     drop(store);
     home.tamper("UPDATE tokens SET kind = 'odd'").await;
     home.tamper("UPDATE devices SET implements = '[1'").await;
     home.tamper("UPDATE accounts SET gid = -5 WHERE uid = 1000").await;
     let store = home.open().await;
-    assert!(store.tokens(None).await.unwrap_err().to_string().contains("odd"));
-    assert!(store.devices().await.unwrap_err().to_string().contains("[1"));
-    assert!(store.accounts().await.unwrap_err().to_string().contains("-5"));
-    assert!(store.account("root").await.unwrap().is_some());
+    assert!(store.tokens().of(None).await.unwrap_err().to_string().contains("odd"));
+    assert!(store.devices().all().await.unwrap_err().to_string().contains("[1"));
+    assert!(store.accounts().all().await.unwrap_err().to_string().contains("-5"));
+    assert!(store.accounts().by_name("root").await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn the_files_are_private() {
     let home = Home::sqlite();
     let data = home.data.path().join("new/data");
     let store = Store::open(&Options { data: data.clone(), url: None }).await.unwrap();
-    store.config_set("a", "b").await.unwrap();
+    store.config().set("a", "b").await.unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&data), mode(&data.join("keys"))), (0o700, 0o700));
     for file in ["gsv.db", "gsv.db-wal", "gsv.db-shm", "gsv.lock", "keys/secrets.key"] {

@@ -95,11 +95,11 @@ async fn a_removed_user_leaves_no_row_and_others_keep_theirs(home: &Home) {
         before.insert(*table, count(home, table).await);
     }
     let store = home.open().await;
-    assert_eq!(store.account_remove(ada).await.unwrap(), Some(vec!["p1000".into()]));
+    assert_eq!(store.accounts().remove(ada).await.unwrap(), Some(vec!["p1000".into()]));
     for table in &owned {
         assert_eq!(count(home, table).await, before[table] - 1, "{table}: one row was the user's");
     }
-    assert_eq!(store.account_remove(bob).await.unwrap(), Some(vec!["p1001".into()]));
+    assert_eq!(store.accounts().remove(bob).await.unwrap(), Some(vec!["p1001".into()]));
     for table in owned.iter().filter(|table| !["accounts", "user_groups"].contains(table)) {
         assert_eq!(count(home, table).await, 0, "{table}");
     }

@@ -39,7 +39,7 @@ async fn broken_connections_are_replaced() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         add(&store, name).await;
-        assert!(store.account(name).await.unwrap().is_some());
+        assert!(store.accounts().by_name(name).await.unwrap().is_some());
     }
     let elsewhere = Home { data: tempfile::tempdir().unwrap(), url: home.url.clone() };
     assert!(matches!(elsewhere.try_open().await, Err(OpenError::Held(_))), "the lock was taken again");
@@ -57,14 +57,14 @@ async fn a_database_taken_by_another_is_not_written() {
     other.query_one("SELECT pg_advisory_lock($1)", &[&lock]).await.unwrap();
     // The gateway's end of the connection notices in its own time.
     let refused = loop {
-        match store.account_set_locked(Uid::ROOT, true).await {
+        match store.accounts().set_locked(Uid::ROOT, true).await {
             Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => break error,
         }
     };
     assert!(refused.to_string().contains("another gateway has taken"), "{refused}");
     other.query_one("SELECT pg_advisory_unlock($1)", &[&lock]).await.unwrap();
-    assert!(store.account_set_locked(Uid::ROOT, false).await.unwrap());
+    assert!(store.accounts().set_locked(Uid::ROOT, false).await.unwrap());
 }
 
 #[tokio::test]

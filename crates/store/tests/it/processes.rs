@@ -36,14 +36,14 @@ pub fn process(pid: &str, uid: u32, created_at: i64) -> ProcessRow {
 /// A process that is there.
 pub async fn made(store: &Store, pid: &str) -> Pid {
     add_people(store).await;
-    assert!(store.process_create(&process(pid, 1000, NOW_MS)).await.unwrap());
+    assert!(store.processes().create(&process(pid, 1000, NOW_MS)).await.unwrap());
     pid.into()
 }
 
 /// Sees to it that 1000 and 1001 are users.
 async fn add_people(store: &Store) {
     for (uid, name) in [(1000, "ada"), (1001, "bob")] {
-        if store.account_by_uid(Uid(uid)).await.unwrap().is_none() {
+        if store.accounts().by_uid(Uid(uid)).await.unwrap().is_none() {
             assert_eq!(add(store, name).await.uid, Uid(uid));
         }
     }
@@ -54,19 +54,19 @@ pub fn default() -> ConversationId {
 }
 
 async fn found(store: &Store, pid: &Pid, id: &ConversationId) -> ConversationRow {
-    store.conversation(pid, id).await.unwrap().unwrap()
+    store.conversations().by_id(pid, id).await.unwrap().unwrap()
 }
 
 async fn a_process_is_made_once_with_its_default_conversation(store: &Store) {
     let row = process("p", 1000, NOW_MS);
-    assert!(!store.process_create(&row).await.unwrap(), "a user who is not there has no processes");
-    assert_eq!(store.process(&row.pid).await.unwrap(), None);
+    assert!(!store.processes().create(&row).await.unwrap(), "a user who is not there has no processes");
+    assert_eq!(store.processes().by_id(&row.pid).await.unwrap(), None);
     add_people(store).await;
-    assert!(store.process_create(&row).await.unwrap());
+    assert!(store.processes().create(&row).await.unwrap());
     let other = ProcessRow { profile: "cron".to_string(), ..process("p", 1001, NOW_MS + 9) };
-    assert!(!store.process_create(&other).await.unwrap());
-    assert_eq!(store.process(&row.pid).await.unwrap(), Some(row.clone()));
-    assert_eq!(store.process(&"q".into()).await.unwrap(), None);
+    assert!(!store.processes().create(&other).await.unwrap());
+    assert_eq!(store.processes().by_id(&row.pid).await.unwrap(), Some(row.clone()));
+    assert_eq!(store.processes().by_id(&"q".into()).await.unwrap(), None);
     let expected = ConversationRow {
         id: default(),
         generation: 1,
@@ -78,23 +78,23 @@ async fn a_process_is_made_once_with_its_default_conversation(store: &Store) {
         created_at: NOW_MS,
         updated_at: NOW_MS,
     };
-    assert_eq!(store.conversations(&row.pid).await.unwrap(), [expected]);
-    assert_eq!(store.conversation_count(&row.pid).await.unwrap(), 1);
+    assert_eq!(store.conversations().of(&row.pid).await.unwrap(), [expected]);
+    assert_eq!(store.conversations().count(&row.pid).await.unwrap(), 1);
 }
 
 async fn processes_are_listed_newest_first(store: &Store) {
     add_people(store).await;
     for (pid, uid, at) in [("b", 1000, 1), ("a", 1000, 2), ("c", 1001, 2), ("d", 0, 3)] {
-        assert!(store.process_create(&process(pid, uid, at)).await.unwrap());
+        assert!(store.processes().create(&process(pid, uid, at)).await.unwrap());
     }
     let listed = async |of: Option<u32>| -> Vec<String> {
-        store.processes(of.map(Uid)).await.unwrap().into_iter().map(|row| row.pid.0).collect()
+        store.processes().of(of.map(Uid)).await.unwrap().into_iter().map(|row| row.pid.0).collect()
     };
     assert_eq!(listed(Some(1000)).await, ["a", "b"]);
     assert_eq!(listed(None).await, ["d", "a", "c", "b"]);
     assert!(listed(Some(7)).await.is_empty());
     store.keep(Change::new(&"a".into()).exit(9)).await.unwrap();
-    assert_eq!(store.processes_alive(Uid(1000)).await.unwrap(), 1);
+    assert_eq!(store.processes().alive(Uid(1000)).await.unwrap(), 1);
     assert_eq!(listed(Some(1000)).await, ["a", "b"], "one that has exited stays in the list");
 }
 
@@ -108,7 +108,7 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
         now_ms: NOW_MS + 1,
     };
     store.keep(Change::new(&pid).activity(busy)).await.unwrap();
-    let row = store.process(&pid).await.unwrap().unwrap();
+    let row = store.processes().by_id(&pid).await.unwrap().unwrap();
     let expected = ProcessRow {
         state: State::WaitingTool,
         active_run_id: Some(run_id.clone()),
@@ -120,7 +120,7 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
     assert_eq!(row, expected);
     store.keep(Change::new(&pid).exit(NOW_MS + 2)).await.unwrap();
     store.keep(Change::new(&pid).activity(Activity { now_ms: NOW_MS + 3, ..busy })).await.unwrap();
-    let row = store.process(&pid).await.unwrap().unwrap();
+    let row = store.processes().by_id(&pid).await.unwrap().unwrap();
     let expected = ProcessRow {
         state: State::Exited,
         active_run_id: None,
@@ -136,9 +136,9 @@ async fn a_process_comes_back(store: &Store) {
     let pid = made(store, "init:1000").await;
     store.keep(Change::new(&pid).exit(NOW_MS + 1)).await.unwrap();
     store.keep(Change::new(&pid).revive(NOW_MS + 2)).await.unwrap();
-    let row = store.process(&pid).await.unwrap().unwrap();
+    let row = store.processes().by_id(&pid).await.unwrap().unwrap();
     assert_eq!((row.state, row.exited_at, row.last_active_at), (State::Idle, None, NOW_MS + 2));
-    assert_eq!(store.processes_alive(Uid(1000)).await.unwrap(), 1);
+    assert_eq!(store.processes().alive(Uid(1000)).await.unwrap(), 1);
 }
 
 async fn unfinished_processes_have_a_run_or_a_queue(store: &Store) {
@@ -150,7 +150,7 @@ async fn unfinished_processes_have_a_run_or_a_queue(store: &Store) {
     let both = Change::new(&"both".into()).run_begin(&run("r3", "both")).enqueue(&queued(1, "r4"));
     store.keep(both).await.unwrap();
     let pids: Vec<Pid> = ["both", "runs", "waits"].map(Pid::from).to_vec();
-    assert_eq!(store.processes_unfinished().await.unwrap(), pids);
+    assert_eq!(store.processes().unfinished().await.unwrap(), pids);
 }
 
 async fn a_conversation_is_opened_closed_and_opened_again(store: &Store) {
@@ -172,7 +172,11 @@ async fn a_conversation_is_opened_closed_and_opened_again(store: &Store) {
     assert_eq!((row.title.as_deref(), row.status, row.updated_at), (Some("A title"), Status::Open, 9));
     store.keep(Change::new(&pid).conversation_open(&id, Some("New"), 10)).await.unwrap();
     assert_eq!(found(store, &pid, &id).await.title.as_deref(), Some("New"));
-    assert_eq!(store.conversation(&"q".into(), &id).await.unwrap(), None, "another process has its own");
+    assert_eq!(
+        store.conversations().by_id(&"q".into(), &id).await.unwrap(),
+        None,
+        "another process has its own"
+    );
 }
 
 async fn conversations_are_listed_last_changed_first(store: &Store) {
@@ -181,14 +185,14 @@ async fn conversations_are_listed_last_changed_first(store: &Store) {
         store.keep(Change::new(&pid).conversation_open(&id.into(), None, at)).await.unwrap();
     }
     let listed = async || -> Vec<String> {
-        store.conversations(&pid).await.unwrap().into_iter().map(|row| row.id.0).collect()
+        store.conversations().of(&pid).await.unwrap().into_iter().map(|row| row.id.0).collect()
     };
     assert_eq!(listed().await, ["default", "c", "a", "b"]);
     store.keep(Change::new(&pid).message(&message(1, "b"))).await.unwrap();
     assert_eq!(listed().await, ["default", "c", "a", "b"], "a message does not move it");
     store.keep(Change::new(&pid).conversation_touch(&"b".into(), NOW_MS + 1)).await.unwrap();
     assert_eq!(listed().await, ["b", "default", "c", "a"]);
-    assert_eq!(store.conversation_count(&pid).await.unwrap(), 4);
+    assert_eq!(store.conversations().count(&pid).await.unwrap(), 4);
 }
 
 async fn the_message_count_stays_true(store: &Store) {
@@ -203,7 +207,7 @@ async fn the_message_count_stays_true(store: &Store) {
         let mut counts = Vec::new();
         for id in [&default, &other] {
             let counted =
-                store.messages(&pid, id, store::messages::Page::Tail, 100).await.unwrap().len() as u64;
+                store.messages().page(&pid, id, store::messages::Page::Tail, 100).await.unwrap().len() as u64;
             assert_eq!(found(store, &pid, id).await.message_count, counted, "{id}");
             counts.push(counted);
         }

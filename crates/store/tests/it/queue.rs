@@ -39,11 +39,11 @@ async fn what_waits_comes_out_in_order(store: &Store) {
     };
     let change = Change::new(&pid).enqueue(&queued(10, "r10")).enqueue(&event).enqueue(&queued(1, "r1"));
     store.keep(change).await.unwrap();
-    assert_eq!(store.queue(&pid).await.unwrap(), [queued(1, "r1"), event.clone(), queued(10, "r10")]);
-    assert_eq!(store.queue_length(&pid).await.unwrap(), 3);
+    assert_eq!(store.queue().of(&pid).await.unwrap(), [queued(1, "r1"), event.clone(), queued(10, "r10")]);
+    assert_eq!(store.queue().length(&pid).await.unwrap(), 3);
     store.keep(Change::new(&pid).dequeue(1).dequeue(2)).await.unwrap();
-    assert_eq!(store.queue(&pid).await.unwrap(), [event, queued(10, "r10")]);
-    assert_eq!(store.queue_length(&"q".into()).await.unwrap(), 0);
+    assert_eq!(store.queue().of(&pid).await.unwrap(), [event, queued(10, "r10")]);
+    assert_eq!(store.queue().length(&"q".into()).await.unwrap(), 0);
 }
 
 async fn a_run_waits_once(store: &Store) {
@@ -57,5 +57,5 @@ async fn a_run_waits_once(store: &Store) {
         assert!(matches!(store.apply(change).await, Err(Error::Conflict(_))));
     }
     store.keep(Change::new(&other).enqueue(&queued(1, "r2"))).await.unwrap();
-    assert_eq!(store.queue(&other).await.unwrap(), [queued(1, "r2")]);
+    assert_eq!(store.queue().of(&other).await.unwrap(), [queued(1, "r2")]);
 }

@@ -54,9 +54,9 @@ fn end(status: RunStatus, error: Option<&str>) -> RunEnd<'_> {
 
 async fn a_run_begins_takes_turns_and_ends(store: &Store) {
     let pid = made(store, "p").await;
-    assert_eq!(store.run_active(&pid).await.unwrap(), None);
+    assert_eq!(store.runs().active(&pid).await.unwrap(), None);
     store.keep(Change::new(&pid).run_begin(&run("r", "p"))).await.unwrap();
-    assert_eq!(store.run_active(&pid).await.unwrap(), Some(run("r", "p")));
+    assert_eq!(store.runs().active(&pid).await.unwrap(), Some(run("r", "p")));
     let turn = |change: Change, calls| change.run_turn(&"r".into(), ("anthropic", "claude"), calls, &USED);
     store.keep(turn(turn(Change::new(&pid), 3), 1)).await.unwrap();
     let ended = Change::new(&pid).run_end(&"r".into(), &end(RunStatus::Error, Some("it\0 broke")));
@@ -73,12 +73,12 @@ async fn a_run_begins_takes_turns_and_ends(store: &Store) {
         finished_at: Some(NOW_MS + 9),
         ..run("r", "p")
     };
-    assert_eq!(store.run(&"r".into()).await.unwrap(), Some(expected.clone()));
-    assert_eq!(store.run_active(&pid).await.unwrap(), None);
+    assert_eq!(store.runs().by_id(&"r".into()).await.unwrap(), Some(expected.clone()));
+    assert_eq!(store.runs().active(&pid).await.unwrap(), None);
     let again = Change::new(&pid).run_end(&"r".into(), &end(RunStatus::Ok, None));
     store.keep(again).await.unwrap();
-    assert_eq!(store.run(&"r".into()).await.unwrap(), Some(expected), "a run ends once");
-    assert_eq!(store.run(&"other".into()).await.unwrap(), None);
+    assert_eq!(store.runs().by_id(&"r".into()).await.unwrap(), Some(expected), "a run ends once");
+    assert_eq!(store.runs().by_id(&"other".into()).await.unwrap(), None);
 }
 
 async fn absorbed_runs_end_with_the_one_that_took_them_in(store: &Store) {
@@ -94,17 +94,17 @@ async fn absorbed_runs_end_with_the_one_that_took_them_in(store: &Store) {
         .ask(&approval("q2", "elsewhere"));
     store.keep(change).await.unwrap();
     store.keep(Change::new(&other).run_begin(&run("s", "q"))).await.unwrap();
-    assert_eq!(store.run_active(&pid).await.unwrap(), Some(run("r", "p")));
-    let taken = store.runs_absorbed(&pid, &"r".into()).await.unwrap();
+    assert_eq!(store.runs().active(&pid).await.unwrap(), Some(run("r", "p")));
+    let taken = store.runs().absorbed(&pid, &"r".into()).await.unwrap();
     assert_eq!(taken, [absorbed("c", NOW_MS - 1), absorbed("a", NOW_MS), absorbed("b", NOW_MS)]);
     store.keep(Change::new(&pid).run_end(&"r".into(), &end(RunStatus::Aborted, None))).await.unwrap();
     for id in ["r", "a", "b", "c"] {
-        let row = store.run(&id.into()).await.unwrap().unwrap();
+        let row = store.runs().by_id(&id.into()).await.unwrap().unwrap();
         assert_eq!((row.status, row.finished_at), (RunStatus::Aborted, Some(NOW_MS + 9)), "{id}");
     }
-    assert!(store.runs_absorbed(&pid, &"r".into()).await.unwrap().is_empty());
-    assert_eq!(store.run(&"s".into()).await.unwrap().unwrap().status, RunStatus::Active);
-    let withdrawn = async |id: &str| store.approval(id).await.unwrap().unwrap().withdrawn;
+    assert!(store.runs().absorbed(&pid, &"r".into()).await.unwrap().is_empty());
+    assert_eq!(store.runs().by_id(&"s".into()).await.unwrap().unwrap().status, RunStatus::Active);
+    let withdrawn = async |id: &str| store.approvals().by_id(id).await.unwrap().unwrap().withdrawn;
     assert!(withdrawn("q1").await && !withdrawn("q2").await);
 }
 
@@ -121,11 +121,15 @@ async fn what_was_used_is_added_up(store: &Store) {
     let foreign = RunRow { uid: Uid(7), ..run("e", "q") };
     store.keep(turn(Change::new(&other).run_begin(&foreign), "e")).await.unwrap();
 
-    assert_eq!(store.used_in(&pid, &default()).await.unwrap(), times(USED, 3));
-    assert_eq!(store.used_in(&pid, &talk).await.unwrap(), USED);
-    assert_eq!(store.used_in(&pid, &"none".into()).await.unwrap(), Used::default());
+    assert_eq!(store.runs().used_in(&pid, &default()).await.unwrap(), times(USED, 3));
+    assert_eq!(store.runs().used_in(&pid, &talk).await.unwrap(), USED);
+    assert_eq!(store.runs().used_in(&pid, &"none".into()).await.unwrap(), Used::default());
     store.keep(Change::new(&pid).conversation_reset(&default(), NOW_MS)).await.unwrap();
-    assert_eq!(store.used_in(&pid, &default()).await.unwrap(), times(USED, 3), "what was spent was spent");
+    assert_eq!(
+        store.runs().used_in(&pid, &default()).await.unwrap(),
+        times(USED, 3),
+        "what was spent was spent"
+    );
 
     let (p, q): (Pid, Pid) = ("p".into(), "q".into());
     let expected = [
@@ -133,9 +137,9 @@ async fn what_was_used_is_added_up(store: &Store) {
         (p.clone(), talk.clone(), 1, USED),
         (q, default(), 1, USED),
     ];
-    assert_eq!(store.used_by_conversation(Uid(1000), 0).await.unwrap(), expected);
-    assert_eq!(store.used_by_conversation(Uid(1000), NOW_MS + 5).await.unwrap(), [(p, talk, 1, USED)]);
-    assert!(store.used_by_conversation(Uid(8), 0).await.unwrap().is_empty());
+    assert_eq!(store.runs().used_by_conversation(Uid(1000), 0).await.unwrap(), expected);
+    assert_eq!(store.runs().used_by_conversation(Uid(1000), NOW_MS + 5).await.unwrap(), [(p, talk, 1, USED)]);
+    assert!(store.runs().used_by_conversation(Uid(8), 0).await.unwrap().is_empty());
 }
 
 async fn runs_are_listed_newest_first(store: &Store) {
@@ -145,7 +149,7 @@ async fn runs_are_listed_newest_first(store: &Store) {
     store.keep(change.run_begin(&RunRow { uid: Uid(7), ..at("f", "p", 9) })).await.unwrap();
     store.keep(Change::new(&other).run_begin(&at("c", "q", 2)).run_begin(&at("d", "q", 3))).await.unwrap();
     let listed = async |pid: Option<&Pid>, since: i64, limit| -> Vec<String> {
-        let rows = store.runs_newest(Uid(1000), pid, NOW_MS + since, limit).await.unwrap();
+        let rows = store.runs().newest(Uid(1000), pid, NOW_MS + since, limit).await.unwrap();
         rows.into_iter().map(|row| row.run_id.0).collect()
     };
     assert_eq!(listed(None, 0, 9).await, ["b", "d", "c", "a"]);
@@ -165,7 +169,7 @@ async fn a_journal_is_read_in_order(store: &Store) {
     let r = "r".into();
     store.keep(Change::new(&pid).journal(&r, &step(2, "turn")).journal(&r, &step(1, "begin"))).await.unwrap();
     store.keep(Change::new(&pid).journal(&"s".into(), &step(1, "begin"))).await.unwrap();
-    assert_eq!(store.steps(&r).await.unwrap(), [step(1, "begin"), step(2, "turn")]);
+    assert_eq!(store.runs().steps(&r).await.unwrap(), [step(1, "begin"), step(2, "turn")]);
     let again = store.apply(Change::new(&pid).journal(&r, &step(2, "end"))).await;
     assert!(matches!(again, Err(store::Error::Conflict(_))), "a step is never written over: {again:?}");
 }
@@ -173,12 +177,12 @@ async fn a_journal_is_read_in_order(store: &Store) {
 async fn an_outcome_ends_its_route(store: &Store) {
     let pid = made(store, "p").await;
     for (id, request) in [("1", "r/1/0"), ("2", "r/1/1")] {
-        store.route_open(route(id, "p", request)).await.unwrap();
+        store.routes().open(route(id, "p", request)).await.unwrap();
     }
-    store.route_open(route("3", "q", "r/1/0")).await.unwrap();
-    assert_eq!(store.route_of(&pid, "r/1/0").await.unwrap(), Some(route("1", "p", "r/1/0")));
+    store.routes().open(route("3", "q", "r/1/0")).await.unwrap();
+    assert_eq!(store.routes().of(&pid, "r/1/0").await.unwrap(), Some(route("1", "p", "r/1/0")));
     store.keep(Change::new(&pid).route_done("r/1/0")).await.unwrap();
-    assert_eq!(store.route_of(&pid, "r/1/0").await.unwrap(), None);
-    assert_eq!(store.routes().await.unwrap().len(), 2);
-    assert_eq!(store.route_of(&"q".into(), "r/1/0").await.unwrap(), Some(route("3", "q", "r/1/0")));
+    assert_eq!(store.routes().of(&pid, "r/1/0").await.unwrap(), None);
+    assert_eq!(store.routes().all().await.unwrap().len(), 2);
+    assert_eq!(store.routes().of(&"q".into(), "r/1/0").await.unwrap(), Some(route("3", "q", "r/1/0")));
 }

@@ -47,23 +47,23 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 
 async fn secrets_are_not_readable_in_the_database(home: &Home) {
     let store = provisioned(home).await;
-    store.config_set(KEY, "sk-very-secret-0001").await.unwrap();
-    store.config_set("config/ai/model", "plain-to-see-0001").await.unwrap();
+    store.config().set(KEY, "sk-very-secret-0001").await.unwrap();
+    store.config().set("config/ai/model", "plain-to-see-0001").await.unwrap();
     let bytes = raw(home).await;
     assert!(contains(&bytes, "plain-to-see-0001") && contains(&bytes, KEY));
     assert!(!contains(&bytes, "sk-very-secret-0001") && !contains(&bytes, "very-secret"));
     drop(store);
     assert!(!contains(&raw(home).await, "very-secret"));
     let store = home.open().await;
-    assert_eq!(store.config_value(KEY).await.unwrap().as_deref(), Some("sk-very-secret-0001"));
-    assert_eq!(store.config_below("config/ai").await.unwrap()[0].1, "sk-very-secret-0001");
+    assert_eq!(store.config().value(KEY).await.unwrap().as_deref(), Some("sk-very-secret-0001"));
+    assert_eq!(store.config().below("config/ai").await.unwrap()[0].1, "sk-very-secret-0001");
 }
 
 async fn a_missing_key_is_refused_only_when_it_is_needed(home: &Home) {
     drop(provisioned(home).await);
     std::fs::remove_file(key_file(home)).unwrap();
     let store = home.open().await;
-    store.config_set(KEY, "hush").await.unwrap();
+    store.config().set(KEY, "hush").await.unwrap();
     drop(store);
     let key = std::fs::read(key_file(home)).unwrap();
     std::fs::remove_file(key_file(home)).unwrap();
@@ -72,12 +72,12 @@ async fn a_missing_key_is_refused_only_when_it_is_needed(home: &Home) {
     assert!(!key_file(home).exists(), "no new key was made");
     std::fs::write(key_file(home), key).unwrap();
     std::fs::set_permissions(key_file(home), std::fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(home.open().await.config_value(KEY).await.unwrap().as_deref(), Some("hush"));
+    assert_eq!(home.open().await.config().value(KEY).await.unwrap().as_deref(), Some("hush"));
 }
 
 async fn a_wrong_key_is_refused(home: &Home) {
     let store = home.open().await;
-    store.config_set(KEY, "hush").await.unwrap();
+    store.config().set(KEY, "hush").await.unwrap();
     drop(store);
     let other = Home::sqlite();
     drop(other.open().await);
@@ -102,11 +102,11 @@ async fn a_damaged_key_is_refused(home: &Home) {
 
 async fn a_value_moved_to_another_key_does_not_open(home: &Home) {
     let store = home.open().await;
-    store.config_set("users/1000/ai/api_key", "ada's").await.unwrap();
+    store.config().set("users/1000/ai/api_key", "ada's").await.unwrap();
     drop(store);
     home.tamper("UPDATE config SET key = 'users/1001/ai/api_key'").await;
     let store = home.open().await;
-    let refused = store.config_value("users/1001/ai/api_key").await;
+    let refused = store.config().value("users/1001/ai/api_key").await;
     assert!(
         matches!(&refused, Err(Error::Failed(why)) if why.contains("can not be decrypted")),
         "{refused:?}"

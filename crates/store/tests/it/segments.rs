@@ -41,30 +41,34 @@ async fn segments_are_listed_oldest_first(store: &Store) {
         store.keep(Change::new(&pid).segment(row)).await.unwrap();
     }
     let expected = [bare.clone(), segment("a", "default", 2), segment("b", "default", 2)];
-    assert_eq!(store.segments(&pid, &default()).await.unwrap(), expected);
-    assert_eq!(store.segment(&pid, &default(), "c").await.unwrap(), Some(bare));
-    assert_eq!(store.segment(&pid, &default(), "d").await.unwrap(), None, "it is of another conversation");
-    assert_eq!(store.segment(&"q".into(), &default(), "a").await.unwrap(), None);
+    assert_eq!(store.segments().of(&pid, &default()).await.unwrap(), expected);
+    assert_eq!(store.segments().by_id(&pid, &default(), "c").await.unwrap(), Some(bare));
+    assert_eq!(
+        store.segments().by_id(&pid, &default(), "d").await.unwrap(),
+        None,
+        "it is of another conversation"
+    );
+    assert_eq!(store.segments().by_id(&"q".into(), &default(), "a").await.unwrap(), None);
 }
 
 async fn archives_of_earlier_lives_are_found_until_something_refers_to_them(store: &Store) {
     let pid = made(store, "p").await;
     for (path, life) in [("/b", "first"), ("/a", "first"), ("/c", "second")] {
-        store.loose_archive_begin(&pid, path, life).await.unwrap();
+        store.loose_archives().begin(&pid, path, life).await.unwrap();
     }
-    let left = store.loose_archives_left("second").await.unwrap();
+    let left = store.loose_archives().left("second").await.unwrap();
     assert_eq!(left, [(pid.clone(), "/a".to_string()), (pid.clone(), "/b".to_string())]);
-    assert_eq!(store.loose_archives_left("third").await.unwrap().len(), 3);
-    let taken = store.loose_archive_begin(&pid, "/a", "second").await;
+    assert_eq!(store.loose_archives().left("third").await.unwrap().len(), 3);
+    let taken = store.loose_archives().begin(&pid, "/a", "second").await;
     assert!(taken.is_err(), "two archives never share a path");
 
     let kept = Change::new(&pid).segment(&segment("s", "default", 1)).loose_archive_end("/a");
     let refused = Change::new(&pid).if_unchanged(&default(), (1, 7), 7, 7).and(kept.clone());
     assert!(!store.apply(refused).await.unwrap(), "there are no seven messages");
-    assert!(store.is_loose_archive("/a").await.unwrap());
+    assert!(store.loose_archives().has("/a").await.unwrap());
     store.keep(kept).await.unwrap();
-    assert!(!store.is_loose_archive("/a").await.unwrap());
-    assert_eq!(store.loose_archives_left("second").await.unwrap(), [(pid, "/b".to_string())]);
+    assert!(!store.loose_archives().has("/a").await.unwrap());
+    assert_eq!(store.loose_archives().left("second").await.unwrap(), [(pid, "/b".to_string())]);
 }
 
 fn call(call_id: &str, deadline_at: i64) -> IpcCall {
@@ -82,15 +86,15 @@ fn call(call_id: &str, deadline_at: i64) -> IpcCall {
 async fn a_call_is_over_once(store: &Store) {
     let (source, target) = (made(store, "p").await, made(store, "q").await);
     store.keep(Change::new(&target).ipc_open(&call("c", 5)).ipc_open(&call("d", 5))).await.unwrap();
-    let mut of_run = store.ipc_of_run(&"r".into()).await.unwrap();
+    let mut of_run = store.ipc().of_run(&"r".into()).await.unwrap();
     of_run.sort_by(|a, b| a.call_id.cmp(&b.call_id));
     assert_eq!(of_run, [call("c", 5), call("d", 5)]);
     let close = |id: &str, status| Change::new(&source).ipc_close(id, status);
     assert!(store.apply(close("c", "completed")).await.unwrap());
     assert!(!store.apply(close("c", "timed_out")).await.unwrap());
     assert!(!store.apply(close("none", "timed_out")).await.unwrap());
-    assert_eq!(store.ipc_of_run(&"r".into()).await.unwrap(), [call("d", 5)]);
-    assert!(store.ipc_of_run(&"s".into()).await.unwrap().is_empty());
+    assert_eq!(store.ipc().of_run(&"r".into()).await.unwrap(), [call("d", 5)]);
+    assert!(store.ipc().of_run(&"s".into()).await.unwrap().is_empty());
 }
 
 async fn a_reply_and_a_timeout_never_both_count(store: &Store) {
@@ -108,23 +112,23 @@ async fn a_reply_and_a_timeout_never_both_count(store: &Store) {
         let [reply, timeout] = ends;
         assert!(reply.await.unwrap() != timeout.await.unwrap(), "exactly one of them");
     }
-    assert_eq!(store.conversation_count(&source).await.unwrap(), 11);
+    assert_eq!(store.conversations().count(&source).await.unwrap(), 11);
 }
 
 async fn overdue_calls_are_found_in_order(store: &Store) {
     let (source, target) = (made(store, "p").await, made(store, "q").await);
-    assert_eq!(store.ipc_next_deadline().await.unwrap(), None);
+    assert_eq!(store.ipc().next_deadline().await.unwrap(), None);
     let mut change = Change::new(&target);
     for (id, deadline_at) in [("a", 30), ("b", 10), ("c", 20)] {
         change = change.ipc_open(&call(id, deadline_at));
     }
     store.keep(change).await.unwrap();
-    assert_eq!(store.ipc_next_deadline().await.unwrap(), Some(10));
-    assert!(store.ipc_overdue(9).await.unwrap().is_empty());
-    assert_eq!(store.ipc_overdue(20).await.unwrap(), [call("b", 10), call("c", 20)]);
+    assert_eq!(store.ipc().next_deadline().await.unwrap(), Some(10));
+    assert!(store.ipc().overdue(9).await.unwrap().is_empty());
+    assert_eq!(store.ipc().overdue(20).await.unwrap(), [call("b", 10), call("c", 20)]);
     store.keep(Change::new(&source).ipc_close("b", "timed_out")).await.unwrap();
-    assert_eq!(store.ipc_overdue(20).await.unwrap(), [call("c", 20)]);
-    assert_eq!(store.ipc_next_deadline().await.unwrap(), Some(20));
+    assert_eq!(store.ipc().overdue(20).await.unwrap(), [call("c", 20)]);
+    assert_eq!(store.ipc().next_deadline().await.unwrap(), Some(20));
 }
 
 async fn open_calls_are_read_in_pages(store: &Store) {
@@ -136,7 +140,7 @@ async fn open_calls_are_read_in_pages(store: &Store) {
     store.keep(Change::new(&source).ipc_close("f", "completed")).await.unwrap();
     let (mut read, mut last) = (Vec::new(), None);
     for size in [2, 2, 1, 0] {
-        let page = store.ipc_open_calls(last.as_ref(), 2).await.unwrap();
+        let page = store.ipc().open_calls(last.as_ref(), 2).await.unwrap();
         assert_eq!(page.len(), size);
         last = page.last().cloned();
         read.extend(page);

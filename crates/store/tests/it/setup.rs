@@ -35,24 +35,24 @@ async fn setup_writes_everything_once(store: &Store) {
     assert_eq!((account.uid, &account.gids[..]), (Uid(1000), &[Gid::USERS, Gid(1000)][..]));
     let token = token.unwrap();
     assert_eq!((token.uid, token.token_id.as_str()), (Uid(1000), "first-0"));
-    assert_eq!(store.token_by_hash(Uid(1000), &token.hash).await.unwrap(), Some(token));
-    let root = store.account("root").await.unwrap().unwrap();
+    assert_eq!(store.tokens().by_hash(Uid(1000), &token.hash).await.unwrap(), Some(token));
+    let root = store.accounts().by_name("root").await.unwrap().unwrap();
     assert_eq!((root.hash.as_str(), root.locked, root.changed_at), ("$hash$root", false, NOW_MS));
-    assert_eq!(store.config_value("config/ai/api_key").await.unwrap().as_deref(), Some("sk-first"));
+    assert_eq!(store.config().value("config/ai/api_key").await.unwrap().as_deref(), Some("sk-first"));
     assert!(!store.in_setup_mode().await.unwrap());
 
     let mut again = first("bob");
     again.root_hash = "$hash$stolen".to_string();
     assert_eq!(store.setup(again).await.unwrap(), None);
-    assert_eq!(store.account("bob").await.unwrap(), None);
-    assert_eq!(store.account("root").await.unwrap().unwrap().hash, "$hash$root");
+    assert_eq!(store.accounts().by_name("bob").await.unwrap(), None);
+    assert_eq!(store.accounts().by_name("root").await.unwrap().unwrap().hash, "$hash$root");
 }
 
 async fn setup_without_a_token_or_config(store: &Store) {
     let setup = Setup { config: vec![], token: None, ..first("ada") };
     let (account, token) = store.setup(setup).await.unwrap().unwrap();
     assert_eq!((account.username.as_str(), token), ("ada", None));
-    assert_eq!(store.config_below("").await.unwrap(), []);
+    assert_eq!(store.config().below("").await.unwrap(), []);
 }
 
 async fn a_refused_setup_writes_nothing(store: &Store) {
@@ -64,7 +64,7 @@ async fn a_refused_setup_writes_nothing(store: &Store) {
 }
 
 async fn a_token_that_exists_undoes_the_setup(store: &Store) {
-    store.token_create(token("first", Uid(0))).await.unwrap();
+    store.tokens().create(token("first", Uid(0))).await.unwrap();
     assert!(matches!(store.setup(first("ada")).await, Err(Error::Conflict(_))));
     untouched(store).await;
     let setup = Setup { token: None, ..first("ada") };
@@ -73,10 +73,10 @@ async fn a_token_that_exists_undoes_the_setup(store: &Store) {
 
 async fn untouched(store: &Store) {
     assert!(store.in_setup_mode().await.unwrap());
-    assert_eq!(store.account("root").await.unwrap().unwrap().hash, "!");
-    assert_eq!(store.accounts().await.unwrap().len(), 1);
-    assert_eq!(store.groups().await.unwrap().len(), 4);
-    assert_eq!(store.config_below("").await.unwrap(), []);
+    assert_eq!(store.accounts().by_name("root").await.unwrap().unwrap().hash, "!");
+    assert_eq!(store.accounts().all().await.unwrap().len(), 1);
+    assert_eq!(store.groups().all().await.unwrap().len(), 4);
+    assert_eq!(store.config().below("").await.unwrap(), []);
 }
 
 async fn of_many_setups_at_once_one_wins(store: &Store) {
@@ -90,32 +90,32 @@ async fn of_many_setups_at_once_one_wins(store: &Store) {
     for task in tasks {
         won += usize::from(task.await.unwrap().is_some());
     }
-    assert_eq!((won, store.accounts().await.unwrap().len()), (1, 2));
+    assert_eq!((won, store.accounts().all().await.unwrap().len()), (1, 2));
 }
 
 async fn setup_mode_ends_with_a_password_or_a_user(store: &Store) {
     for hash in ["", "!", "*"] {
-        store.account_set_hash(Uid::ROOT, hash, NOW_MS).await.unwrap();
+        store.accounts().set_hash(Uid::ROOT, hash, NOW_MS).await.unwrap();
         assert!(store.in_setup_mode().await.unwrap(), "{hash:?}");
     }
-    store.account_set_hash(Uid::ROOT, "$hash", NOW_MS).await.unwrap();
+    store.accounts().set_hash(Uid::ROOT, "$hash", NOW_MS).await.unwrap();
     assert!(!store.in_setup_mode().await.unwrap());
-    store.account_set_hash(Uid::ROOT, "!", NOW_MS).await.unwrap();
+    store.accounts().set_hash(Uid::ROOT, "!", NOW_MS).await.unwrap();
     let ada = add(store, "ada").await;
     assert!(!store.in_setup_mode().await.unwrap());
     assert_eq!(store.setup(first("bob")).await.unwrap(), None);
-    store.account_remove(ada.uid).await.unwrap();
+    store.accounts().remove(ada.uid).await.unwrap();
     assert!(store.in_setup_mode().await.unwrap());
 }
 
 async fn a_missing_root_is_setup_mode(store: &Store) {
     let ada = add(store, "ada").await;
-    store.account_remove(Uid::ROOT).await.unwrap();
+    store.accounts().remove(Uid::ROOT).await.unwrap();
     assert!(store.in_setup_mode().await.unwrap());
     store.provision(NOW_MS).await.unwrap();
     assert!(store.in_setup_mode().await.unwrap(), "there are accounts, so nothing is provisioned");
     let (bob, _) = store.setup(first("bob")).await.unwrap().unwrap();
     assert_ne!(bob.uid, ada.uid);
-    assert_eq!(store.account("root").await.unwrap().unwrap().hash, "$hash$root");
+    assert_eq!(store.accounts().by_name("root").await.unwrap().unwrap().hash, "$hash$root");
     assert!(!store.in_setup_mode().await.unwrap());
 }

@@ -33,7 +33,7 @@ pub fn token(name: &str, uid: Uid) -> NewToken {
 
 async fn a_token_is_kept_as_given(store: &Store) {
     let ada = add(store, "ada").await;
-    let kept = store.token_create(token("t", ada.uid)).await.unwrap();
+    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
     let expected = Token {
         token_id: "t-1000".into(),
         uid: ada.uid,
@@ -50,10 +50,10 @@ async fn a_token_is_kept_as_given(store: &Store) {
         revoked_reason: None,
     };
     assert_eq!(kept, expected);
-    store.token_used(&kept.token_id, NOW_MS + 3).await.unwrap();
-    store.token_used(&"unknown".into(), NOW_MS + 4).await.unwrap();
+    store.tokens().used(&kept.token_id, NOW_MS + 3).await.unwrap();
+    store.tokens().used(&"unknown".into(), NOW_MS + 4).await.unwrap();
     let expected = Token { last_used_at: Some(NOW_MS + 3), ..expected };
-    assert_eq!(store.token_by_hash(ada.uid, &expected.hash).await.unwrap(), Some(expected));
+    assert_eq!(store.tokens().by_hash(ada.uid, &expected.hash).await.unwrap(), Some(expected));
     let bare = NewToken {
         kind: Kind::User,
         label: None,
@@ -61,7 +61,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
         expires_at: None,
         ..token("u", ada.uid)
     };
-    let bare = store.token_create(bare).await.unwrap();
+    let bare = store.tokens().create(bare).await.unwrap();
     assert_eq!(
         (bare.allowed_role, bare.label, bare.allowed_device_id, bare.expires_at),
         (Role::User, None, None, None)
@@ -70,10 +70,10 @@ async fn a_token_is_kept_as_given(store: &Store) {
 
 async fn a_hash_counts_only_for_its_user(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
-    let kept = store.token_create(token("t", ada.uid)).await.unwrap();
-    assert_eq!(store.token_by_hash(bob.uid, &kept.hash).await.unwrap(), None);
-    assert_eq!(store.token_by_hash(ada.uid, "$token-sha256$other").await.unwrap(), None);
-    assert!(matches!(store.token_create(token("x", Uid(7))).await, Err(Error::Failed(_))), "no such user");
+    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
+    assert_eq!(store.tokens().by_hash(bob.uid, &kept.hash).await.unwrap(), None);
+    assert_eq!(store.tokens().by_hash(ada.uid, "$token-sha256$other").await.unwrap(), None);
+    assert!(matches!(store.tokens().create(token("x", Uid(7))).await, Err(Error::Failed(_))), "no such user");
 }
 
 async fn lists_are_newest_first(store: &Store) {
@@ -81,10 +81,10 @@ async fn lists_are_newest_first(store: &Store) {
     for (name, uid, created_at) in
         [("a", ada.uid, 1), ("b", bob.uid, 3), ("c", ada.uid, 2), ("d", ada.uid, 2)]
     {
-        store.token_create(NewToken { created_at, ..token(name, uid) }).await.unwrap();
+        store.tokens().create(NewToken { created_at, ..token(name, uid) }).await.unwrap();
     }
     let ids = async |uid| {
-        let tokens = store.tokens(uid).await.unwrap();
+        let tokens = store.tokens().of(uid).await.unwrap();
         tokens.into_iter().map(|token| token.token_id.0).collect::<Vec<String>>()
     };
     assert_eq!(ids(None).await, ["b-1001", "c-1000", "d-1000", "a-1000"]);
@@ -94,28 +94,28 @@ async fn lists_are_newest_first(store: &Store) {
 
 async fn revoking_is_repeatable_and_minds_the_user(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
-    let kept = store.token_create(token("t", ada.uid)).await.unwrap();
-    assert!(!store.token_revoke(&kept.token_id, Some(bob.uid), None, NOW_MS).await.unwrap());
-    assert!(!store.token_revoke(&"unknown".into(), None, None, NOW_MS).await.unwrap());
-    assert_eq!(store.tokens(None).await.unwrap(), std::slice::from_ref(&kept));
+    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
+    assert!(!store.tokens().revoke(&kept.token_id, Some(bob.uid), None, NOW_MS).await.unwrap());
+    assert!(!store.tokens().revoke(&"unknown".into(), None, None, NOW_MS).await.unwrap());
+    assert_eq!(store.tokens().of(None).await.unwrap(), std::slice::from_ref(&kept));
     for (uid, reason, at) in [(Some(ada.uid), Some("lost"), 1), (None, None, 2)] {
-        assert!(store.token_revoke(&kept.token_id, uid, reason, NOW_MS + at).await.unwrap());
-        let now = store.token_by_hash(ada.uid, &kept.hash).await.unwrap().unwrap();
+        assert!(store.tokens().revoke(&kept.token_id, uid, reason, NOW_MS + at).await.unwrap());
+        let now = store.tokens().by_hash(ada.uid, &kept.hash).await.unwrap().unwrap();
         assert_eq!((now.revoked_at, now.revoked_reason.as_deref()), (Some(NOW_MS + at), reason));
     }
 }
 
 async fn ids_and_hashes_are_unique(store: &Store) {
     let ada = add(store, "ada").await;
-    store.token_create(token("t", ada.uid)).await.unwrap();
+    store.tokens().create(token("t", ada.uid)).await.unwrap();
     let other = token("other", ada.uid);
     for twin in [
         NewToken { token_id: "t-1000".into(), ..other.clone() },
         NewToken { hash: "$token-sha256$t-1000".to_string(), ..other.clone() },
     ] {
         let id = twin.token_id.0.clone();
-        let refused = store.token_create(twin).await;
+        let refused = store.tokens().create(twin).await;
         assert!(matches!(&refused, Err(Error::Conflict(what)) if *what == id), "{refused:?}");
     }
-    store.token_create(other).await.unwrap();
+    store.tokens().create(other).await.unwrap();
 }

@@ -18,7 +18,7 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
         [] => all(view).await,
         [name] => {
             let gid = visible(view, name).await?;
-            let held = view.tree.store.grants_of(gid).await.map_err(of_store)?;
+            let held = view.tree.store.grants().of(gid).await.map_err(of_store)?;
             let text: String = held.iter().map(|name| format!("{name}\n")).collect();
             Ok(Node::file(view, text, Access::root(0o644)))
         }
@@ -28,14 +28,14 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
 
 /// Every group that the caller sees.
 async fn all(view: &View) -> Result<Node, Fault> {
-    let groups = view.tree.store.groups().await.map_err(of_store)?;
+    let groups = view.tree.store.groups().all().await.map_err(of_store)?;
     let mut sizes: BTreeMap<Gid, usize> = groups
         .into_iter()
         .map(|group| group.gid)
         .filter(|gid| sees(view, *gid))
         .map(|gid| (gid, 0))
         .collect();
-    for (gid, name) in view.tree.store.grants().await.map_err(of_store)? {
+    for (gid, name) in view.tree.store.grants().all().await.map_err(of_store)? {
         if let Some(size) = sizes.get_mut(&gid) {
             *size += name.len() + 1;
         }
@@ -56,7 +56,7 @@ pub(crate) async fn write(view: &View, gid: &str, before: Option<&[u8]>, bytes: 
         let why = "root keeps its capability: nobody could give it back";
         return Err(node::fault(Code::NotPermitted).because(why));
     }
-    let held = view.tree.store.grants_of(gid).await.map_err(of_store)?;
+    let held = view.tree.store.grants().of(gid).await.map_err(of_store)?;
     let held: BTreeSet<String> = held.into_iter().collect();
     for capability in wanted.difference(&held).cloned() {
         view.calls.call(&Grant { gid, capability }).await.map_err(on_write)?;
@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<BTreeSet<String>, Fault> {
 async fn visible(view: &View, name: &str) -> Result<Gid, Fault> {
     let missing = || node::fault(Code::NotFound);
     let gid = node::number(name).map(Gid).filter(|gid| sees(view, *gid)).ok_or_else(missing)?;
-    let is_there = view.tree.store.has_group(gid).await.map_err(of_store)?;
+    let is_there = view.tree.store.groups().has(gid).await.map_err(of_store)?;
     if is_there { Ok(gid) } else { Err(missing()) }
 }
 

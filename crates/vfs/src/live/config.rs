@@ -105,7 +105,8 @@ async fn stands_empty(view: &View, parts: &[&str]) -> Result<bool, Fault> {
         ["config"] => Ok(true),
         ["users", uid] => {
             let uid = Uid(node::number(uid).unwrap_or(u32::MAX));
-            Ok(uid == view.who.uid || view.tree.store.account_by_uid(uid).await.map_err(of_store)?.is_some())
+            Ok(uid == view.who.uid
+                || view.tree.store.accounts().by_uid(uid).await.map_err(of_store)?.is_some())
         }
         _ => Ok(false),
     }
@@ -115,7 +116,9 @@ async fn stands_empty(view: &View, parts: &[&str]) -> Result<bool, Fault> {
 async fn users(view: &View, ask: Ask) -> Result<Node, Fault> {
     let mut uids = vec![view.who.uid];
     if ask == Ask::Names && view.who.uid.is_root() {
-        uids.extend(view.tree.store.accounts().await.map_err(of_store)?.iter().map(|account| account.uid));
+        uids.extend(
+            view.tree.store.accounts().all().await.map_err(of_store)?.iter().map(|account| account.uid),
+        );
         let keys = entries(view, "users").await?;
         uids.extend(keys.iter().filter_map(|entry| Some(Uid(node::number(entry.key.split('/').nth(1)?)?))));
         uids.sort_unstable();

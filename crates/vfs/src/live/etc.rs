@@ -58,9 +58,9 @@ pub(crate) async fn write(
 
 async fn present(view: &View) -> Result<Present, Fault> {
     let store = &view.tree.store;
-    let accounts = store.accounts().await.map_err(of_store)?;
-    let groups = store.groups().await.map_err(of_store)?;
-    Ok(Present::new(accounts, groups, store.latest_number().await.map_err(of_store)?))
+    let accounts = store.accounts().all().await.map_err(of_store)?;
+    let groups = store.groups().all().await.map_err(of_store)?;
+    Ok(Present::new(accounts, groups, store.accounts().latest_number().await.map_err(of_store)?))
 }
 
 fn invalid(why: &str) -> Fault {
@@ -78,7 +78,7 @@ async fn apply(view: &View, change: &Change) -> Result<(), Fault> {
     match change {
         Change::AddUser { username, uid, gecos } => {
             let uid = add_user(view, username, *uid).await?;
-            store.account_set_gecos(uid, gecos).await.map_err(of_store)?;
+            store.accounts().set_gecos(uid, gecos).await.map_err(of_store)?;
         }
         Change::RemoveUser { username } => {
             let args = UserRemove { username: username.clone(), files: None };
@@ -86,11 +86,11 @@ async fn apply(view: &View, change: &Change) -> Result<(), Fault> {
         }
         Change::Gecos { username, uid, gecos } => {
             update(view, same(username)).await?;
-            store.account_set_gecos(*uid, gecos).await.map_err(of_store)?;
+            store.accounts().set_gecos(*uid, gecos).await.map_err(of_store)?;
         }
         Change::Hash { username, uid, hash } => {
             update(view, same(username)).await?;
-            store.account_set_hash(*uid, hash, view.tree.clock.now_ms()).await.map_err(of_store)?;
+            store.accounts().set_hash(*uid, hash, view.tree.clock.now_ms()).await.map_err(of_store)?;
         }
         Change::Lock { username, locked } => {
             update(view, UserUpdate { locked: Some(*locked), ..same(username) }).await?;
@@ -126,7 +126,7 @@ async fn add_user(
         view.calls.call(&args).await.map_err(on_write)?;
         return Err(on_write(raced(username)));
     }
-    view.tree.store.account_set_hash(uid, "!", view.tree.clock.now_ms()).await.map_err(of_store)?;
+    view.tree.store.accounts().set_hash(uid, "!", view.tree.clock.now_ms()).await.map_err(of_store)?;
     Ok(uid)
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
 /// one still has `init`.
 async fn rows(view: &View) -> Result<Vec<ProcessRow>, Fault> {
     let whose = Some(view.who.uid).filter(|uid| !uid.is_root());
-    let mut rows = view.tree.store.processes(whose).await.map_err(of_store)?;
+    let mut rows = view.tree.store.processes().of(whose).await.map_err(of_store)?;
     rows.retain(|row| row.exited_at.is_none());
     if !rows.iter().any(|row| row.pid == init_pid(view.who.uid)) {
         rows.push(init(view));
@@ -54,7 +54,7 @@ async fn rows(view: &View) -> Result<Vec<ProcessRow>, Fault> {
 async fn process(view: &View, pid: &str) -> Result<Process, Fault> {
     let pid = Pid(pid.to_string());
     let missing = || node::fault(Code::NotFound);
-    let found = view.tree.store.process(&pid).await.map_err(of_store)?;
+    let found = view.tree.store.processes().by_id(&pid).await.map_err(of_store)?;
     let row = match found.filter(|row| row.exited_at.is_none()) {
         Some(row) => Some(row),
         None => (pid == init_pid(view.who.uid)).then(|| init(view)),
@@ -64,7 +64,7 @@ async fn process(view: &View, pid: &str) -> Result<Process, Fault> {
     let who = if row.uid == view.who.uid {
         ProcessIdentity::clone(&view.who)
     } else {
-        let account = view.tree.store.account_by_uid(row.uid).await.map_err(of_store)?;
+        let account = view.tree.store.accounts().by_uid(row.uid).await.map_err(of_store)?;
         account.ok_or_else(missing)?.identity()
     };
     let identity = ProcessIdentity { cwd: row.cwd.clone(), workspace_id: row.workspace_id.clone(), ..who };

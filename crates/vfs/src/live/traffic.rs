@@ -40,7 +40,8 @@ pub(crate) async fn look_at_sessions(view: &View, parts: &[&str]) -> Result<Node
                 Some(native) => Some(native),
                 None => {
                     let now_ms = view.tree.clock.now_ms();
-                    let row = view.tree.store.session(&SessionId(id), now_ms).await.map_err(of_store)?;
+                    let row =
+                        view.tree.store.sessions().by_id(&SessionId(id), now_ms).await.map_err(of_store)?;
                     row.map(|row| (row.uid, row_text(&row)))
                 }
             };
@@ -52,7 +53,7 @@ pub(crate) async fn look_at_sessions(view: &View, parts: &[&str]) -> Result<Node
 
 async fn all_sessions(view: &View) -> Result<Node, Fault> {
     let of = (!view.who.uid.is_root()).then_some(view.who.uid);
-    let rows = view.tree.store.sessions(of, view.tree.clock.now_ms()).await.map_err(of_store)?;
+    let rows = view.tree.store.sessions().of(of, view.tree.clock.now_ms()).await.map_err(of_store)?;
     let mut texts: Texts =
         rows.iter().map(|row| (row.session_id.0.clone(), (row.uid, row_text(row)))).collect();
     let native = view.facts.shell_sessions().into_iter().filter(|session| sees(view, session.uid));

@@ -15,13 +15,13 @@ impl View {
     pub(crate) async fn learn_quota(&self) -> Result<(), Fail> {
         let uid = self.who.uid;
         // Taken first: what is changed while it is read counts as not read.
-        let generation = self.tree.store.config_generation();
+        let generation = self.tree.store.config().generation();
         if uid.is_root() || self.quotas_read().get(&uid) == Some(&generation) {
             return Ok(());
         }
         let (own_key, store) = (FILES_QUOTA_BYTES.own(uid), &self.tree.store);
         let (everybodys, own) =
-            tokio::join!(store.config_value(FILES_QUOTA_BYTES.name()), store.config_value(&own_key));
+            tokio::join!(store.config().value(FILES_QUOTA_BYTES.name()), store.config().value(&own_key));
         let broken =
             |error: store::Error| Fail::because(Code::Io, format!("the quota can not be read: {error}"));
         let everybodys = FILES_QUOTA_BYTES.of([everybodys.map_err(broken)?.as_deref()]);

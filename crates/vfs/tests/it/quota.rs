@@ -20,7 +20,7 @@ async fn a_quota_bounds_the_bytes_a_user_owns() {
     // Off: anything goes. What is there then counts later, wherever it is.
     assert_eq!(write(&ann, "/home/ann/a", 600).await, None);
     assert_eq!(write(&ann, "/tmp/a", 300).await, None);
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     assert_eq!(write(&ann, "/home/ann/b", 101).await, Some(Code::Quota));
     assert_eq!(code(ann.stat(&at("/home/ann/b"), vfs::Follow::Yes).await), Some(Code::NotFound));
     assert_eq!(write(&ann, "/home/ann/b", 100).await, None);
@@ -40,7 +40,7 @@ async fn a_quota_bounds_the_bytes_a_user_owns() {
     assert_eq!(write(&bob, "/home/bob/a", 1_000).await, None);
     assert_eq!(write(&root, "/root/a", 5_000).await, None);
     // One user's own quota takes precedence.
-    world.store.config_set("users/1000/files/quota_bytes", "2000").await.unwrap();
+    world.store.config().set("users/1000/files/quota_bytes", "2000").await.unwrap();
     assert_eq!(write(&ann, "/home/ann/e", 1_000).await, None);
     assert_eq!(write(&ann, "/home/ann/f", 1).await, Some(Code::Quota));
     // Who writes into somebody's file uses up that one's quota.
@@ -49,7 +49,7 @@ async fn a_quota_bounds_the_bytes_a_user_owns() {
     ann.chmod(&at("/home/ann"), 0o755).await.unwrap();
     let cat = world.as_(Who::Cat);
     assert_eq!(code(cat.append(&at("/home/ann/e"), vec![b'x'; 10]).await), Some(Code::Quota));
-    world.store.config_set("users/1000/files/quota_bytes", "0").await.unwrap();
+    world.store.config().set("users/1000/files/quota_bytes", "0").await.unwrap();
     assert_eq!(write(&ann, "/home/ann/f", 10_000).await, None);
 }
 
@@ -63,7 +63,7 @@ async fn odd_directories_do_not_stop_others() {
     for number in 0..=base::limits::DIRECTORY_NAMES_MAX {
         std::os::unix::fs::symlink("x", many.join(number.to_string())).unwrap();
     }
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     assert_eq!(code(bob.write(&at("/home/bob/a"), vec![b'x'; 900], Writing::default()).await), None);
     assert_eq!(
         code(bob.write(&at("/home/bob/b"), vec![b'x'; 200], Writing::default()).await),
@@ -78,7 +78,7 @@ async fn what_is_not_finished_counts_too() {
     for name in [".gsv-part-1000-x", ".gsv-tmp-x"] {
         std::fs::write(world.host("/home/ann").join(name), [b'x'; 300]).unwrap();
     }
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     let write = |length| {
         let ann = ann.clone();
         async move { ann.write(&at("/home/ann/a"), vec![b'x'; length], Writing::default()).await }
@@ -96,7 +96,7 @@ async fn a_copy_that_does_not_fit_stops_early() {
     let (ann, root) = (world.as_(Who::Ann), world.as_(Who::Root));
     std::fs::File::create(world.host("/tmp/big")).unwrap().set_len(300_000_000).unwrap();
     root.chmod(&at("/tmp/big"), 0o644).await.unwrap();
-    world.store.config_set("config/files/quota_bytes", "3000000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "3000000").await.unwrap();
     let done = Arc::new(AtomicBool::new(false));
     let watcher = {
         let (home, done) = (world.host("/home/ann"), done.clone());
@@ -122,6 +122,6 @@ async fn a_quota_beyond_all_numbers_is_a_quota() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
     let all = u64::MAX.to_string();
-    world.store.config_set("config/files/quota_bytes", &all).await.unwrap();
+    world.store.config().set("config/files/quota_bytes", &all).await.unwrap();
     assert_eq!(code(ann.write(&at("/home/ann/a"), b"x".to_vec(), Writing::default()).await), None);
 }

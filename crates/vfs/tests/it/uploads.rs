@@ -105,7 +105,7 @@ async fn whether_it_is_allowed_is_asked_at_both_ends() {
 async fn the_quota_refuses_before_the_first_byte() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     assert_eq!(code(begin(&ann, "/home/ann/file", 1_001).await), Some(Code::Quota));
     upload(&ann, "/home/ann/file", &[7; 900]).await.unwrap();
     assert_eq!(code(begin(&ann, "/home/ann/other", 101).await), Some(Code::Quota));
@@ -116,7 +116,7 @@ async fn the_quota_refuses_before_the_first_byte() {
 async fn what_is_under_way_takes_its_room_from_the_beginning() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     let (first, mut file) = begin(&ann, "/home/ann/a", 600).await.unwrap();
     assert_eq!(code(begin(&ann, "/home/ann/b", 401).await), Some(Code::Quota));
     // When it breaks off, what has arrived counts and the rest is free again.
@@ -141,7 +141,7 @@ async fn what_is_under_way_takes_its_room_from_the_beginning() {
 async fn a_file_makes_room_for_one_successor_at_a_time() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
-    world.store.config_set("config/files/quota_bytes", "1000").await.unwrap();
+    world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();
     upload(&ann, "/home/ann/file", &[1; 900]).await.unwrap();
     let (upload, mut file) = begin(&ann, "/home/ann/file", 1_000).await.unwrap();
     let wanted = || Wanted { size: 1_000, tag: "fedcba9876543210".to_string(), mode: None };
@@ -162,7 +162,7 @@ async fn what_is_swept_counts_no_more() {
     let mut is_free_again = false;
     // What looks through everything at the start may be faster, once, and leaves the count to the next counting.
     for quota in ["1000", "1900"] {
-        world.store.config_set("config/files/quota_bytes", quota).await.unwrap();
+        world.store.config().set("config/files/quota_bytes", quota).await.unwrap();
         let (upload, mut old) = begin(&ann, "/home/ann/old", 900).await.unwrap();
         old.write_all(&[1; 900]).unwrap();
         old.set_modified(long_ago).unwrap();

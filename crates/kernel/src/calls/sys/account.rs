@@ -29,7 +29,7 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserCreated,
     let hash = cx.kernel.authenticator.passwords().hash(password).await?;
     let now_ms = cx.kernel.clock.now_ms();
     let new = NewAccount { username: username.to_string(), hash, groups, now_ms };
-    let account = cx.kernel.store.account_create(new).await.map_err(|error| match error {
+    let account = cx.kernel.store.accounts().create(new).await.map_err(|error| match error {
         store::Error::Conflict(_) => Error::conflict(format!("User or group already exists: {username}")),
         other => other.into(),
     })?;
@@ -41,7 +41,7 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserCreated,
 
 pub(crate) async fn user_list(cx: Cx, _args: UserList) -> Result<Users, Error> {
     let names = group_names(&cx).await?;
-    let accounts = cx.kernel.store.accounts().await?;
+    let accounts = cx.kernel.store.accounts().all().await?;
     let of = |account: &Account| account.gids.iter().filter_map(|gid| names.get(gid).cloned()).collect();
     let shown = |account: Account| {
         let groups = of(&account);
@@ -63,10 +63,10 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
     if let Some(password) = &args.password {
         let password = check_password("password", password)?;
         let hash = cx.kernel.authenticator.passwords().hash(password).await?;
-        store.account_set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await?;
+        store.accounts().set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await?;
     }
     if let Some(locked) = args.locked {
-        store.account_set_locked(account.uid, locked).await?;
+        store.accounts().set_locked(account.uid, locked).await?;
         if locked {
             close_all_of(&cx, account.uid);
             lost_rights(&cx, [account.uid]).await;
@@ -77,7 +77,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         if !account.uid.is_root() {
             groups.push(Gid::USERS);
         }
-        store.account_set_groups(account.uid, &groups).await?;
+        store.accounts().set_groups(account.uid, &groups).await?;
     }
     let now = find(&cx, &args.username).await?;
     cx.kernel.connections.refresh_account(&now.identity());
@@ -87,13 +87,13 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
 }
 
 pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<UserRemoved, Error> {
-    let found = cx.kernel.store.account(args.username.trim()).await?;
+    let found = cx.kernel.store.accounts().by_name(args.username.trim()).await?;
     let Some(account) = found else { return Ok(UserRemoved { removed: false, files_kept: None }) };
     if account.uid.is_root() {
         return Err(Error::forbidden("root can not be removed"));
     }
     // The rows go first, and with them the leases of its processes: what their actors still write is refused.
-    let removed = cx.kernel.store.account_remove(account.uid).await?;
+    let removed = cx.kernel.store.accounts().remove(account.uid).await?;
     if removed.is_none() {
         return Ok(UserRemoved { removed: false, files_kept: None });
     }
@@ -118,14 +118,14 @@ async fn user_gone(cx: &Cx, account: &Account) {
 }
 
 pub(crate) async fn group_list(cx: Cx, _args: GroupList) -> Result<Groups, Error> {
-    let groups = cx.kernel.store.groups().await?;
+    let groups = cx.kernel.store.groups().all().await?;
     Ok(Groups { groups: groups.into_iter().map(group).collect() })
 }
 
 pub(crate) async fn group_create(cx: Cx, args: GroupCreate) -> Result<GroupResult, Error> {
     let name =
         check_username(&args.name).map_err(|_| Error::bad("name must match ^[a-z_][a-z0-9_-]{0,31}$"))?;
-    let created = cx.kernel.store.group_create(name).await.map_err(|error| match error {
+    let created = cx.kernel.store.groups().create(name).await.map_err(|error| match error {
         store::Error::Conflict(_) => Error::conflict(format!("Group already exists: {name}")),
         other => other.into(),
     })?;
@@ -133,16 +133,16 @@ pub(crate) async fn group_create(cx: Cx, args: GroupCreate) -> Result<GroupResul
 }
 
 pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, Error> {
-    let groups = cx.kernel.store.groups().await?;
+    let groups = cx.kernel.store.groups().all().await?;
     let Some(row) = groups.into_iter().find(|row| row.name == args.name.trim()) else {
         return Ok(Removed { removed: false });
     };
-    let private = cx.kernel.store.account_by_uid(Uid(row.gid.0)).await?.is_some();
+    let private = cx.kernel.store.accounts().by_uid(Uid(row.gid.0)).await?.is_some();
     if private || [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&row.gid) {
         return Err(Error::forbidden(format!("The group {} can not be removed", row.name)));
     }
     let members = members_of(&cx, row.gid).await?;
-    let removed = cx.kernel.store.group_remove(row.gid).await?;
+    let removed = cx.kernel.store.groups().remove(row.gid).await?;
     cx.kernel.grants.remove_group(row.gid);
     cx.kernel.devices.remove_group(row.gid);
     let refreshed = refresh(&cx, &members).await;
@@ -151,7 +151,7 @@ pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, E
 }
 
 pub(crate) async fn capability_list(cx: Cx, args: CapabilityList) -> Result<Grants, Error> {
-    let rows = cx.kernel.store.grants().await?;
+    let rows = cx.kernel.store.grants().all().await?;
     let wanted = rows.into_iter().filter(|(gid, _)| args.gid.is_none_or(|only| only == *gid));
     Ok(Grants { capabilities: wanted.map(|(gid, capability)| Granted { gid, capability }).collect() })
 }
@@ -160,11 +160,11 @@ pub(crate) async fn grant(cx: Cx, args: Grant) -> Result<Changed, Error> {
     if !capability::is_valid(&args.capability) {
         return Err(Error::bad(format!("Invalid capability format: {}", args.capability)));
     }
-    let groups = cx.kernel.store.groups().await?;
+    let groups = cx.kernel.store.groups().all().await?;
     if !groups.iter().any(|row| row.gid == args.gid) {
         return Err(Error::not_found(format!("Unknown group: {}", args.gid)));
     }
-    let changed = cx.kernel.store.grant(args.gid, &args.capability).await?;
+    let changed = cx.kernel.store.grants().give(args.gid, &args.capability).await?;
     cx.kernel.grants.add(args.gid, &args.capability);
     Ok(Changed { changed })
 }
@@ -173,7 +173,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Changed, Error> {
     if args.gid == Gid::ROOT && args.capability == "*" {
         return Err(Error::forbidden("root keeps its capability: nobody could give it back"));
     }
-    let changed = cx.kernel.store.revoke(args.gid, &args.capability).await?;
+    let changed = cx.kernel.store.grants().revoke(args.gid, &args.capability).await?;
     cx.kernel.grants.remove(args.gid, &args.capability);
     if changed {
         let members = members_of(&cx, args.gid).await?;
@@ -184,7 +184,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Changed, Error> {
 
 async fn find(cx: &Cx, username: &str) -> Result<Account, Error> {
     let username = username.trim();
-    let found = cx.kernel.store.account(username).await?;
+    let found = cx.kernel.store.accounts().by_name(username).await?;
     found.ok_or_else(|| Error::not_found(format!("Unknown user: {username}")))
 }
 
@@ -213,14 +213,14 @@ async fn lost_rights(cx: &Cx, uids: impl IntoIterator<Item = Uid>) {
 
 /// Everybody in a group, the user whose own it is included.
 async fn members_of(cx: &Cx, gid: Gid) -> Result<HashSet<Uid>, Error> {
-    let accounts = cx.kernel.store.accounts().await?;
+    let accounts = cx.kernel.store.accounts().all().await?;
     Ok(accounts.iter().filter(|account| account.gids.contains(&gid)).map(|account| account.uid).collect())
 }
 
 /// Gives the sockets of users their accounts as they are now.
 async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
     for uid in uids {
-        if let Some(account) = cx.kernel.store.account_by_uid(*uid).await? {
+        if let Some(account) = cx.kernel.store.accounts().by_uid(*uid).await? {
             cx.kernel.connections.refresh_account(&account.identity());
         }
     }
@@ -231,19 +231,19 @@ async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
 async fn gids_of(cx: &Cx, names: &[String]) -> Result<Vec<Gid>, Error> {
     let mut gids = Vec::with_capacity(names.len());
     for name in names {
-        let gid = cx.kernel.store.group_named(name).await?;
+        let gid = cx.kernel.store.groups().named(name).await?;
         gids.push(gid.ok_or_else(|| Error::not_found(format!("Unknown group: {name}")))?);
     }
     Ok(gids)
 }
 
 async fn group_names(cx: &Cx) -> Result<BTreeMap<Gid, String>, Error> {
-    let groups = cx.kernel.store.groups().await?;
+    let groups = cx.kernel.store.groups().all().await?;
     Ok(groups.into_iter().map(|row| (row.gid, row.name)).collect())
 }
 
 async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
-    let groups = cx.kernel.store.group_names_of(account.uid).await?;
+    let groups = cx.kernel.store.groups().names_of(account.uid).await?;
     Ok(UserResult { user: user(account, groups) })
 }
 

@@ -22,7 +22,7 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
     let readable = |key: &str| may_read(&cx.caller, key);
     let mut entries: std::collections::BTreeMap<String, String> =
         defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
-    entries.extend(cx.kernel.store.config_where(key, readable).await?);
+    entries.extend(cx.kernel.store.config().matching(key, readable).await?);
     Ok(ConfigEntries {
         entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect(),
     })
@@ -32,7 +32,7 @@ async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {
     if key.is_empty() {
         return Ok(None);
     }
-    let stored = cx.kernel.store.config_value(key).await?;
+    let stored = cx.kernel.store.config().value(key).await?;
     Ok(stored.or_else(|| default_of(cx, key)))
 }
 
@@ -81,12 +81,12 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
                 return Err(Error::bad_argument("sys.config.set", "key", &settings::unknown(key)));
             }
             settings::check_given("sys.config.set", "value", key, &value)?;
-            store.config_set(key, &value).await?;
+            store.config().set(key, &value).await?;
             cx.kernel.config_changed(key, Some(&value));
         }
         // Also a key that is not known: it may be left from a time when any could be set.
         None => {
-            store.config_remove(key).await?;
+            store.config().remove(key).await?;
             cx.kernel.config_changed(key, None);
         }
     }

@@ -156,11 +156,11 @@ async fn recheck(
     before: &Account,
     token: Option<&Token>,
 ) -> Result<(), Error> {
-    let now = kernel.store.account_by_uid(before.uid).await?;
+    let now = kernel.store.accounts().by_uid(before.uid).await?;
     let revoked = match token {
         None => false,
         Some(token) => {
-            let found = kernel.store.token_by_hash(before.uid, &token.hash).await?;
+            let found = kernel.store.tokens().by_hash(before.uid, &token.hash).await?;
             found.is_none_or(|found| found.revoked_at.is_some())
         }
     };
@@ -252,7 +252,7 @@ async fn register(
         version: short(&request.client.version),
         now_ms: kernel.clock.now_ms(),
     };
-    let device = kernel.store.device_register(registration).await?;
+    let device = kernel.store.devices().register(registration).await?;
     device.ok_or_else(|| Error::device_taken(&driver.device_id.0))
 }
 
@@ -276,7 +276,7 @@ async fn attach(kernel: &Arc<Kernel>, connection: &Arc<Connection>, device: &Dev
         }
         // The socket died while it logged in; the store thinks the device is there.
         Err(gone) if !gone.spoken_for => {
-            let offline = kernel.store.device_offline(&device.device_id, kernel.clock.now_ms()).await;
+            let offline = kernel.store.devices().set_offline(&device.device_id, kernel.clock.now_ms()).await;
             if let Err(error) = offline {
                 tracing::warn!(device = %device.device_id, %error, "the device could not be marked offline");
             }

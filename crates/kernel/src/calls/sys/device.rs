@@ -37,7 +37,7 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
         return Err(Error::bad_argument("sys.device.update", "description", "must not contain NUL"));
     }
     let (id, now_ms) = (device.device_id.clone(), cx.kernel.clock.now_ms());
-    cx.kernel.store.device_describe(&id, description, now_ms).await?;
+    cx.kernel.store.devices().describe(&id, description, now_ms).await?;
     let changed = cx.kernel.devices.change(&id, |device| {
         device.description = description.to_string();
         device.last_seen_at = now_ms;
@@ -50,12 +50,12 @@ pub(crate) async fn access(cx: Cx, args: SetAccess) -> Result<AccessResult, Erro
     let device = cx.kernel.devices.get(&id).ok_or_else(|| Error::unknown_device(&id.0))?;
     let id = device.device_id.clone();
     if args.allow {
-        let groups = cx.kernel.store.groups().await?;
+        let groups = cx.kernel.store.groups().all().await?;
         if !groups.iter().any(|group| group.gid == args.gid) {
             return Err(Error::not_found(format!("Unknown group: {}", args.gid)));
         }
     }
-    cx.kernel.store.device_access(&id, args.gid, args.allow).await?;
+    cx.kernel.store.devices().set_access(&id, args.gid, args.allow).await?;
     let changed = cx.kernel.devices.change(&id, |device| set_member(&mut device.gids, args.gid, args.allow));
     Ok(AccessResult { device_id: id, gids: changed.map(|device| device.gids.clone()).unwrap_or_default() })
 }

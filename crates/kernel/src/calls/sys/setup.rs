@@ -40,7 +40,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
         return Err(Error::bad("bootstrap is not available on this gateway: leave it out"));
     }
     let username = check_username(&request.username)?;
-    if kernel.store.account(username).await?.is_some() {
+    if kernel.store.accounts().by_name(username).await?.is_some() {
         return Err(Error::bad(format!("User already exists: {username}")));
     }
     let password = check_password("password", &request.password)?;

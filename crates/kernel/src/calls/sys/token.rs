@@ -32,7 +32,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let device = device.map(|name| bound_device(&cx, uid, name)).transpose()?;
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
-    let known = cx.kernel.store.account_by_uid(uid).await?;
+    let known = cx.kernel.store.accounts().by_uid(uid).await?;
     known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
     let raw = auth::tokens::new(kind);
     let row = Row {
@@ -46,14 +46,14 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         created_at: now_ms,
         expires_at,
     };
-    let token = cx.kernel.store.token_create(row).await?;
+    let token = cx.kernel.store.tokens().create(row).await?;
     Ok(Created { token: with_secret(&token, raw) })
 }
 
 pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
     let named = whose(&cx, args.uid, "list tokens for another user")?;
     let uid = if cx.caller.is_root() { named } else { Some(cx.caller.uid()) };
-    let tokens = cx.kernel.store.tokens(uid).await?;
+    let tokens = cx.kernel.store.tokens().of(uid).await?;
     Ok(Listed { tokens: tokens.into_iter().map(record).collect() })
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
     let id = TokenId(args.token_id.trim().to_string());
     let reason = check_label("reason", args.reason.as_deref())?;
     let now_ms = cx.kernel.clock.now_ms();
-    let revoked = cx.kernel.store.token_revoke(&id, uid, reason.as_deref(), now_ms).await?;
+    let revoked = cx.kernel.store.tokens().revoke(&id, uid, reason.as_deref(), now_ms).await?;
     if revoked {
         for connection in cx.kernel.connections.select(|login| login.token_id.as_ref() == Some(&id)) {
             let own = cx.caller.origin.connection().is_some_and(|own| own.number() == connection.number);

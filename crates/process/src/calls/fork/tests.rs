@@ -126,5 +126,9 @@ async fn what_can_not_be_forked_is_told() {
         .unwrap();
     let gone = forked(&fixture, at_segment(&segment.id)).await.unwrap_err();
     assert!(gone.starts_with("Failed to read segment archive: archive not found: "), "{gone}");
-    assert_eq!(fixture.store.conversation_count(fixture.pid()).await.unwrap(), 2, "no conversation was made");
+    assert_eq!(
+        fixture.store.conversations().count(fixture.pid()).await.unwrap(),
+        2,
+        "no conversation was made"
+    );
 }

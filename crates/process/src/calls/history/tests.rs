@@ -140,7 +140,7 @@ async fn an_unknown_conversation_is_empty() {
         let id = if id == "none" { id } else { "default" };
         assert_eq!(shown.conversation_id, Some(id.into()));
     }
-    assert_eq!(fixture.store.conversation_count(fixture.pid()).await.unwrap(), 1, "reading makes none");
+    assert_eq!(fixture.store.conversations().count(fixture.pid()).await.unwrap(), 1, "reading makes none");
     let unknown = fixture.host.history(&"none".into(), &Read::default()).await.unwrap_err();
     assert_eq!((unknown.code, unknown.message.as_str()), (404, "Process not found: none"));
     let long = Read { conversation_id: Some("x".repeat(1000).into()), ..Read::default() };
@@ -176,7 +176,7 @@ fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
 async fn what_waits_for_a_person_is_shown_oldest_first() {
     let fixture = Fixture::new().await;
     let other = ProcessRow { pid: "other".into(), ..fixture.process.clone() };
-    assert!(fixture.store.process_create(&other).await.unwrap());
+    assert!(fixture.store.processes().create(&other).await.unwrap());
     fixture.store.keep(Change::new(&other.pid).ask(&approval("foreign", &other.pid, 1))).await.unwrap();
     let pid = fixture.pid().clone();
     fixture.store.keep(Change::new(&pid).ask(&approval("newer", &pid, 9))).await.unwrap();

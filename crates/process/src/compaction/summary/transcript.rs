@@ -27,7 +27,8 @@ pub(super) async fn read(
     let mut pieces = Pieces::new(chars_max);
     let mut page = Page::After(span.from_id - 1);
     loop {
-        let rows = world.store.messages(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
+        let rows =
+            world.store.messages().page(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
         let rows = rows.map_err(|error| format!("the conversation could not be read: {error}"))?;
         let Some(last) = rows.last().map(|row| row.id) else { break };
         for row in rows.iter().take_while(|row| row.id <= span.to_id) {

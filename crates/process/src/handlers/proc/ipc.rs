@@ -111,7 +111,7 @@ async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error
     if conversation_id.as_ref().is_some_and(|id| id.as_str().is_empty()) {
         return Ok(Err(format!("{name} conversationId must be a non-empty string")));
     }
-    let find = async |pid: &Pid| cx.area.gateway.store().process(pid).await.map_err(Error::from);
+    let find = async |pid: &Pid| cx.area.gateway.store().processes().by_id(pid).await.map_err(Error::from);
     let alive = |row: &ProcessRow| row.exited_at.is_none();
     let Some(from) = find(source).await?.filter(alive) else {
         return Ok(Err(format!("Source process not found: {source}")));

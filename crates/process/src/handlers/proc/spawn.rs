@@ -31,7 +31,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
             Ok(row) => row,
             Err(why) => return Ok(Outcome::Failed(why)),
         };
-        if !cx.area.gateway.store().process_create(&row).await? {
+        if !cx.area.gateway.store().processes().create(&row).await? {
             return Err(Error::conflict(format!("There is a process of that id already: {}", row.pid)));
         }
         row
@@ -68,9 +68,16 @@ fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
 /// The process to start it under.
 async fn parent(cx: &Cx, named: Option<&Pid>) -> Result<Option<ProcessRow>, Error> {
     let Some(pid) = named else {
-        return cx.area.gateway.store().process(&init_pid(cx.caller.uid())).await.map_err(Error::from);
+        return cx
+            .area
+            .gateway
+            .store()
+            .processes()
+            .by_id(&init_pid(cx.caller.uid()))
+            .await
+            .map_err(Error::from);
     };
-    let found = cx.area.gateway.store().process(pid).await?;
+    let found = cx.area.gateway.store().processes().by_id(pid).await?;
     match found {
         Some(row) if row.uid == cx.caller.uid() || cx.caller.is_root() => Ok(Some(row)),
         None if cx.caller.is_root() => Err(unknown(pid)),
@@ -136,8 +143,8 @@ fn check_run_as(args: &Spawn, who: &ProcessIdentity) -> Result<(), Error> {
 
 /// Whether the user may have one more.
 async fn check_count(cx: &Cx, uid: Uid) -> Result<(), Error> {
-    let most = cx.area.gateway.store().setting(PROCESS_MAX_PER_USER).await?;
-    if most == 0 || cx.area.gateway.store().processes_alive(uid).await? < most {
+    let most = cx.area.gateway.store().config().setting(PROCESS_MAX_PER_USER).await?;
+    if most == 0 || cx.area.gateway.store().processes().alive(uid).await? < most {
         return Ok(());
     }
     let key = PROCESS_MAX_PER_USER.name();

@@ -91,7 +91,7 @@ async fn fill(store: &Store, uid: Uid, conversations: usize) -> Result<()> {
     for number in 0..conversations / PER_PROCESS {
         let (store, pid) = (store.clone(), Pid(format!("bench-{number}")));
         writes.push(async move {
-            store.process_create(&process(&pid, uid)).await?;
+            store.processes().create(&process(&pid, uid)).await?;
             let mut change = Change::new(&pid);
             for place in 0..PER_PROCESS {
                 let id = ConversationId(format!("c{place}"));
@@ -110,7 +110,7 @@ async fn fill(store: &Store, uid: Uid, conversations: usize) -> Result<()> {
 
 async fn history(store: &Store, uid: Uid, pid: &str, messages: usize) -> Result<()> {
     let pid = Pid(pid.to_string());
-    store.process_create(&process(&pid, uid)).await?;
+    store.processes().create(&process(&pid, uid)).await?;
     let conversation = ConversationId("default".to_string());
     for first in (0..messages).step_by(1_000) {
         let mut change = Change::new(&pid);

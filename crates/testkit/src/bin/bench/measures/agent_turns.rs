@@ -65,7 +65,7 @@ async fn commits_per_second(timed: Duration) -> Result<f64> {
     let begun = Instant::now();
     let mut count = 0_u64;
     while begun.elapsed() < timed {
-        store.config_set("config/bench/number", &count.to_string()).await.context("write a row")?;
+        store.config().set("config/bench/number", &count.to_string()).await.context("write a row")?;
         count += 1;
     }
     Ok(count as f64 / begun.elapsed().as_secs_f64())

@@ -184,7 +184,7 @@ fn an_interrupted_tree_is_gone_on_with() {
     let back = world.home.path().join("back");
     interrupt(&world, &down, &back.join("0"));
     // What was changed here since is not taken for what was copied.
-    std::fs::write(back.join("0"), bytes(1_001)[1..].to_vec()).unwrap();
+    std::fs::write(back.join("0"), &bytes(1_001)[1..]).unwrap();
     world.ok(&down);
     assert_eq!(files_below(&back), files_below(&tree));
     assert!(std::fs::read(back.join("0")).unwrap() == bytes(1_000));

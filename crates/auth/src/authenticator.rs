@@ -130,7 +130,7 @@ impl Authenticator {
         password: &str,
         peer: IpAddr,
     ) -> Result<bool, Error> {
-        if password.len() > limits::PASSWORD_BYTES_MAX {
+        if password.len() > limits::login::PASSWORD_MAX_BYTES {
             return Ok(false);
         }
         let usable = account.filter(|account| !account.locked && !is_unset(&account.hash));
@@ -159,7 +159,7 @@ impl Authenticator {
 
     /// The account a token is for, unless it is locked, and what the token is good for.
     async fn find(&self, given: &Credentials<'_>, raw: &str) -> Result<(Option<Account>, Found), Error> {
-        if raw.len() > limits::TOKEN_BYTES_MAX {
+        if raw.len() > limits::login::TOKEN_MAX_BYTES {
             return Ok((None, Found::Nothing));
         }
         // Hashed before anything is looked at: it takes as long when there is no such account.
@@ -206,7 +206,7 @@ impl Authenticator {
     /// Writes down when a token was last used, now and then and beside the login.
     fn note_use(&self, token: &Token) {
         let now_ms = self.clock.now_ms();
-        if token.last_used_at.is_some_and(|last| now_ms - last <= limits::LOGIN_WINDOW_MS) {
+        if token.last_used_at.is_some_and(|last| now_ms - last <= limits::login::WINDOW_MS) {
             return;
         }
         let (store, id) = (self.store.clone(), token.token_id.clone());

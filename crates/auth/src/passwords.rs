@@ -53,7 +53,10 @@ impl Default for Passwords {
 impl Passwords {
     /// Nothing is being hashed.
     pub fn new() -> Passwords {
-        Passwords { running: Arc::new(Semaphore::new(limits::PASSWORD_HASHES_MAX)), waiting: Arc::default() }
+        Passwords {
+            running: Arc::new(Semaphore::new(limits::login::PASSWORD_HASHES_MAX)),
+            waiting: Arc::default(),
+        }
     }
 
     /// The hash to keep for a new password.
@@ -76,7 +79,8 @@ impl Passwords {
         let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let total: usize = waiting.values().sum();
         let own = waiting.get(&peer).copied().unwrap_or(0);
-        if total >= limits::PASSWORD_QUEUE_MAX || own >= limits::PASSWORD_QUEUE_PER_ADDRESS_MAX {
+        if total >= limits::login::PASSWORD_QUEUE_MAX || own >= limits::login::PASSWORD_QUEUE_PER_ADDRESS_MAX
+        {
             return None;
         }
         *waiting.entry(peer).or_default() += 1;

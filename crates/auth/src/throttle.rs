@@ -52,7 +52,7 @@ impl Throttle {
     ) -> Result<Attempt<'_>, i64> {
         let key = key(realm, username, peer);
         let mut records = self.lock();
-        if !records.contains_key(&key) && records.len() >= limits::LOGIN_RECORDS_MAX {
+        if !records.contains_key(&key) && records.len() >= limits::login::RECORDS_MAX {
             make_room(&mut records, now_ms);
         }
         let record = records.entry(key.clone()).or_default();
@@ -61,9 +61,9 @@ impl Throttle {
             return Err((left_ms + 999) / 1_000);
         }
         // After too many failures one at a time; before, not many more at once than may fail.
-        let at_once = match limits::LOGIN_FAILURES_MAX.saturating_sub(record.failures) {
+        let at_once = match limits::login::FAILURES_MAX.saturating_sub(record.failures) {
             0 => 1,
-            left => left + limits::LOGIN_TRIES_AT_ONCE,
+            left => left + limits::login::TRIES_AT_ONCE,
         };
         if record.trying >= at_once {
             return Err(1);
@@ -100,7 +100,7 @@ impl Drop for Attempt<'_> {
 
 fn key(realm: Realm, username: &str, peer: IpAddr) -> Key {
     // No user has a longer name; all such attempts share one record.
-    let username = if username.len() <= limits::USERNAME_BYTES_MAX { username } else { "" };
+    let username = if username.len() <= limits::login::USERNAME_MAX_BYTES { username } else { "" };
     let network = match peer {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
         v4 => v4,
@@ -111,7 +111,7 @@ fn key(realm: Realm, username: &str, peer: IpAddr) -> Key {
 /// Forgets what no longer counts; if everything does, the oldest that blocks nobody.
 fn make_room(records: &mut HashMap<Key, Record>, now_ms: i64) {
     records.retain(|_, record| record.trying > 0 || !record.is_stale(now_ms));
-    if records.len() < limits::LOGIN_RECORDS_MAX {
+    if records.len() < limits::login::RECORDS_MAX {
         return;
     }
     let harmless =
@@ -129,15 +129,15 @@ impl Record {
             self.window_start_ms = now_ms;
         }
         self.failures += 1;
-        if let Some(over) = self.failures.checked_sub(limits::LOGIN_FAILURES_MAX) {
-            let wait_ms = limits::LOGIN_WAIT_MS.checked_shl(over.min(16)).unwrap_or(i64::MAX);
-            self.blocked_until_ms = now_ms + wait_ms.min(limits::LOGIN_WAIT_MS_MAX);
+        if let Some(over) = self.failures.checked_sub(limits::login::FAILURES_MAX) {
+            let wait_ms = limits::login::WAIT_MS.checked_shl(over.min(16)).unwrap_or(i64::MAX);
+            self.blocked_until_ms = now_ms + wait_ms.min(limits::login::WAIT_MAX_MS);
         }
     }
 
     /// Failures long past no longer count. While blocked, and for as long again, they do.
     fn is_stale(&self, now_ms: i64) -> bool {
-        let block_ms = (self.blocked_until_ms - self.window_start_ms).max(limits::LOGIN_WINDOW_MS);
+        let block_ms = (self.blocked_until_ms - self.window_start_ms).max(limits::login::WINDOW_MS);
         now_ms > self.window_start_ms.max(self.blocked_until_ms) + block_ms
     }
 }
@@ -168,7 +168,7 @@ mod tests {
     fn ten_failures_in_a_minute_block_and_the_wait_doubles() {
         let logins = Throttle::default();
         let mut now = 1_000_000;
-        for _ in 0..limits::LOGIN_FAILURES_MAX {
+        for _ in 0..limits::login::FAILURES_MAX {
             assert_eq!(wait(&logins, "ann", now), None);
             fail(&logins, "ann", now);
             now += 100;
@@ -184,8 +184,8 @@ mod tests {
             now += wait(&logins, "ann", now).unwrap_or(0) * 1_000;
             fail(&logins, "ann", now);
         }
-        assert_eq!(wait(&logins, "ann", now), Some(limits::LOGIN_WAIT_MS_MAX / 1_000));
-        now += limits::LOGIN_WAIT_MS_MAX;
+        assert_eq!(wait(&logins, "ann", now), Some(limits::login::WAIT_MAX_MS / 1_000));
+        now += limits::login::WAIT_MAX_MS;
         logins.begin(Realm::Password, "ann", PEER, now).ok().unwrap().succeeded();
         assert_eq!(wait(&logins, "ann", now), None);
     }
@@ -205,26 +205,26 @@ mod tests {
         let logins = Throttle::default();
         let running: Vec<_> =
             (0..100).filter_map(|_| logins.begin(Realm::Password, "ann", PEER, 5).ok()).collect();
-        assert_eq!(running.len() as u32, limits::LOGIN_FAILURES_MAX + limits::LOGIN_TRIES_AT_ONCE);
+        assert_eq!(running.len() as u32, limits::login::FAILURES_MAX + limits::login::TRIES_AT_ONCE);
     }
 
     #[test]
     fn junk_names_neither_fill_the_memory_nor_lift_a_block() {
         let logins = Throttle::default();
-        for _ in 0..limits::LOGIN_FAILURES_MAX {
+        for _ in 0..limits::login::FAILURES_MAX {
             fail(&logins, "root", 1_000);
         }
-        for n in 0..limits::LOGIN_RECORDS_MAX + 100 {
+        for n in 0..limits::login::RECORDS_MAX + 100 {
             fail(&logins, &format!("junk-{n}"), 1_001);
         }
         fail(&logins, &"x".repeat(10_000_000), 1_002);
-        assert!(logins.lock().len() <= limits::LOGIN_RECORDS_MAX);
+        assert!(logins.lock().len() <= limits::login::RECORDS_MAX);
         assert!(wait(&logins, "root", 1_003).is_some());
-        for _ in 0..limits::LOGIN_FAILURES_MAX {
+        for _ in 0..limits::login::FAILURES_MAX {
             fail(&logins, "ann", 1_004);
         }
         assert!(wait(&logins, "ann", 1_005).is_some(), "also with a full book failures count");
-        assert!(logins.lock().keys().all(|(_, name, _)| name.len() <= limits::USERNAME_BYTES_MAX));
+        assert!(logins.lock().keys().all(|(_, name, _)| name.len() <= limits::login::USERNAME_MAX_BYTES));
     }
 
     #[test]

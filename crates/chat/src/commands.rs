@@ -69,7 +69,7 @@ impl Chat<'_> {
             through_message_id: Some(through),
             ..Fork::default()
         };
-        let forked = self.gateway.call(&fork, limits::CALL_TIMEOUT).await?;
+        let forked = self.gateway.call(&fork, limits::client::CALL_TIMEOUT).await?;
         let forked = done(forked)?;
         let id = forked.target_conversation.id;
         self.output.line(&format!(
@@ -89,7 +89,7 @@ impl Chat<'_> {
             keep_last: Some(keep),
             ..Compact::default()
         };
-        let compacted = self.gateway.call(&compact, limits::CLI_COMPACT_TIMEOUT).await?;
+        let compacted = self.gateway.call(&compact, limits::cli::COMPACT_TIMEOUT).await?;
         let compacted = done(compacted)?;
         self.output.line(&transcript::compacted(&compacted))
     }

@@ -57,7 +57,7 @@ impl Chat<'_> {
             message: input.message,
             media: (!input.media.is_empty()).then_some(input.media),
         };
-        let sent = self.gateway.call(&send, limits::CALL_TIMEOUT).await.map_err(|error| {
+        let sent = self.gateway.call(&send, limits::client::CALL_TIMEOUT).await.map_err(|error| {
             let lost = is_loss(&error);
             let failure = Failure::from(error);
             if lost {

@@ -108,7 +108,7 @@ impl<'a> Gateway<'a> {
     /// A call that may be made twice: it is repeated when the connection breaks.
     pub async fn ask<S: Syscall>(&mut self, args: &S) -> Result<S::Result> {
         loop {
-            match self.call(args, limits::CALL_TIMEOUT).await {
+            match self.call(args, limits::client::CALL_TIMEOUT).await {
                 Err(error) if is_loss(&error) && self.session.connection.is_closed() => {}
                 Err(error) => return Err(error.into()),
                 Ok(result) => return Ok(result),
@@ -132,7 +132,7 @@ impl<'a> Gateway<'a> {
             // Signals are read meanwhile: when too many wait, the answer behind them would not arrive.
             tokio::select! {
                 answer = &mut call => return answer,
-                Some(signal) = self.signals.next(), if self.backlog.len() < limits::CLI_SIGNALS_AHEAD_MAX => {
+                Some(signal) = self.signals.next(), if self.backlog.len() < limits::cli::SIGNALS_AHEAD_MAX => {
                     self.backlog.push_back(signal);
                 }
             }
@@ -145,7 +145,7 @@ impl<'a> Gateway<'a> {
     }
 
     async fn reconnect(&mut self) -> Result<()> {
-        let (since, mut pause) = (Instant::now(), limits::CLI_LOSS_PAUSE_FIRST);
+        let (since, mut pause) = (Instant::now(), limits::cli::LOSS_PAUSE_FIRST);
         self.output.note("the connection to the gateway was lost; trying to go on …");
         loop {
             match self.session.listen(&mut self.signals).await {
@@ -154,7 +154,7 @@ impl<'a> Gateway<'a> {
                     self.output.note("connected again");
                     return Ok(());
                 }
-                Err(error) if is_loss(&error) && since.elapsed() < limits::CLI_LOSS_MAX => {}
+                Err(error) if is_loss(&error) && since.elapsed() < limits::cli::LOSS_MAX => {}
                 Err(error) => {
                     return Err(Failure::from(error)
                         .with_hint("the agent goes on without you; `gsv proc history` shows what it said"));
@@ -164,7 +164,7 @@ impl<'a> Gateway<'a> {
                 () = sleep(pause) => {}
                 () = self.interrupts.wait() => return Err(self.interrupts.failure()),
             }
-            pause = (pause * 2).min(limits::CLI_LOSS_PAUSE_MAX);
+            pause = (pause * 2).min(limits::cli::LOSS_PAUSE_MAX);
         }
     }
 }

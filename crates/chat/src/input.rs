@@ -43,7 +43,7 @@ pub fn gather(words: Option<String>, pictures: &[PathBuf]) -> Result<Input> {
         })?;
         input.media.push(attach(path, picture)?);
     }
-    if input.message.len() > limits::PROCESS_MESSAGE_BYTES_MAX {
+    if input.message.len() > limits::process::MESSAGE_MAX_BYTES {
         return Err(too_long());
     }
     check_size(&input)?;
@@ -82,7 +82,7 @@ fn has_content() -> bool {
 }
 
 fn read_text(reader: impl Read) -> Result<String> {
-    let limit = limits::PROCESS_MESSAGE_BYTES_MAX as u64;
+    let limit = limits::process::MESSAGE_MAX_BYTES as u64;
     let mut bytes = Vec::new();
     reader.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -94,18 +94,21 @@ fn read_text(reader: impl Read) -> Result<String> {
 }
 
 fn too_long() -> Failure {
-    let limit = limits::PROCESS_MESSAGE_BYTES_MAX / (1024 * 1024);
+    let limit = limits::process::MESSAGE_MAX_BYTES / (1024 * 1024);
     Failure::new(format!("the message with standard input is longer than {limit} MiB"))
         .with_hint("put it into a file with `gsv cp` and name the file in the message")
 }
 
 fn check_size(input: &Input) -> Result<()> {
-    if input.media.len() > limits::PROCESS_MEDIA_MAX {
-        return Err(Failure::new(format!("more than {} pictures in one message", limits::PROCESS_MEDIA_MAX)));
+    if input.media.len() > limits::process::MEDIA_MAX {
+        return Err(Failure::new(format!(
+            "more than {} pictures in one message",
+            limits::process::MEDIA_MAX
+        )));
     }
     let bytes: usize = input.media.iter().filter_map(|medium| medium.data.as_ref()).map(String::len).sum();
     // Some room for the frame around them.
-    if bytes + input.message.len() + 64 * 1024 > limits::FRAME_BYTES_MAX {
+    if bytes + input.message.len() + 64 * 1024 > limits::frame::MAX_BYTES {
         return Err(Failure::new("the pictures are too large for one message")
             .with_hint("send fewer of them, or smaller ones"));
     }
@@ -121,8 +124,8 @@ fn picture(path: &Path) -> Option<&'static str> {
 fn attach(path: &Path, mime: &str) -> Result<MediaInput> {
     let reading = |error: std::io::Error| Failure::from(error).while_doing(path.display());
     let size = std::fs::metadata(path).map_err(reading)?.len();
-    if size > limits::PROCESS_MEDIA_BYTES_MAX as u64 {
-        let limit = limits::PROCESS_MEDIA_BYTES_MAX / (1024 * 1024);
+    if size > limits::process::MEDIA_MAX_BYTES as u64 {
+        let limit = limits::process::MEDIA_MAX_BYTES / (1024 * 1024);
         return Err(Failure::new(format!("{}: larger than {limit} MiB", path.display())));
     }
     let bytes = std::fs::read(path).map_err(reading)?;
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn too_much_standard_input_is_refused() {
-        let much = vec![b'x'; limits::PROCESS_MESSAGE_BYTES_MAX + 1];
+        let much = vec![b'x'; limits::process::MESSAGE_MAX_BYTES + 1];
         assert!(read_text(&much[..]).unwrap_err().message.contains("longer than"));
         assert!(read_text(&b"\xff"[..]).unwrap_err().message.contains("UTF-8"));
         assert_eq!(read_text(&b"text"[..]).unwrap(), "text");

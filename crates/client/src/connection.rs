@@ -45,22 +45,22 @@ impl Connection {
     /// Opens a socket; nobody is logged in yet. Takes `ws://`, `wss://`, `http://` and `https://` URLs.
     pub async fn open(url: &str) -> Result<(Connection, Events), Error> {
         let opening = opening::open(url);
-        let socket = match timeout(limits::CONNECT_TIMEOUT, opening).await {
+        let socket = match timeout(limits::client::CONNECT_TIMEOUT, opening).await {
             Ok(opened) => opened?,
             Err(_) => {
-                let why = format!("no answer within {} seconds", limits::CONNECT_TIMEOUT.as_secs());
+                let why = format!("no answer within {} seconds", limits::client::CONNECT_TIMEOUT.as_secs());
                 return Err(Error::Unreachable { url: url.to_string(), why });
             }
         };
         let state = Arc::new(State::default());
-        let (outgoing, to_send) = mpsc::channel(limits::CLIENT_OUTGOING_MAX);
-        let (events, queue) = mpsc::channel(limits::CLIENT_EVENTS_MAX);
+        let (outgoing, to_send) = mpsc::channel(limits::client::OUTGOING_MAX);
+        let (events, queue) = mpsc::channel(limits::client::EVENTS_MAX);
         let (ending, ended) = watch::channel(false);
         tokio::spawn(socket::run(socket, to_send, state.clone(), events, ending));
         let handle = Handle {
             state,
             outgoing,
-            room: Arc::new(Semaphore::new(limits::CLIENT_OUTGOING_BYTES_MAX as usize)),
+            room: Arc::new(Semaphore::new(limits::client::OUTGOING_MAX_BYTES as usize)),
             ended,
             id_prefix: base::random::tagged("c"),
             next_id: AtomicU64::new(1),
@@ -71,12 +71,12 @@ impl Connection {
     /// Sends `sys.connect`.
     pub async fn connect(&self, args: &Connect) -> Result<Connected, Error> {
         let call = Connect::SPEC.name;
-        decode(call, &self.call_raw(call, &frame::to_json(args), limits::CONNECT_TIMEOUT).await?)
+        decode(call, &self.call_raw(call, &frame::to_json(args), limits::client::CONNECT_TIMEOUT).await?)
     }
 
     /// A typed call, on the gateway itself.
     pub async fn call<S: Syscall>(&self, args: &S) -> Result<S::Result, Error> {
-        self.call_on(None, args, limits::CALL_TIMEOUT).await
+        self.call_on(None, args, limits::client::CALL_TIMEOUT).await
     }
 
     /// A typed call on a target (`None` and `gsv` are the gateway), with a limit of its own.
@@ -101,8 +101,8 @@ impl Connection {
         let number = self.handle.next_id.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}-{number}", self.handle.id_prefix);
         let text = frame::request(&id, call, args);
-        if text.len() > limits::FRAME_BYTES_MAX {
-            return Err(Error::Gateway(protocol::error::Error::too_large(limits::FRAME_BYTES_MAX)));
+        if text.len() > limits::frame::MAX_BYTES {
+            return Err(Error::Gateway(protocol::error::Error::too_large(limits::frame::MAX_BYTES)));
         }
         let mut waiting = self.handle.state.pending.enter(&id)?;
         let exchange = async {
@@ -157,7 +157,7 @@ impl Connection {
             drop(self.handle.outgoing.send(Out::Close).await);
             drop(ended.wait_for(|ended| *ended).await);
         };
-        drop(timeout(limits::CLOSE_TIMEOUT * 2, closing).await);
+        drop(timeout(limits::socket::CLOSE_TIMEOUT * 2, closing).await);
     }
 
     /// Whether the connection has ended.
@@ -167,7 +167,7 @@ impl Connection {
 
     async fn send(&self, message: Message) -> Result<(), Error> {
         // A message larger than all the room takes all of it.
-        let bytes = u32::try_from(message.len()).unwrap_or(u32::MAX).min(limits::CLIENT_OUTGOING_BYTES_MAX);
+        let bytes = u32::try_from(message.len()).unwrap_or(u32::MAX).min(limits::client::OUTGOING_MAX_BYTES);
         let handle = &self.handle;
         let permit = handle.room.clone().acquire_many_owned(bytes).await.map_err(|_| self.lost())?;
         handle.outgoing.send(Out::Message(message, permit)).await.map_err(|_| self.lost())

@@ -32,8 +32,8 @@ pub(crate) async fn open(url: &str) -> Result<Socket, Error> {
         Box::new(stream)
     };
     let config = WebSocketConfig::default()
-        .max_message_size(Some(limits::OUT_BYTES_MAX))
-        .max_frame_size(Some(limits::OUT_BYTES_MAX));
+        .max_message_size(Some(limits::frame::OUT_MAX_BYTES))
+        .max_frame_size(Some(limits::frame::OUT_MAX_BYTES));
     let (socket, _) = client_async_with_config(address.url, carrier, Some(config))
         .await
         .map_err(|error| unreachable(error.to_string()))?;

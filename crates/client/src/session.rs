@@ -64,7 +64,7 @@ impl Session {
     /// A typed call on the gateway itself.
     pub async fn call<S: Syscall>(&self, args: &S) -> Result<Answer<S::Result>, Error> {
         let name = S::SPEC.name;
-        let raw = self.connection.call_raw(name, &frame::to_json(args), limits::CALL_TIMEOUT).await?;
+        let raw = self.connection.call_raw(name, &frame::to_json(args), limits::client::CALL_TIMEOUT).await?;
         let value = serde_json::from_str(&raw)
             .map_err(|why| Error::Decode { call: name.to_string(), why: why.to_string() })?;
         Ok(Answer { raw, value })

@@ -121,7 +121,7 @@ enum Slot {
 impl Subscription {
     /// Starts to collect; a second subscriber takes the place of the first.
     pub(crate) fn subscribe(&self) -> mpsc::Receiver<Signal> {
-        let (sender, receiver) = mpsc::channel(limits::CLIENT_SIGNALS_MAX);
+        let (sender, receiver) = mpsc::channel(limits::client::SIGNALS_MAX);
         let mut slot = self.lock();
         if !matches!(*slot, Slot::Over) {
             *slot = Slot::To(sender);

@@ -54,7 +54,7 @@ pub(crate) async fn run<S>(
             Err(why) => Ended::because(why),
             Ok(()) => {
                 // The other side may take a moment to answer the close frame; what it says is no news.
-                drop(timeout(limits::CLOSE_TIMEOUT, read).await);
+                drop(timeout(limits::socket::CLOSE_TIMEOUT, read).await);
                 Ended::because("closed by this side")
             }
         },
@@ -64,7 +64,7 @@ pub(crate) async fn run<S>(
     state.subscription.close();
     ended.send_replace(true);
     // Whoever does not read its events any more does not need to know either.
-    drop(timeout(limits::CLOSE_TIMEOUT, events.send(Event::Closed(how))).await);
+    drop(timeout(limits::socket::CLOSE_TIMEOUT, events.send(Event::Closed(how))).await);
 }
 
 async fn read<S>(mut stream: S, state: &State, events: &mpsc::Sender<Event>) -> Ended
@@ -140,15 +140,15 @@ where
 {
     // All handles dropped means the same as an explicit close.
     while let Some(Out::Message(message, _permit)) = outgoing.recv().await {
-        let limit = limits::SEND_TIMEOUT
-            + Duration::from_secs(message.len() as u64 / limits::SEND_BYTES_PER_SECOND_MIN);
+        let limit = limits::socket::SEND_TIMEOUT
+            + Duration::from_secs(message.len() as u64 / limits::client::SEND_MIN_BYTES_PER_SECOND);
         match timeout(limit, send(&mut sink, message)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(error.to_string()),
             Err(_) => return Err("the gateway does not read".to_string()),
         }
     }
-    let close = timeout(limits::CLOSE_TIMEOUT, sink.send(Message::Close(None))).await;
+    let close = timeout(limits::socket::CLOSE_TIMEOUT, sink.send(Message::Close(None))).await;
     if matches!(close, Ok(Ok(()))) { Ok(()) } else { Err("closed by this side".to_string()) }
 }
 
@@ -157,7 +157,7 @@ async fn send<S>(sink: &mut S, message: Message) -> Result<(), Failure>
 where
     S: Sink<Message, Error = Failure> + Unpin,
 {
-    if message.len() <= limits::FRAGMENT_BYTES_MAX {
+    if message.len() <= limits::frame::FRAGMENT_MAX_BYTES {
         return sink.send(message).await;
     }
     let (kind, payload) = match message {
@@ -168,7 +168,7 @@ where
     let mut opcode = OpCode::Data(kind);
     let mut rest = payload;
     while !rest.is_empty() {
-        let part = rest.split_to(rest.len().min(limits::FRAGMENT_BYTES_MAX));
+        let part = rest.split_to(rest.len().min(limits::frame::FRAGMENT_MAX_BYTES));
         let fragment = RawFrame::message(part, opcode, rest.is_empty());
         sink.send(Message::Frame(fragment)).await?;
         opcode = OpCode::Data(Data::Continue);

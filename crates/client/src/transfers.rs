@@ -34,7 +34,7 @@ struct Table {
 impl Transfers {
     /// Starts to collect the messages of a transfer.
     pub(crate) fn register(&self, id: u32) -> mpsc::Receiver<Bytes> {
-        let (sender, receiver) = mpsc::channel(limits::TRANSFER_QUEUE_MAX);
+        let (sender, receiver) = mpsc::channel(limits::transfer::QUEUE_MAX);
         let mut table = self.lock();
         for payload in table.take_early(id) {
             // The early messages are fewer than the queue holds.
@@ -90,16 +90,16 @@ impl Table {
         if !self.ended.contains(&id) {
             self.ended.push_back(id);
         }
-        if self.ended.len() > limits::TRANSFERS_ENDED_KEPT {
+        if self.ended.len() > limits::transfer::ENDED_KEPT {
             self.ended.pop_front();
         }
     }
 
     fn keep_early(&mut self, id: u32, payload: Bytes) -> Placed {
         let waiting = self.early.get(&id).map_or(0, Vec::len);
-        let new_id = waiting == 0 && self.early.len() >= limits::TRANSFERS_PER_SOCKET_MAX;
+        let new_id = waiting == 0 && self.early.len() >= limits::transfer::PER_SOCKET_MAX;
         let bytes = self.early_bytes + payload.len();
-        if new_id || waiting >= limits::TRANSFER_QUEUE_MAX || bytes > limits::TRANSFER_EARLY_BYTES_MAX {
+        if new_id || waiting >= limits::transfer::QUEUE_MAX || bytes > limits::transfer::EARLY_MAX_BYTES {
             return Placed::Left;
         }
         self.early_bytes = bytes;
@@ -133,17 +133,17 @@ mod tests {
     #[test]
     fn early_messages_have_a_bound() {
         let transfers = Transfers::default();
-        let taken = (0..limits::TRANSFER_QUEUE_MAX + 5)
+        let taken = (0..limits::transfer::QUEUE_MAX + 5)
             .filter(|_| matches!(transfers.place(1, Bytes::from_static(b"x")), Placed::Taken))
             .count();
-        assert_eq!(taken, limits::TRANSFER_QUEUE_MAX);
+        assert_eq!(taken, limits::transfer::QUEUE_MAX);
     }
 
     #[test]
     fn a_transfer_that_floods_ends_alone() {
         let transfers = Transfers::default();
         let (mut flooded, mut other) = (transfers.register(1), transfers.register(2));
-        for _ in 0..limits::TRANSFER_QUEUE_MAX + 1 {
+        for _ in 0..limits::transfer::QUEUE_MAX + 1 {
             transfers.place(1, Bytes::from_static(b"x"));
         }
         transfers.place(2, Bytes::from_static(b"y"));

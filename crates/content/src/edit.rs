@@ -17,7 +17,7 @@ pub fn refuse_empty(args: &Edit) -> Result<(), String> {
 /// The new content of a file and the number of replacements, or why it stays as it is. `path` is the file's name for
 /// people.
 pub fn edited(side: Side, path: &str, bytes: Vec<u8>, args: &Edit) -> Result<(Vec<u8>, u64), String> {
-    let max = limits::READ_TEXT_BYTES_MAX;
+    let max = limits::device_files::READ_TEXT_MAX_BYTES;
     refuse_empty(args)?;
     if bytes.len() as u64 > max {
         return Err(format!("File too large to edit: '{path}' has more than {}", size_text(max)));
@@ -73,7 +73,7 @@ mod tests {
             edit(&many, "a", &much, true).unwrap_err(),
             "Failed to edit '/x': with 1048576 replacements it would have more than 24.0 MB"
         );
-        let max = limits::READ_TEXT_BYTES_MAX as usize;
+        let max = limits::device_files::READ_TEXT_MAX_BYTES as usize;
         assert_eq!(edit("-", "-", &"b".repeat(max), false).unwrap().0.len(), max);
         assert!(edit("-", "-", &"b".repeat(max + 1), false).unwrap_err().contains("more than 24.0 MB"));
         assert_eq!(edit(&"ab".repeat(max / 2), "ab", "a", true).unwrap().0.len(), max / 2);

@@ -57,7 +57,7 @@ impl Query {
         let searcher = SearcherBuilder::new()
             .binary_detection(binary)
             .line_number(true)
-            .heap_limit(Some(limits::SEARCH_HEAP_BYTES_MAX))
+            .heap_limit(Some(limits::device_files::SEARCH_HEAP_MAX_BYTES))
             .build();
         Lens { query: self, searcher, deadline, is_cut_short: false }
     }
@@ -118,8 +118,8 @@ impl<P: Fn() -> String> Sink for FileLines<P> {
         let line = found.bytes();
         let end = line.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |last| last + 1);
         // No character has more than four bytes.
-        let line = String::from_utf8_lossy(&line[..end.min(4 * limits::SEARCH_LINE_CHARS_MAX)]);
-        let content = line.chars().take(limits::SEARCH_LINE_CHARS_MAX).collect();
+        let line = String::from_utf8_lossy(&line[..end.min(4 * limits::device_files::SEARCH_LINE_MAX_CHARS)]);
+        let content = line.chars().take(limits::device_files::SEARCH_LINE_MAX_CHARS).collect();
         self.matches.push(Match { path: (self.path)(), line: found.line_number().unwrap_or(0), content });
         Ok(self.matches.len() < self.room && Instant::now() < self.deadline)
     }
@@ -157,13 +157,13 @@ mod tests {
         assert!(is_cut_short);
         let long = format!("{}needle\n", "é".repeat(1 << 20));
         let (matches, is_cut_short) = look(long.as_bytes());
-        assert_eq!(matches[0].content, "é".repeat(limits::SEARCH_LINE_CHARS_MAX));
+        assert_eq!(matches[0].content, "é".repeat(limits::device_files::SEARCH_LINE_MAX_CHARS));
         assert!(!is_cut_short, "a long line that fits is a line like others");
     }
 
     #[test]
     fn a_line_is_shown_without_its_end_and_cut_between_characters() {
-        let max = limits::SEARCH_LINE_CHARS_MAX;
+        let max = limits::device_files::SEARCH_LINE_MAX_CHARS;
         for (line, shown) in [
             ("needle\r\n".to_string(), "needle".to_string()),
             ("needle".to_string(), "needle".to_string()),

@@ -16,7 +16,7 @@ use crate::sniff::{ContentKind, sniff};
 pub const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Longest text in an answer, as JSON: escapes can make a text six times as large, and the rest needs room too.
-const ANSWER_BYTES_MAX: usize = limits::OUT_BYTES_MAX - 64 * 1024;
+const ANSWER_BYTES_MAX: usize = limits::frame::OUT_MAX_BYTES - 64 * 1024;
 
 /// Reads a file from its beginning. The outer error is the disk's; the inner one says why the file is not shown.
 pub fn content(
@@ -29,17 +29,19 @@ pub fn content(
     match sniff(side, reader.fill_buf()?) {
         ContentKind::Image(mime) => image(side, reader, path, mime, size),
         ContentKind::Binary(mime) => Ok(Err(side.binary(mime, size))),
-        ContentKind::Text if window.is_whole() && size > limits::READ_TEXT_BYTES_MAX => {
+        ContentKind::Text if window.is_whole() && size > limits::device_files::READ_TEXT_MAX_BYTES => {
             Ok(Err(too_large(size)))
         }
-        ContentKind::Text => Ok(match numbered(side, reader, window, size, limits::READ_TEXT_BYTES_MAX)? {
-            Lines::Json(json, lines) if json.len() <= ANSWER_BYTES_MAX => {
-                let content = Content::Json(JsonText::new(json));
-                Ok(FileContent { content, path: path.to_string(), lines: Some(lines), size })
-            }
-            Lines::Json(..) | Lines::TooLarge => Err(too_large(size)),
-            Lines::NotText => Err(side.binary(None, size)),
-        }),
+        ContentKind::Text => {
+            Ok(match numbered(side, reader, window, size, limits::device_files::READ_TEXT_MAX_BYTES)? {
+                Lines::Json(json, lines) if json.len() <= ANSWER_BYTES_MAX => {
+                    let content = Content::Json(JsonText::new(json));
+                    Ok(FileContent { content, path: path.to_string(), lines: Some(lines), size })
+                }
+                Lines::Json(..) | Lines::TooLarge => Err(too_large(size)),
+                Lines::NotText => Err(side.binary(None, size)),
+            })
+        }
     }
 }
 
@@ -89,7 +91,7 @@ mod tests {
             "Binary file (unknown type, 1.5 KB) - not a text file"
         );
         let png = b"\x89PNG\r\n\x1a\n";
-        let huge = limits::NATIVE_IMAGE_BYTES_MAX + 1;
+        let huge = limits::files::IMAGE_MAX_BYTES + 1;
         assert_eq!(read(Side::Native, png, huge).unwrap_err(), "Image too large (25.0 MB, max 25.0 MB)");
         assert_eq!(read(Side::Device, png, huge).unwrap_err(), "Image file too large (25.0 MB, max 10.0 MB)");
         let Content::Blocks(blocks) = read(Side::Native, png, 8).unwrap().content else { panic!() };

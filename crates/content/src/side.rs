@@ -15,8 +15,8 @@ impl Side {
     /// Largest picture that is shown.
     pub(crate) fn image_bytes_max(self) -> u64 {
         match self {
-            Side::Device => limits::READ_IMAGE_BYTES_MAX,
-            Side::Native => limits::NATIVE_IMAGE_BYTES_MAX,
+            Side::Device => limits::device_files::READ_IMAGE_MAX_BYTES,
+            Side::Native => limits::files::IMAGE_MAX_BYTES,
         }
     }
 

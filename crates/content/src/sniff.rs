@@ -18,9 +18,9 @@ pub enum ContentKind {
     Binary(Option<&'static str>),
 }
 
-/// What a file is whose first bytes are these; at most `READ_HEAD_BYTES` of them are looked at.
+/// What a file is whose first bytes are these; at most `limits::device_files::READ_HEAD_BYTES` of them are looked at.
 pub fn sniff(side: Side, beginning: &[u8]) -> ContentKind {
-    let head = &beginning[..beginning.len().min(limits::READ_HEAD_BYTES)];
+    let head = &beginning[..beginning.len().min(limits::device_files::READ_HEAD_BYTES)];
     if is_text(side, head) {
         return ContentKind::Text;
     }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn bytes_decide() {
-        let cut = "é".repeat(limits::READ_HEAD_BYTES);
+        let cut = "é".repeat(limits::device_files::READ_HEAD_BYTES);
         for text in ["", "plain", "<svg/>", "GIF89a is a format", &format!("x{cut}")] {
             assert_eq!(sniff(Side::Native, text.as_bytes()), ContentKind::Text, "{text}");
         }

@@ -150,8 +150,8 @@ fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
         implements,
         outbox,
         ledger: Ledger::new(),
-        requests: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
-        refusals: Arc::new(Semaphore::new(limits::DRIVER_REQUESTS_MAX)),
+        requests: Arc::new(Semaphore::new(limits::device::REQUESTS_MAX)),
+        refusals: Arc::new(Semaphore::new(limits::device::REQUESTS_MAX)),
     }))
 }
 
@@ -188,7 +188,7 @@ async fn keep_connected(
                 if ended.code == Some(protocol::sys::CLOSE_TAKEN_OVER) {
                     return Err(RunError::TakenOver { device_id: options.device_id.clone() });
                 }
-                if since.elapsed() >= limits::RECONNECT_RESET {
+                if since.elapsed() >= limits::device::RECONNECT_RESET {
                     backoff.reset();
                 }
                 retry_ms = backoff.next_ms();
@@ -198,7 +198,7 @@ async fn keep_connected(
                 retry_ms = backoff.next_ms();
                 let judged = judge(options, error, was_connected, retry_ms)?;
                 refusals = if is_token_refused(&judged) { refusals + 1 } else { 0 };
-                if refusals >= limits::DRIVER_REFUSALS_MAX {
+                if refusals >= limits::device::REFUSALS_MAX {
                     let (device_id, username) = (options.device_id.clone(), options.username.clone());
                     return Err(RunError::TokenRefused { device_id, username });
                 }
@@ -221,7 +221,7 @@ async fn open(
     let (connection, events) = Connection::open(&options.url).await?;
     // A driver needs nothing of the answer but that it is one.
     let args = protocol::frame::to_json(&options.connect_args(implements, instance));
-    connection.call_raw(Connect::SPEC.name, &args, limits::CONNECT_TIMEOUT).await?;
+    connection.call_raw(Connect::SPEC.name, &args, limits::client::CONNECT_TIMEOUT).await?;
     Ok((connection, events))
 }
 
@@ -266,7 +266,7 @@ struct Backoff {
 
 impl Backoff {
     fn next_ms(&mut self) -> u64 {
-        let base = limits::RECONNECT_FIRST.saturating_mul(2u32.saturating_pow(self.failures));
+        let base = limits::device::RECONNECT_FIRST.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures = (self.failures + 1).min(16);
         let base_ms = base.min(longest()).as_millis() as u64;
         base_ms / 2 + base::random::below(base_ms / 2 + 1)
@@ -282,7 +282,7 @@ impl Backoff {
 fn longest() -> Duration {
     let asked = if cfg!(debug_assertions) { std::env::var("GSV_RECONNECT_MAX_MS").ok() } else { None };
     let asked_ms = asked.and_then(|text| text.parse().ok());
-    asked_ms.map_or(limits::RECONNECT_MAX, Duration::from_millis)
+    asked_ms.map_or(limits::device::RECONNECT_MAX, Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn pauses_grow_to_a_limit_and_start_over() {
         let mut backoff = Backoff::default();
-        let first = limits::RECONNECT_FIRST.as_millis() as u64;
-        let max = limits::RECONNECT_MAX.as_millis() as u64;
+        let first = limits::device::RECONNECT_FIRST.as_millis() as u64;
+        let max = limits::device::RECONNECT_MAX.as_millis() as u64;
         assert!((first / 2..=first).contains(&backoff.next_ms()));
         assert!((first..=first * 2).contains(&backoff.next_ms()));
         for _ in 0..40 {

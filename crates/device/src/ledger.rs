@@ -61,7 +61,7 @@ impl Ledger {
             Some(Call::Ended(text)) => return Entry::Ended(text.clone()),
             None => {}
         }
-        if books.forgotten.contains(id) || id.len() > limits::LEDGER_ID_BYTES_MAX {
+        if books.forgotten.contains(id) || id.len() > limits::device::LEDGER_ID_MAX_BYTES {
             return Entry::Forgotten;
         }
         match again {
@@ -95,9 +95,9 @@ impl Ledger {
 impl Books {
     fn drop_old(&mut self) {
         while let Some((id, since)) = self.ended.front() {
-            let is_old = since.elapsed() >= limits::LEDGER_KEPT;
-            let is_much =
-                self.ended.len() > limits::LEDGER_CALLS_MAX || self.bytes > limits::LEDGER_BYTES_MAX;
+            let is_old = since.elapsed() >= limits::device::LEDGER_KEPT;
+            let is_much = self.ended.len() > limits::device::LEDGER_CALLS_MAX
+                || self.bytes > limits::device::LEDGER_MAX_BYTES;
             if !is_old && !is_much {
                 return;
             }
@@ -113,7 +113,7 @@ impl Books {
     fn forget(&mut self, id: String) {
         self.forgotten.insert(id.clone());
         self.forgotten_in_order.push_back(id);
-        if self.forgotten_in_order.len() > limits::LEDGER_FORGOTTEN_MAX
+        if self.forgotten_in_order.len() > limits::device::LEDGER_FORGOTTEN_MAX
             && let Some(oldest) = self.forgotten_in_order.pop_front()
         {
             self.forgotten.remove(&oldest);
@@ -143,14 +143,14 @@ mod tests {
         ledger.end("b", "never begun");
         assert_eq!(ledger.enter("b", true), Entry::NeverSeen);
         assert_eq!(ledger.lock().bytes, "otherwise".len());
-        let long = "x".repeat(limits::LEDGER_ID_BYTES_MAX + 1);
+        let long = "x".repeat(limits::device::LEDGER_ID_MAX_BYTES + 1);
         assert_eq!(ledger.enter(&long, false), Entry::Forgotten);
     }
 
     #[test]
     fn results_go_by_number_and_ids_are_remembered_longer() {
         let ledger = Ledger::new();
-        let count = limits::LEDGER_CALLS_MAX + 2;
+        let count = limits::device::LEDGER_CALLS_MAX + 2;
         for number in 0..count {
             assert_eq!(ledger.enter(&number.to_string(), false), Entry::New);
             ledger.end(&number.to_string(), "x");
@@ -159,13 +159,13 @@ mod tests {
         assert_eq!(ledger.enter("1", false), Entry::Forgotten);
         assert_eq!(ledger.enter("2", true), Entry::Ended("x".into()));
         assert_eq!(ledger.enter("new", true), Entry::NeverSeen);
-        assert_eq!(ledger.lock().bytes, limits::LEDGER_CALLS_MAX);
+        assert_eq!(ledger.lock().bytes, limits::device::LEDGER_CALLS_MAX);
     }
 
     #[test]
     fn results_go_by_size() {
         let ledger = Ledger::new();
-        let half = "x".repeat(limits::LEDGER_BYTES_MAX / 2 + 1);
+        let half = "x".repeat(limits::device::LEDGER_MAX_BYTES / 2 + 1);
         for id in ["a", "b"] {
             ledger.enter(id, false);
             ledger.end(id, &half);
@@ -180,7 +180,7 @@ mod tests {
         ledger.enter("open", false);
         ledger.enter("ended", false);
         ledger.end("ended", "x");
-        tokio::time::advance(limits::LEDGER_KEPT - Duration::from_secs(1)).await;
+        tokio::time::advance(limits::device::LEDGER_KEPT - Duration::from_secs(1)).await;
         assert_eq!(ledger.enter("ended", true), Entry::Ended("x".into()));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(ledger.enter("ended", true), Entry::Forgotten);
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn without_all_ids_nothing_is_said_never_to_have_come() {
         let ledger = Ledger::new();
-        for number in 0..=limits::LEDGER_FORGOTTEN_MAX {
+        for number in 0..=limits::device::LEDGER_FORGOTTEN_MAX {
             ledger.lock().forget(number.to_string());
         }
         assert_eq!(ledger.enter("0", true), Entry::Forgotten);

@@ -35,7 +35,7 @@ impl Machine {
             files,
             uploads: Uploads::new(clock.clone()),
             shells: Shells::new(clock, Box::new(tell)),
-            transfers: Arc::new(Semaphore::new(limits::TRANSFERS_PER_SOCKET_MAX)),
+            transfers: Arc::new(Semaphore::new(limits::transfer::PER_SOCKET_MAX)),
         })
     }
 
@@ -158,8 +158,8 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
     };
     let mut afterwards = afterwards.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reply = Reply { text, then: afterwards.then.take(), take_back: afterwards.take_back.take() };
-    if reply.text.len() > limits::FRAME_BYTES_MAX {
-        let error = Error::answer_too_large(reply.text.len() as u64, limits::FRAME_BYTES_MAX);
+    if reply.text.len() > limits::frame::MAX_BYTES {
+        let error = Error::answer_too_large(reply.text.len() as u64, limits::frame::MAX_BYTES);
         reply.text = frame::failure(&id, &error);
     }
     reply

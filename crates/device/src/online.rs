@@ -56,7 +56,7 @@ pub(crate) async fn work(
     let mut helpers = JoinSet::new();
     helpers.spawn(send_kept(driver.outbox.clone()));
     helpers.spawn(confirm(driver.outbox.clone(), connection.clone(), confirmations));
-    let mut tick = interval(limits::KEEPALIVE);
+    let mut tick = interval(limits::device::KEEPALIVE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tick.reset();
     let mut heard = Instant::now();
@@ -81,12 +81,12 @@ pub(crate) async fn work(
                 }
             }
             _ = tick.tick() => {
-                if heard.elapsed() >= limits::KEEPALIVE * 2 {
+                if heard.elapsed() >= limits::device::KEEPALIVE * 2 {
                     break Ended::because("the gateway has gone silent");
                 }
                 // The queue may be full of a large answer; the next tick comes soon enough.
                 let ping = connection.ping(Bytes::from_static(KEEPALIVE));
-                drop(timeout(limits::PING_WAIT, ping).await);
+                drop(timeout(limits::device::PING_WAIT, ping).await);
             }
             () = shutdown.requested() => break Ended::because("the driver is stopping"),
         }
@@ -185,7 +185,10 @@ async fn confirm(outbox: Arc<Outbox>, connection: Connection, mut confirmations:
             return;
         }
         // A pong that does not come is the business of the keepalive.
-        drop(timeout(limits::KEEPALIVE * 2, confirmations.wait_for(|confirmed| *confirmed >= number)).await);
+        drop(
+            timeout(limits::device::KEEPALIVE * 2, confirmations.wait_for(|confirmed| *confirmed >= number))
+                .await,
+        );
     }
 }
 

@@ -70,11 +70,15 @@ impl Outbox {
         Arc::new(Outbox {
             kept: Mutex::new(Kept {
                 replies: shelf(
-                    limits::REPLIES_KEPT_MAX,
-                    limits::REPLIES_KEPT_BYTES_MAX,
-                    Some(limits::REPLY_KEPT),
+                    limits::device::REPLIES_KEPT_MAX,
+                    limits::device::REPLIES_KEPT_MAX_BYTES,
+                    Some(limits::device::REPLY_KEPT),
                 ),
-                statuses: shelf(limits::EVENTS_KEPT_MAX, limits::REPLIES_KEPT_BYTES_MAX, None),
+                statuses: shelf(
+                    limits::device::EVENTS_KEPT_MAX,
+                    limits::device::REPLIES_KEPT_MAX_BYTES,
+                    None,
+                ),
                 last_number: 0,
                 last_sent: 0,
             }),

@@ -72,7 +72,7 @@ pub(crate) struct Reads(Arc<Semaphore>);
 
 impl Default for Reads {
     fn default() -> Reads {
-        Reads(Arc::new(Semaphore::new((limits::NATIVE_READS_BYTES_MAX / 1024) as usize)))
+        Reads(Arc::new(Semaphore::new((limits::files::READS_MAX_BYTES / 1024) as usize)))
     }
 }
 
@@ -80,7 +80,7 @@ impl Reads {
     /// Waits for a part of it, for a while.
     async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
         let part = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        match tokio::time::timeout(limits::NATIVE_READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
+        match tokio::time::timeout(limits::files::READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
             Ok(Ok(part)) => Ok(part),
             _ => Err(Error::too_busy("too many large files are being read, try again later")),
         }
@@ -90,7 +90,7 @@ impl Reads {
 /// What showing a file of so many bytes may take: a picture is there once as bytes and once as text, and a text
 /// grows by its numbers and escapes, but no more than an answer may be large.
 fn memory_for(size: u64) -> u64 {
-    let most = limits::NATIVE_IMAGE_BYTES_MAX.max(limits::OUT_BYTES_MAX as u64);
+    let most = limits::files::IMAGE_MAX_BYTES.max(limits::frame::OUT_MAX_BYTES as u64);
     BLOCK_BYTES as u64 + size.saturating_mul(3).min(most)
 }
 
@@ -110,7 +110,7 @@ async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
         Ok(names) => names,
         Err(fault) => return outcome(fault),
     };
-    let max = limits::READ_ENTRIES_MAX;
+    let max = limits::device_files::READ_ENTRIES_MAX;
     if names.len() > max {
         return failed(format!("Directory '{path}' has more than {max} entries"));
     }
@@ -225,9 +225,12 @@ mod tests {
     async fn large_readings_wait_for_memory_and_small_ones_share_it() {
         let reads = Reads::default();
         let most = memory_for(u64::MAX);
-        assert!(memory_for(limits::READ_TEXT_BYTES_MAX) > 2 * limits::READ_TEXT_BYTES_MAX);
+        assert!(
+            memory_for(limits::device_files::READ_TEXT_MAX_BYTES)
+                > 2 * limits::device_files::READ_TEXT_MAX_BYTES
+        );
         let mut large = Vec::new();
-        for _ in 0..limits::NATIVE_READS_BYTES_MAX / most {
+        for _ in 0..limits::files::READS_MAX_BYTES / most {
             large.push(reads.take(most).await.unwrap());
         }
         let mut waiting = Box::pin(reads.take(most));
@@ -236,6 +239,6 @@ mod tests {
         large.pop();
         let got = waiting.await.unwrap();
         drop((large, got));
-        assert_eq!(reads.0.available_permits() as u64, limits::NATIVE_READS_BYTES_MAX / 1024);
+        assert_eq!(reads.0.available_permits() as u64, limits::files::READS_MAX_BYTES / 1024);
     }
 }

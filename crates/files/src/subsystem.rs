@@ -98,4 +98,4 @@ impl Subsystem for Files {
 }
 
 /// What may wait in the gateway for one side: the window, its acknowledgements, and some slack.
-pub(crate) const WAITING_BYTES_MAX: usize = 2 * limits::TRANSFER_WINDOW_BYTES as usize;
+pub(crate) const WAITING_BYTES_MAX: usize = 2 * limits::transfer::WINDOW_BYTES as usize;

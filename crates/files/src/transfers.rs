@@ -95,7 +95,7 @@ impl Table {
     }
 
     fn is_full(&self, socket: u64) -> bool {
-        self.per_socket.get(&socket).is_some_and(|count| *count >= limits::TRANSFERS_PER_SOCKET_MAX)
+        self.per_socket.get(&socket).is_some_and(|count| *count >= limits::transfer::PER_SOCKET_MAX)
     }
 
     fn insert(&mut self, id: u32, transfer: Transfer) {
@@ -135,7 +135,7 @@ impl Transfers {
         transfers.idle.does(move |now| {
             let transfers = weak.upgrade()?;
             transfers.expire(now);
-            (transfers.count() > 0).then_some(limits::TRANSFER_IDLE / 4)
+            (transfers.count() > 0).then_some(limits::transfer::IDLE / 4)
         });
         transfers
     }
@@ -162,7 +162,7 @@ impl Transfers {
         };
         table.insert(id, transfer);
         drop(table);
-        self.idle.within(limits::TRANSFER_IDLE / 4);
+        self.idle.within(limits::transfer::IDLE / 4);
         Ok(id)
     }
 
@@ -217,7 +217,7 @@ impl Transfers {
                 true => (&transfer.to_far, transfer.far.is_crowded()),
                 false => (&transfer.to_caller, transfer.caller.is_crowded()),
             };
-            if payload_bytes > limits::TRANSFER_CHUNK_BYTES_MAX
+            if payload_bytes > limits::transfer::CHUNK_MAX_BYTES
                 || crowded
                 || waiting.load(Ordering::Relaxed) + message.len() > WAITING_BYTES_MAX
             {
@@ -255,7 +255,8 @@ impl Transfers {
     }
 
     fn expire(&self, now: Instant) {
-        let idle = |transfer: &Transfer| now.saturating_duration_since(transfer.last) > limits::TRANSFER_IDLE;
+        let idle =
+            |transfer: &Transfer| now.saturating_duration_since(transfer.last) > limits::transfer::IDLE;
         for id in self.ids_where(idle) {
             self.abort(id, "nothing was sent for too long");
         }

@@ -194,8 +194,8 @@ fn lock(path: &Path) -> Result<std::fs::File> {
             // Where nothing can be locked, settings can still be kept.
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(TryLockError::WouldBlock) if started.elapsed() < limits::CLI_CONFIG_LOCK_WAIT => {
-                std::thread::sleep(limits::CLI_CONFIG_LOCK_PAUSE);
+            Err(TryLockError::WouldBlock) if started.elapsed() < limits::cli::CONFIG_LOCK_WAIT => {
+                std::thread::sleep(limits::cli::CONFIG_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure::new(format!("another command holds {}", beside.display())));

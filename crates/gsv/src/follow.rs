@@ -54,7 +54,7 @@ impl Ended {
 /// Starts a command and does not wait for it: the session's id, or how it ended already.
 pub async fn start(session: &Session, command: &Command) -> Result<ExecResult> {
     let exec = Exec { background: Some(true), ..first_call(command) };
-    Ok(session.connection.call_on(command.target.as_deref(), &exec, limits::CALL_TIMEOUT).await?)
+    Ok(session.connection.call_on(command.target.as_deref(), &exec, limits::client::CALL_TIMEOUT).await?)
 }
 
 /// Runs a command to its end. `sink` gets the output.
@@ -69,7 +69,7 @@ pub async fn follow(
     let target = command.target.as_deref();
     let close_stdin = (!stdin.is_open()).then_some(true);
     let call = Exec { close_stdin, ..first_call(command) };
-    let first = session.connection.call_on(target, &call, limits::CALL_TIMEOUT);
+    let first = session.connection.call_on(target, &call, limits::client::CALL_TIMEOUT);
     let Some(first) = unless_interrupted(first, interrupts).await else {
         return Err(interrupts.failure().with_hint("the command may have been started"));
     };
@@ -118,7 +118,7 @@ async fn unless_interrupted<T>(call: impl Future<Output = T>, interrupts: &mut I
             () = interrupts.wait(), if interrupts.unsent() < 2 => {}
         }
         if interrupts.ending() {
-            return tokio::time::timeout(limits::CLI_END_TIMEOUT, call).await.ok();
+            return tokio::time::timeout(limits::cli::END_TIMEOUT, call).await.ok();
         }
         if interrupts.unsent() >= 2 {
             return None;
@@ -130,8 +130,8 @@ fn first_call(command: &Command) -> Exec {
     Exec {
         input: command.text.clone(),
         cwd: command.cwd.clone(),
-        yield_ms: Some(limits::CLI_FIRST_WAIT_MS),
-        timeout: Some(command.timeout_ms.unwrap_or(limits::SHELL_TIMEOUT_MS_MAX)),
+        yield_ms: Some(limits::cli::FIRST_WAIT_MS),
+        timeout: Some(command.timeout_ms.unwrap_or(limits::shell::TIMEOUT_MAX_MS)),
         ..Exec::default()
     }
 }

@@ -61,7 +61,7 @@ pub fn new_password(label: &str) -> Result<String> {
 /// The first line of stdin, for `--password-stdin`.
 pub fn password_from_stdin() -> Result<String> {
     let mut text = String::new();
-    let limit = limits::PASSWORD_BYTES_MAX as u64 + 2;
+    let limit = limits::login::PASSWORD_MAX_BYTES as u64 + 2;
     std::io::BufReader::new(std::io::stdin().lock().take(limit)).read_line(&mut text)?;
     let password = text.trim_end_matches(['\n', '\r']);
     if password.is_empty() {

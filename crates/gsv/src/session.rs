@@ -119,7 +119,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
         let auth =
             Auth { username: username.clone(), password: Some(prompt::password(&label)?), token: None };
         match log_in(url, auth).await {
-            Err(failure) if failure.has_code(401) && attempt < limits::CLI_PASSWORD_ATTEMPTS_MAX => {
+            Err(failure) if failure.has_code(401) && attempt < limits::cli::PASSWORD_ATTEMPTS_MAX => {
                 context.output.note(&failure.message);
             }
             Err(failure) => return Err(failure),

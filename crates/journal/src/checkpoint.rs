@@ -25,9 +25,9 @@ impl Shared {
             return Some(self.opened);
         }
         let began = active.began?;
-        let is_half = active.end > limits::FILE_JOURNAL_BYTES / 2;
-        let is_crowded = state.pending.len() > limits::FILE_JOURNAL_PENDING_MAX / 2;
-        Some(if is_half || is_crowded { self.opened } else { began + limits::FILE_JOURNAL_SETTLE_AFTER })
+        let is_half = active.end > limits::files::JOURNAL_BYTES / 2;
+        let is_crowded = state.pending.len() > limits::files::JOURNAL_PENDING_MAX / 2;
+        Some(if is_half || is_crowded { self.opened } else { began + limits::files::JOURNAL_SETTLE_AFTER })
     }
 
     /// Sees to it that somebody makes durable what was added.
@@ -55,7 +55,7 @@ impl Shared {
             let now = Instant::now();
             let wait = match due {
                 Some(due) => due.saturating_duration_since(now),
-                None => limits::FILE_SETTLE_IDLE,
+                None => limits::files::SETTLE_IDLE,
             };
             if !state.closing && !wait.is_zero() {
                 let waited = self.changed.wait_timeout(state, wait);
@@ -117,7 +117,7 @@ impl Shared {
             Phase::Ready(files) => files.segments[at].in_flight > 0,
             _ => false,
         };
-        let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, busy);
+        let waited = self.changed.wait_timeout_while(state, limits::files::JOURNAL_WAIT, busy);
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         let file = match &state.phase {
             Phase::Ready(files) if !late.timed_out() => files.segments[at].file.clone(),
@@ -187,7 +187,7 @@ pub(crate) fn sync_all<'a>(pending: impl Iterator<Item = &'a Pending>) -> io::Re
 }
 
 fn sync_files(files: Vec<&File>) -> io::Result<()> {
-    let threads = limits::FILE_JOURNAL_SYNC_THREADS.min(files.len());
+    let threads = limits::files::JOURNAL_SYNC_THREADS.min(files.len());
     if threads <= 1 {
         return files.into_iter().try_for_each(|file| Ok(fsync(file)?));
     }

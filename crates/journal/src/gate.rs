@@ -57,14 +57,14 @@ impl Gate {
     /// Closes it and waits until nobody is inside.
     pub fn close(&self) -> Result<ClosedGate<'_>, Error> {
         let waited =
-            self.changed.wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |state| state.closed);
+            self.changed.wait_timeout_while(self.locked(), limits::files::JOURNAL_WAIT, |state| state.closed);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             return Err(Error::Late);
         }
         state.closed = true;
         let closed = ClosedGate(self);
-        let waited = self.changed.wait_timeout_while(state, limits::FILE_JOURNAL_WAIT, |it| it.inside > 0);
+        let waited = self.changed.wait_timeout_while(state, limits::files::JOURNAL_WAIT, |it| it.inside > 0);
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(state);
         if late.timed_out() { Err(Error::Late) } else { Ok(closed) }

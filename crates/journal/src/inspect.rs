@@ -49,7 +49,7 @@ impl Journal {
     /// Bytes that are left in the file that records are added to; nothing while there is no journal.
     pub fn room(&self) -> Option<u64> {
         match &self.shared.locked().phase {
-            Phase::Ready(files) => Some(limits::FILE_JOURNAL_BYTES - files.segments[files.active].end),
+            Phase::Ready(files) => Some(limits::files::JOURNAL_BYTES - files.segments[files.active].end),
             _ => None,
         }
     }

@@ -64,7 +64,7 @@ impl Shared {
 /// Why the journal could not do what was asked.
 #[derive(Debug)]
 pub enum Error {
-    /// The disk did not answer within `limits::FILE_JOURNAL_WAIT`.
+    /// The disk did not answer within `limits::files::JOURNAL_WAIT`.
     Late,
     /// The disk refused.
     Io(io::Error),
@@ -118,7 +118,7 @@ impl Journal {
 
     /// Whether so many bytes may be written by way of it.
     pub fn accepts(&self, bytes: usize) -> bool {
-        bytes <= limits::FILE_JOURNAL_CONTENT_MAX && !matches!(self.shared.locked().phase, Phase::Off)
+        bytes <= limits::files::JOURNAL_CONTENT_MAX_BYTES && !matches!(self.shared.locked().phase, Phase::Off)
     }
 
     /// Begins a journaled write, if there is a journal and no directory is being moved.
@@ -198,7 +198,7 @@ impl Journal {
 
     /// Adds a note and waits until it is durable. A journal that has failed needs none.
     fn note(&self, record: Record) -> Result<(), Error> {
-        for _ in 0..limits::FILE_RACES_MAX {
+        for _ in 0..limits::files::RACES_MAX {
             if let Some(guard) = self.add(&record) {
                 return match guard.commit() {
                     Ok(()) | Err(CommitError::Broken) => Ok(()),

@@ -118,7 +118,7 @@ impl State {
         if let Some(known) = self.directories.get(&id).and_then(Weak::upgrade) {
             return known;
         }
-        if self.directories.len() >= limits::FILE_JOURNAL_PENDING_MAX {
+        if self.directories.len() >= limits::files::JOURNAL_PENDING_MAX {
             self.directories.retain(|_, dir| dir.strong_count() > 0);
         }
         self.directories.insert(id, Arc::downgrade(dir));
@@ -193,12 +193,12 @@ impl Shared {
         let checksum = record::checksum(&body);
         let is_write = matches!(record, Record::Write(_));
         let mut state = self.locked();
-        let is_crowded = is_write && state.pending.len() >= limits::FILE_JOURNAL_PENDING_MAX;
+        let is_crowded = is_write && state.pending.len() >= limits::files::JOURNAL_PENDING_MAX;
         let number = state.added + 1;
         let Phase::Ready(files) = &mut state.phase else { return None };
-        let spare = if is_write { limits::FILE_JOURNAL_SPARE_BYTES } else { 0 };
+        let spare = if is_write { limits::files::JOURNAL_SPARE_BYTES } else { 0 };
         let length = (HEAD_BYTES + body.len()) as u64;
-        let fits = |segment: &Segment| segment.end + length + spare <= limits::FILE_JOURNAL_BYTES;
+        let fits = |segment: &Segment| segment.end + length + spare <= limits::files::JOURNAL_BYTES;
         let other = files.other();
         if !fits(&files.segments[files.active]) && files.segments[other].is_clean() {
             files.active = other;
@@ -231,7 +231,7 @@ impl Shared {
     // buffers, so that everything up to `committed` is durable whoever asked for it. A leader that fails gives the whole
     // log up: what others waited for is not durable either, and they learn it by the phase.
     pub(crate) fn commit(&self, number: u64) -> Result<(), CommitError> {
-        let deadline = Instant::now() + limits::FILE_JOURNAL_WAIT;
+        let deadline = Instant::now() + limits::files::JOURNAL_WAIT;
         let mut state = self.locked();
         loop {
             if state.committed >= number {

@@ -10,7 +10,8 @@ use base::limits;
 /// Bytes before each record's body: epoch, number, length, checksum.
 pub(crate) const HEAD_BYTES: usize = 8 + 8 + 4 + CHECKSUM_BYTES;
 /// The longest body there can be.
-pub(crate) const BODY_BYTES_MAX: usize = limits::FILE_JOURNAL_CONTENT_MAX + limits::PATH_BYTES_MAX + 128;
+pub(crate) const BODY_BYTES_MAX: usize =
+    limits::files::JOURNAL_CONTENT_MAX_BYTES + limits::files::PATH_MAX_BYTES + 128;
 
 const CHECKSUM_BYTES: usize = 16;
 /// The bits a mode may have.
@@ -123,7 +124,8 @@ impl Written {
         let replaced = rest.identity()?;
         let placed = rest.identity()?;
         let content = rest.0.to_vec();
-        let fits = content.len() as u64 == placed.size && content.len() <= limits::FILE_JOURNAL_CONTENT_MAX;
+        let fits =
+            content.len() as u64 == placed.size && content.len() <= limits::files::JOURNAL_CONTENT_MAX_BYTES;
         (fits && attributes.mode & !MODE_MASK == 0).then_some(Written {
             path,
             attributes,
@@ -134,7 +136,7 @@ impl Written {
     }
 }
 
-/// Paths are at most `limits::PATH_BYTES_MAX` long, which two bytes can tell.
+/// Paths are at most `limits::files::PATH_MAX_BYTES` long, which two bytes can tell.
 fn put_path(body: &mut Vec<u8>, path: &str) {
     let length = u16::try_from(path.len()).unwrap_or(u16::MAX);
     body.extend(length.to_le_bytes());

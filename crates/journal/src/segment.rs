@@ -43,7 +43,7 @@ pub(crate) fn open(dir: impl AsFd, number: usize) -> io::Result<Option<Arc<File>
         Ok(file) => {
             let file = File::from(file);
             let metadata = file.metadata()?;
-            let is_whole = metadata.is_file() && metadata.len() == limits::FILE_JOURNAL_BYTES;
+            let is_whole = metadata.is_file() && metadata.len() == limits::files::JOURNAL_BYTES;
             Ok(is_whole.then(|| Arc::new(file)))
         }
         Err(Errno::NOENT) => Ok(None),
@@ -62,8 +62,8 @@ pub(crate) fn make(dir: impl AsFd, number: usize, header: &SegmentHeader) -> io:
     file.set_len(0)?;
     let zeros = vec![0; ZEROS];
     let mut at = 0;
-    while at < limits::FILE_JOURNAL_BYTES {
-        let length = zeros.len().min(usize::try_from(limits::FILE_JOURNAL_BYTES - at).unwrap_or(ZEROS));
+    while at < limits::files::JOURNAL_BYTES {
+        let length = zeros.len().min(usize::try_from(limits::files::JOURNAL_BYTES - at).unwrap_or(ZEROS));
         file.write_all_at(&zeros[..length], at)?;
         at += length as u64;
     }
@@ -105,13 +105,13 @@ impl SegmentHeader {
 pub(crate) fn read(file: &File, epoch: u64) -> io::Result<Vec<(u64, Record)>> {
     let mut records: Vec<(u64, Record)> = Vec::new();
     let mut at = FIRST_RECORD_AT;
-    while at + HEAD_BYTES as u64 <= limits::FILE_JOURNAL_BYTES {
+    while at + HEAD_BYTES as u64 <= limits::files::JOURNAL_BYTES {
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, at)?;
         let Some((number, length)) = record::parse_head(&head, epoch) else { break };
         at += HEAD_BYTES as u64;
         let follows = records.last().is_none_or(|(before, _)| before.checked_add(1) == Some(number));
-        if !follows || at + length as u64 > limits::FILE_JOURNAL_BYTES {
+        if !follows || at + length as u64 > limits::files::JOURNAL_BYTES {
             break;
         }
         let mut body = vec![0; length];
@@ -178,7 +178,7 @@ mod tests {
         clean(&file, &next).unwrap();
         assert_eq!(SegmentHeader::read(&file).unwrap(), Some(next));
         assert_eq!(read(&file, next.epoch).unwrap(), []);
-        assert_eq!(file.metadata().unwrap().len(), limits::FILE_JOURNAL_BYTES);
+        assert_eq!(file.metadata().unwrap().len(), limits::files::JOURNAL_BYTES);
         let again = open(File::open(dir.path()).unwrap(), 0).unwrap().unwrap();
         assert_eq!(SegmentHeader::read(&again).unwrap(), Some(next));
         assert!(open(File::open(dir.path()).unwrap(), 1).unwrap().is_none());
@@ -235,7 +235,7 @@ mod tests {
         let (mut bytes, mut number) = (Vec::new(), 0);
         let body = Record::Tombstone("x".repeat(4_000)).body();
         while FIRST_RECORD_AT as usize + bytes.len() + HEAD_BYTES + body.len()
-            <= limits::FILE_JOURNAL_BYTES as usize
+            <= limits::files::JOURNAL_BYTES as usize
         {
             add(&mut bytes, HEADER.epoch, number, &body, &record::checksum(&body));
             number += 1;

@@ -43,8 +43,8 @@ impl Alarms {
             leases: alarm("renewal of leases", renew_leases),
             sweep: alarm("sweep of old rows", sweep),
         };
-        alarms.ping.within(limits::DRIVER_PING);
-        alarms.leases.within(limits::LEASE_RENEWAL);
+        alarms.ping.within(limits::route::DRIVER_PING);
+        alarms.leases.within(limits::store::LEASE_RENEWAL);
         alarms.sweep.within(SWEEP);
         alarms
     }
@@ -64,7 +64,7 @@ fn expire_routes(kernel: &Arc<Kernel>, now: Instant) -> Option<Duration> {
         routes::expire(kernel, &machine, now);
         left |= routes::count(&machine) > 0;
     }
-    left.then_some(limits::ROUTE_SWEEP)
+    left.then_some(limits::route::SWEEP)
 }
 
 fn close_overdue(kernel: &Arc<Kernel>, now: Instant) -> Option<Duration> {
@@ -74,24 +74,24 @@ fn close_overdue(kernel: &Arc<Kernel>, now: Instant) -> Option<Duration> {
 
 fn trim(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
     kernel.connections.trim();
-    (!kernel.connections.is_empty()).then_some(limits::OUTBOX_SPARE_KEPT)
+    (!kernel.connections.is_empty()).then_some(limits::socket::OUTBOX_SPARE_KEPT)
 }
 
 /// Asks drivers for a sign of life, and closes those that gave none.
 fn ping_drivers(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
     for driver in kernel.connections.select(|login| login.role == Role::Driver) {
-        if driver.silent_for_ms() > limits::DRIVER_SILENCE_MAX.as_millis() as u64 {
+        if driver.silent_for_ms() > limits::route::DRIVER_SILENCE_MAX.as_millis() as u64 {
             driver.close(Close::SILENT);
         } else {
             driver.outbox.send(Outgoing::Ping);
         }
     }
-    Some(limits::DRIVER_PING)
+    Some(limits::route::DRIVER_PING)
 }
 
 fn renew_leases(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
     sweeps::renew_leases(kernel);
-    Some(limits::LEASE_RENEWAL)
+    Some(limits::store::LEASE_RENEWAL)
 }
 
 /// Removes what nobody needs any more, beside the rest: a slow disk must not hold up deadlines.

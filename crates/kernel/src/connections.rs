@@ -121,8 +121,8 @@ impl Connection {
     /// Whether the socket may be read further: not while its requests or their answers pile up. What a driver
     /// sends are answers, which add nothing to what waits for it.
     pub fn may_read(&self) -> bool {
-        self.in_flight.load(Ordering::Relaxed) < limits::REQUESTS_IN_FLIGHT_MAX
-            && self.in_flight_bytes.load(Ordering::Relaxed) < limits::REQUEST_BYTES_IN_FLIGHT_MAX
+        self.in_flight.load(Ordering::Relaxed) < limits::socket::REQUESTS_IN_FLIGHT_MAX
+            && self.in_flight_bytes.load(Ordering::Relaxed) < limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES
             && (!self.outbox.is_high() || self.login().is_some_and(|login| login.role == Role::Driver))
     }
 
@@ -237,7 +237,9 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let before = self.connection.in_flight.fetch_sub(1, Ordering::Relaxed);
         let bytes_before = self.connection.in_flight_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        if before >= limits::REQUESTS_IN_FLIGHT_MAX || bytes_before >= limits::REQUEST_BYTES_IN_FLIGHT_MAX {
+        if before >= limits::socket::REQUESTS_IN_FLIGHT_MAX
+            || bytes_before >= limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES
+        {
             self.connection.outbox.wake();
         }
     }
@@ -305,7 +307,7 @@ impl Connections {
         let connection = Arc::new(Connection::new(number, peer, self.clock.clone(), self.metrics.clone()));
         let mut index = self.write();
         index.pending.insert(number, connection.clone());
-        if index.pending.len() > limits::PENDING_SOCKETS_MAX
+        if index.pending.len() > limits::socket::PENDING_SOCKETS_MAX
             && let Some((_, oldest)) = index.pending.pop_first()
         {
             oldest.close(Close::IDLE);
@@ -365,7 +367,7 @@ impl Connections {
         let index = self.read();
         let (_, oldest) = index.pending.first_key_value()?;
         let open_for = now.saturating_duration_since(oldest.opened);
-        Some(limits::PENDING_SOCKET_TIMEOUT.saturating_sub(open_for) + Duration::from_millis(1))
+        Some(limits::socket::PENDING_SOCKET_TIMEOUT.saturating_sub(open_for) + Duration::from_millis(1))
     }
 
     /// Every logged-in socket that fits.
@@ -404,7 +406,7 @@ impl Connections {
     pub(crate) fn overdue(&self, now: Instant) -> Vec<Arc<Connection>> {
         let index = self.read();
         let late = |open: &&Arc<Connection>| {
-            now.saturating_duration_since(open.opened) > limits::PENDING_SOCKET_TIMEOUT
+            now.saturating_duration_since(open.opened) > limits::socket::PENDING_SOCKET_TIMEOUT
         };
         index.pending.values().take_while(late).cloned().collect()
     }

@@ -108,7 +108,7 @@ impl Core for Behind {
 /// before and is not yet.
 fn device_to_come(kernel: &Kernel, caller: &Caller, args: &str) -> Option<DeviceId> {
     let uptime_ms = kernel.clock.now_ms() - kernel.started_at;
-    if !caller.origin.is_durable() || uptime_ms > limits::PROCESS_DEVICE_RETURN_WAIT.as_millis() as i64 {
+    if !caller.origin.is_durable() || uptime_ms > limits::process::DEVICE_RETURN_WAIT.as_millis() as i64 {
         return None;
     }
     let device = DeviceId(Members::parse(args)?.text("target")?.into_owned());
@@ -122,7 +122,7 @@ async fn wait_for(kernel: &Kernel, caller: &Caller, device: &DeviceId) {
             kernel.clock.sleep(recall::TICK).await;
         }
     };
-    if kernel.clock.timeout(limits::PROCESS_DEVICE_RETURN_WAIT, coming).await.is_err() {
+    if kernel.clock.timeout(limits::process::DEVICE_RETURN_WAIT, coming).await.is_err() {
         tracing::debug!(%device, "the device did not come back in time");
     }
 }

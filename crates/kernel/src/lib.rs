@@ -195,8 +195,8 @@ impl Kernel {
     /// A socket was opened.
     pub fn opened(&self, peer: IpAddr) -> Arc<Connection> {
         let connection = self.connections.open(peer);
-        self.alarms.pending.within(limits::PENDING_SOCKET_TIMEOUT);
-        self.alarms.trim.within(limits::OUTBOX_SPARE_KEPT);
+        self.alarms.pending.within(limits::socket::PENDING_SOCKET_TIMEOUT);
+        self.alarms.trim.within(limits::socket::OUTBOX_SPARE_KEPT);
         connection
     }
 

@@ -274,13 +274,13 @@ impl Outbox {
 
     /// Whether so much waits that no further requests should be read.
     pub fn is_high(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) > limits::OUTBOX_BYTES_HIGH
+        self.bytes.load(Ordering::Relaxed) > limits::socket::OUTBOX_HIGH_BYTES
     }
 
     /// Whether so much waits that nobody should add to it unasked.
     pub(crate) fn is_crowded(&self) -> bool {
         let (frames, bytes) = self.waiting();
-        frames > limits::OUTBOX_FRAMES_MAX / 2 || bytes > limits::OUTBOX_BYTES_MAX / 2
+        frames > limits::socket::OUTBOX_FRAMES_MAX / 2 || bytes > limits::socket::OUTBOX_MAX_BYTES / 2
     }
 
     /// Frames and bytes that wait.
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_client_that_does_not_read_is_closed_and_its_queue_dropped() {
         let outbox = Outbox::default();
-        for _ in 0..limits::OUTBOX_FRAMES_MAX {
+        for _ in 0..limits::socket::OUTBOX_FRAMES_MAX {
             outbox.send(Outgoing::Text("x".into()));
         }
         assert_eq!(outbox.closing(), None);

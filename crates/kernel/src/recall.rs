@@ -27,7 +27,7 @@ pub(crate) async fn recall(
     request_id: &str,
     wait: Duration,
 ) -> Recalled {
-    recall_within(limits::PROCESS_RECALL_WAIT, wait, kernel, uid, pid, request_id).await
+    recall_within(limits::process::RECALL_WAIT, wait, kernel, uid, pid, request_id).await
 }
 
 pub(crate) async fn recall_within(

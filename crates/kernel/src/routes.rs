@@ -238,7 +238,7 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: O
         let mut table = lock(driver);
         if table.closed {
             Some((route.far.disconnected(), route))
-        } else if table.open.len() >= limits::ROUTES_PER_DEVICE_MAX
+        } else if table.open.len() >= limits::route::PER_DEVICE_MAX
             || driver.outbox.is_crowded()
             || table.open.contains_key(&number)
         {
@@ -257,7 +257,7 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: O
             finish(kernel, route, Err(error));
         }
         None => {
-            kernel.alarms.routes.within(limits::ROUTE_SWEEP);
+            kernel.alarms.routes.within(limits::route::SWEEP);
             send_when_settled(driver, text);
         }
     }
@@ -426,5 +426,5 @@ fn lock(driver: &Connection) -> std::sync::MutexGuard<'_, RouteTable> {
 
 /// How long from now a driver still needs before its first request.
 pub(crate) fn settle_time(instance_known: bool, since_login: Duration) -> Duration {
-    if instance_known { Duration::ZERO } else { limits::DRIVER_SETTLE.saturating_sub(since_login) }
+    if instance_known { Duration::ZERO } else { limits::route::DRIVER_SETTLE.saturating_sub(since_login) }
 }

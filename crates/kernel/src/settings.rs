@@ -41,10 +41,10 @@ impl Settings {
 /// Refuses a value that somebody gives for a key: too large, with NUL, or not fitting. `field` is the argument it
 /// came in.
 pub(crate) fn check_given(call: &str, field: &str, key: &str, value: &str) -> Result<(), Error> {
-    if value.len() > limits::CONFIG_VALUE_BYTES_MAX {
+    if value.len() > limits::config::VALUE_MAX_BYTES {
         return Err(Error::new(
             413,
-            format!("{field} is larger than {} bytes", limits::CONFIG_VALUE_BYTES_MAX),
+            format!("{field} is larger than {} bytes", limits::config::VALUE_MAX_BYTES),
         ));
     }
     if value.contains('\0') {

@@ -13,7 +13,9 @@ const LEASE: &str = "sweep";
 /// Removes old shell sessions, and routes of processes that are no more. When another gateway is at it, nothing is done;
 /// when another one takes over in the middle, the rest is refused and left to that one.
 pub(crate) async fn run(store: &Store, now_ms: i64) -> Result<(), store::Error> {
-    let Some(lease) = store.leases().acquire(LEASE, now_ms, limits::LEASE_KEPT).await? else { return Ok(()) };
+    let Some(lease) = store.leases().acquire(LEASE, now_ms, limits::store::LEASE_KEPT).await? else {
+        return Ok(());
+    };
     let fenced = store.fenced_by(&lease);
     let swept = async {
         fenced.sessions().prune(now_ms).await?;
@@ -34,7 +36,9 @@ pub(crate) async fn run(store: &Store, now_ms: i64) -> Result<(), store::Error> 
 pub(crate) fn renew_leases(kernel: &Arc<Kernel>) {
     let kernel = kernel.clone();
     tasks::run(async move {
-        if let Err(error) = kernel.store.leases().renew_all(kernel.clock.now_ms(), limits::LEASE_KEPT).await {
+        if let Err(error) =
+            kernel.store.leases().renew_all(kernel.clock.now_ms(), limits::store::LEASE_KEPT).await
+        {
             tracing::warn!(%error, "the leases could not be renewed");
         }
     });

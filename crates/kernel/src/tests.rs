@@ -88,8 +88,8 @@ async fn a_socket_that_never_logs_in_is_overdue_in_the_end_and_others_never_are(
         let found = kernel.connections.overdue(Instant::now() + wait);
         found.iter().map(|connection| connection.number).collect()
     };
-    assert!(overdue(limits::PENDING_SOCKET_TIMEOUT - Duration::from_secs(60)).is_empty());
-    assert_eq!(overdue(limits::PENDING_SOCKET_TIMEOUT + Duration::from_secs(1)), [probe.number]);
+    assert!(overdue(limits::socket::PENDING_SOCKET_TIMEOUT - Duration::from_secs(60)).is_empty());
+    assert_eq!(overdue(limits::socket::PENDING_SOCKET_TIMEOUT + Duration::from_secs(1)), [probe.number]);
     assert!(driver.login().is_some());
 }
 

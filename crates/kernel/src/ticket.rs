@@ -184,7 +184,7 @@ fn send_text(slot: &Slot, mut text: String) {
     } else {
         outbox.write(|out| out.push_str(&text));
         text.clear();
-        text.shrink_to(limits::ANSWER_ROOM_BYTES_MAX);
+        text.shrink_to(limits::frame::ANSWER_ROOM_MAX_BYTES);
         SPARE.set(text);
     }
     part(slot);

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use base::limits::{MODEL_PROBE_BYTES_MAX, MODEL_PROBE_TIMEOUT, MODEL_PROBES_MAX};
+use base::limits;
 use serde_json::{Value, json};
 
 use crate::http::{Call, Client};
@@ -97,13 +97,13 @@ impl Client {
             let tags = self.ask_json(Call::get(format!("{root}/api/tags"))).await?;
             let (mut able, mut others) = (Vec::new(), Vec::new());
             for (number, name) in newest_first(&tags)?.into_iter().enumerate() {
-                let able_too = number < MODEL_PROBES_MAX && self.can_use_tools(&root, &name).await;
+                let able_too = number < limits::model::PROBES_MAX && self.can_use_tools(&root, &name).await;
                 if able_too { able.push(name) } else { others.push(name) }
             }
             able.append(&mut others);
             Some(able)
         };
-        let models = tokio::time::timeout(MODEL_PROBE_TIMEOUT, asked).await.ok()??;
+        let models = tokio::time::timeout(limits::model::PROBE_TIMEOUT, asked).await.ok()??;
         Some(LocalServer { base_url, models })
     }
 
@@ -115,7 +115,7 @@ impl Client {
     }
 
     async fn ask_json(&self, call: Call) -> Option<Value> {
-        let bytes = self.fetch(&call, MODEL_PROBE_BYTES_MAX).await.ok()?;
+        let bytes = self.fetch(&call, limits::model::PROBE_MAX_BYTES).await.ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 }

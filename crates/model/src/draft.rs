@@ -1,6 +1,6 @@
 //! Builder of a model's answer from a log of steps: the steps that decoders produce, and the message they add up to.
 
-use base::limits::MODEL_BLOCKS_MAX;
+use base::limits::model::BLOCKS_MAX;
 use protocol::signal::stream::{
     AssistantContent, AssistantMessage, AssistantRole, DoneReason, ErrorReason, StopReason, TextContent,
     TextType, ThinkingContent, ThinkingType, ToolCall, ToolCallType, Usage,
@@ -89,8 +89,8 @@ impl Output {
     }
 
     fn open(&mut self, step: Step) -> Result<usize, Failure> {
-        if self.blocks >= MODEL_BLOCKS_MAX {
-            let text = format!("The model's answer has more than {MODEL_BLOCKS_MAX} blocks");
+        if self.blocks >= BLOCKS_MAX {
+            let text = format!("The model's answer has more than {BLOCKS_MAX} blocks");
             return Err(Failure::new(Cause::Provider, text));
         }
         self.start();

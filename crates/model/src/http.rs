@@ -41,11 +41,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            attempts_max: limits::MODEL_ATTEMPTS_MAX,
-            retry_pause_first: limits::MODEL_RETRY_PAUSE_FIRST,
-            retry_after_max: limits::MODEL_RETRY_AFTER_MAX,
-            idle_timeout: limits::MODEL_IDLE_TIMEOUT,
-            response_bytes_max: limits::MODEL_RESPONSE_BYTES_MAX,
+            attempts_max: limits::model::ATTEMPTS_MAX,
+            retry_pause_first: limits::model::RETRY_PAUSE_FIRST,
+            retry_after_max: limits::model::RETRY_AFTER_MAX,
+            idle_timeout: limits::model::IDLE_TIMEOUT,
+            response_bytes_max: limits::model::RESPONSE_MAX_BYTES,
         }
     }
 }
@@ -95,14 +95,14 @@ async fn refusal(answer: Response, key: Option<&Secret>) -> Failure {
     let after = last.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
     let mut bytes = Vec::new();
-    while bytes.len() < limits::MODEL_ERROR_BYTES_MAX {
+    while bytes.len() < limits::model::ERROR_MAX_BYTES {
         match body.next().await {
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
             // What came of the error text is all there is to say.
             Ok(None) | Err(_) => break,
         }
     }
-    bytes.truncate(limits::MODEL_ERROR_BYTES_MAX);
+    bytes.truncate(limits::model::ERROR_MAX_BYTES);
     let text = error_text(&String::from_utf8_lossy(&bytes));
     Failure::of_status(last.status, &presentable(&text, key), after)
 }
@@ -151,7 +151,7 @@ pub(crate) fn lost(error: &Error) -> Failure {
 pub(crate) fn presentable(text: &str, key: Option<&Secret>) -> String {
     let text = key.map_or_else(|| text.to_owned(), |key| key.scrub(text));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(limits::MODEL_ERROR_CHARS_MAX) {
+    match text.char_indices().nth(limits::model::ERROR_MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -227,7 +227,9 @@ mod tests {
         assert_eq!(error_text(r#"{"error":"gone"}"#), "gone");
         assert_eq!(error_text("<html>bad</html>"), "<html>bad</html>");
         let long = presentable(&"key1 ".repeat(1_000), Some(&Secret::new("key1")));
-        assert!(long.starts_with("[key] [key]") && long.chars().count() == limits::MODEL_ERROR_CHARS_MAX + 1);
+        assert!(
+            long.starts_with("[key] [key]") && long.chars().count() == limits::model::ERROR_MAX_CHARS + 1
+        );
     }
 
     #[test]

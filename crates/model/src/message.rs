@@ -42,7 +42,7 @@ impl Request {
             max_tokens: 8_192,
             reasoning: Reasoning::Off,
             affinity: None,
-            timeout: limits::MODEL_GENERATION_TIMEOUT,
+            timeout: limits::model::GENERATION_TIMEOUT,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Lenient parser of incomplete JSON: what can be said about a tool's arguments while they stream in.
 
-use base::limits::MODEL_JSON_DEPTH_MAX;
+use base::limits;
 use serde_json::{Map, Value};
 
 /// The arguments of a tool call whose JSON is complete. What is no object is wrapped as `value`; so is text
@@ -56,7 +56,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > MODEL_JSON_DEPTH_MAX {
+        if depth > limits::model::JSON_DEPTH_MAX {
             return None;
         }
         self.skip_blanks();

@@ -29,7 +29,7 @@ impl Secret {
     pub fn scrub(&self, text: &str) -> String {
         match self.0.len() {
             0 => text.to_owned(),
-            1..limits::SECRET_BYTES_PLAIN => self.scrub_alone(text),
+            1..limits::model::SECRET_PLAIN_BYTES => self.scrub_alone(text),
             _ => text.replace(&self.0, SCRUBBED),
         }
     }

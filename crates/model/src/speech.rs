@@ -4,7 +4,7 @@ mod spoken;
 
 use std::time::Duration;
 
-use base::limits::{SPEECH_BYTES_MAX, SPEECH_CHARS_MAX, SPEECH_TIMEOUT};
+use base::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
@@ -43,8 +43,8 @@ impl Speaker {
             model: model.into(),
             voice: voice.into(),
             encoding: "mp3".to_owned(),
-            chars_max: SPEECH_CHARS_MAX,
-            timeout: SPEECH_TIMEOUT,
+            chars_max: limits::model::SPEECH_MAX_CHARS,
+            timeout: limits::model::SPEECH_TIMEOUT,
         }
     }
 }
@@ -71,7 +71,7 @@ impl Client {
             Some(key) => call.key(AUTHORIZATION, "Bearer ", key)?,
             None => call,
         };
-        let asked = self.fetch(&call, SPEECH_BYTES_MAX);
+        let asked = self.fetch(&call, limits::model::SPEECH_MAX_BYTES);
         let sound = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(Failure::aborted()),

@@ -1,7 +1,7 @@
 //! Incremental framing of response bodies: server-sent events, or one JSON text per line.
 //! Bytes may come in pieces of any size, broken anywhere.
 
-use base::limits::MODEL_EVENT_BYTES_MAX;
+use base::limits::model::EVENT_MAX_BYTES;
 
 use crate::failure::{Cause, Failure};
 
@@ -47,8 +47,8 @@ impl Splitter {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             self.line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
-            if self.line.len() + self.data.len() > MODEL_EVENT_BYTES_MAX {
-                let text = format!("One event of the model's answer exceeds {MODEL_EVENT_BYTES_MAX} bytes");
+            if self.line.len() + self.data.len() > EVENT_MAX_BYTES {
+                let text = format!("One event of the model's answer exceeds {EVENT_MAX_BYTES} bytes");
                 return Err(Failure::new(Cause::Provider, text));
             }
             let Some(end) = end else { return Ok(()) };
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_refused() {
         let mut splitter = Splitter::new(Framing::Events);
-        let piece = vec![b'x'; MODEL_EVENT_BYTES_MAX];
+        let piece = vec![b'x'; EVENT_MAX_BYTES];
         splitter.feed(&piece, &mut Vec::new()).expect("just small enough");
         assert!(splitter.feed(b"x", &mut Vec::new()).is_err());
     }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use base::limits::MODEL_PIECES_MAX;
+use base::limits;
 use futures_util::Stream;
 use protocol::signal::stream::AssistantMessage;
 use tokio::sync::mpsc;
@@ -42,7 +42,7 @@ impl EventStream {
     where
         F: Future<Output = Result<(), Failure>> + Send + 'static,
     {
-        let (sink, pieces) = mpsc::channel(MODEL_PIECES_MAX);
+        let (sink, pieces) = mpsc::channel(limits::model::PIECES_MAX);
         let limit = request.timeout;
         let inner = work(sink.clone());
         let outer = async move {

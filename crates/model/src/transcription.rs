@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base::limits::{TRANSCRIPTION_BYTES_MAX, TRANSCRIPTION_TIMEOUT};
+use base::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
@@ -31,7 +31,12 @@ impl Transcriber {
     /// With the usual limits.
     pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Transcriber {
         let model = model.into();
-        Transcriber { endpoint, model, bytes_max: TRANSCRIPTION_BYTES_MAX, timeout: TRANSCRIPTION_TIMEOUT }
+        Transcriber {
+            endpoint,
+            model,
+            bytes_max: limits::model::TRANSCRIPTION_MAX_BYTES,
+            timeout: limits::model::TRANSCRIPTION_TIMEOUT,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Streaming body with a cap on its bytes, an idle timeout and a deadline for the whole exchange, so that neither a
 //! flood nor a trickle (slow loris) holds a caller for long.
 
-use base::limits::{OUTGOING_DRAIN_BYTES_MAX, OUTGOING_DRAIN_TIMEOUT};
+use base::limits;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -88,7 +88,7 @@ impl Body {
     pub fn drain(mut self) {
         tokio::spawn(async move {
             let rest = async {
-                let most = self.bytes_seen.saturating_add(OUTGOING_DRAIN_BYTES_MAX);
+                let most = self.bytes_seen.saturating_add(limits::outgoing::DRAIN_MAX_BYTES);
                 while let Ok(Some(_)) = self.next().await {
                     if self.bytes_seen > most {
                         return;
@@ -96,7 +96,7 @@ impl Body {
                 }
             };
             // A server that does not end its answer loses the connection.
-            if tokio::time::timeout(OUTGOING_DRAIN_TIMEOUT, rest).await.is_err() {
+            if tokio::time::timeout(limits::outgoing::DRAIN_TIMEOUT, rest).await.is_err() {
                 tracing::debug!("an answer said that it was over, and did not end");
             }
         });

@@ -55,9 +55,9 @@ impl Settings {
     pub fn new(hosts: PrivateHosts) -> Settings {
         Settings {
             hosts,
-            connect_timeout: limits::OUTGOING_CONNECT_TIMEOUT,
+            connect_timeout: limits::outgoing::CONNECT_TIMEOUT,
             family: None,
-            idle_connections_max: limits::OUTGOING_IDLE_CONNECTIONS_MAX,
+            idle_connections_max: limits::outgoing::IDLE_CONNECTIONS_MAX,
             resolver: Resolver::system(),
             exceptions: Vec::new(),
         }
@@ -156,10 +156,10 @@ impl Client {
 fn pool(settings: &Arc<Settings>) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(limits::OUTGOING_IDLE_CONNECTION_KEPT)
+        .pool_idle_timeout(limits::outgoing::IDLE_CONNECTION_KEPT)
         .pool_max_idle_per_host(settings.idle_connections_max)
         .http1_title_case_headers(true)
-        .http1_max_headers(limits::OUTGOING_HEADERS_MAX)
-        .http1_max_buf_size(limits::OUTGOING_HEADER_BYTES_MAX)
+        .http1_max_headers(limits::outgoing::HEADERS_MAX)
+        .http1_max_buf_size(limits::outgoing::HEADER_MAX_BYTES)
         .build(Connector(settings.clone()))
 }

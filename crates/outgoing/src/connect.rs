@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use base::limits::OUTGOING_CONNECT_STAGGER;
+use base::limits;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::Uri;
@@ -84,7 +84,7 @@ async fn open_first(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream, Socket
                 Ok(opened) => return Ok(opened),
                 Err(error) => last = error,
             },
-            () = tokio::time::sleep(OUTGOING_CONNECT_STAGGER), if more => {}
+            () = tokio::time::sleep(limits::outgoing::CONNECT_STAGGER), if more => {}
             else => return Err(last),
         }
     }

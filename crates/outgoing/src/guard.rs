@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use base::limits::OUTGOING_ADDRESSES_MAX;
+use base::limits;
 use url::Host;
 
 use crate::address::{embedded, special_purpose};
@@ -47,7 +47,7 @@ pub(crate) async fn addresses(settings: &Settings, host: &Host, port: u16) -> Re
     };
     let mut refused = None;
     let mut allowed = Vec::new();
-    for address in found.into_iter().filter(wanted).take(OUTGOING_ADDRESSES_MAX) {
+    for address in found.into_iter().filter(wanted).take(limits::outgoing::ADDRESSES_MAX) {
         match refusal(settings, SocketAddr::new(address, port)) {
             None => allowed.push(SocketAddr::new(address, port)),
             Some(purpose) => refused = refused.or(Some((address, purpose))),

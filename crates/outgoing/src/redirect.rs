@@ -1,6 +1,6 @@
 //! Redirect policy: which answers lead elsewhere, what the next hop asks, and which credentials stay behind.
 
-use base::limits::OUTGOING_REDIRECTS_MAX;
+use base::limits;
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
     LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
@@ -34,7 +34,7 @@ impl Redirects {
         match self {
             Redirects::Return => None,
             Redirects::SameOrigin { max } | Redirects::Follow { max } => {
-                Some(max.min(OUTGOING_REDIRECTS_MAX))
+                Some(max.min(limits::outgoing::REDIRECTS_MAX))
             }
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         request.redirects = Redirects::Return;
         assert_eq!(follow(&mut request, 302, "/x"), Ok(false));
         request.redirects = Redirects::Follow { max: u64::MAX };
-        let hops = OUTGOING_REDIRECTS_MAX;
+        let hops = limits::outgoing::REDIRECTS_MAX;
         assert_eq!(request.follow(StatusCode::FOUND, &to("/x"), hops), Err(Error::TooManyRedirects(hops)));
     }
 }

@@ -48,9 +48,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            idle: limits::OUTGOING_IDLE_TIMEOUT,
-            total: limits::OUTGOING_TOTAL_TIMEOUT,
-            body_bytes: limits::OUTGOING_BODY_BYTES_MAX,
+            idle: limits::outgoing::IDLE_TIMEOUT,
+            total: limits::outgoing::TOTAL_TIMEOUT,
+            body_bytes: limits::outgoing::BODY_MAX_BYTES,
         }
     }
 }

@@ -88,13 +88,13 @@ impl Word {
 /// Reads a script.
 pub fn read(text: &str) -> Script {
     let (text, is_plain) = words::plain(text);
-    if text.len() > limits::APPROVAL_SCRIPT_BYTES_MAX {
+    if text.len() > limits::approval::SCRIPT_MAX_BYTES {
         return Script::default();
     }
     let parser = Parser::with_limits(
         &text,
-        limits::APPROVAL_SYNTAX_DEPTH_MAX,
-        limits::APPROVAL_SCRIPT_BYTES_MAX.saturating_mul(2),
+        limits::approval::SYNTAX_DEPTH_MAX,
+        limits::approval::SCRIPT_MAX_BYTES.saturating_mul(2),
     )
     // Without `shopt -s extglob`, `!(x)` is no pattern: it runs x.
     .with_options(ParseOptions::default());

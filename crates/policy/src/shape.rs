@@ -35,7 +35,7 @@ impl Shape {
     /// The whole, if it is short enough to be shown to a person.
     pub(super) fn finish(self) -> Option<String> {
         let whole = self.lines.filter(|lines| lines.len() > 1)?.join("; ");
-        (whole.len() <= limits::APPROVAL_SHAPE_BYTES_MAX).then_some(whole)
+        (whole.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(whole)
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn of_file(syscall: &str, path: &str) -> Option<String> {
     let is_single = syscall == "fs.delete" || directory == "/" || path == "~" || is_hidden(path);
     let place = if is_single { path.to_string() } else { format!("{directory}/*") };
     let shape = format!("{syscall} {}", quote(&place));
-    (shape.len() <= limits::APPROVAL_SHAPE_BYTES_MAX).then_some(shape)
+    (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
 }
 
 /// Whether the last name begins with a dot.
@@ -58,7 +58,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
 pub(super) fn of_call(syscall: &str, args: &Map<String, Value>) -> Option<String> {
     let mut shape = format!("{syscall} ");
     canonical(&Value::Object(args.clone()), &mut shape);
-    (shape.len() <= limits::APPROVAL_SHAPE_BYTES_MAX).then_some(shape)
+    (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
 }
 
 /// A word as it can stand among others without being taken for two.

@@ -210,7 +210,7 @@ impl Surveyor<'_> {
     }
 
     fn deeper(&mut self, look: impl FnOnce(&mut Self)) {
-        if self.depth >= limits::APPROVAL_NESTING_MAX {
+        if self.depth >= limits::approval::NESTING_MAX {
             return self.opaque();
         }
         self.depth += 1;

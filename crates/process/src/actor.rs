@@ -142,10 +142,10 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
         let rest = match AssertUnwindSafe(life).catch_unwind().await {
             Ok(Ok(Exit::Asleep)) => break,
             Ok(Ok(Exit::Stopped | Exit::Forgotten)) => return host.close(&pid, &mut mailbox),
-            Ok(Ok(Exit::Unknown)) => limits::PROCESS_IDLE,
+            Ok(Ok(Exit::Unknown)) => limits::process::IDLE,
             Ok(Ok(Exit::Elsewhere)) => {
                 tracing::warn!(%pid, "another gateway runs this process; its mail here gets lost");
-                limits::PROCESS_IDLE
+                limits::process::IDLE
             }
             // Whether it goes on here is decided when the lease is asked for again.
             Ok(Err(error @ store::Error::LeaseLost(_))) => {
@@ -154,19 +154,19 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
             }
             Ok(Err(error)) => {
                 tracing::error!(%pid, %error, "the store failed; the process goes on where it was in a while");
-                limits::PROCESS_STORE_PAUSE
+                limits::process::STORE_PAUSE
             }
             Err(panic) => {
                 let why = panic_text(panic.as_ref());
                 tracing::error!(%pid, why, "a process failed");
-                if finish::bury(&host, &pid, &why).await { Duration::ZERO } else { limits::PROCESS_IDLE }
+                if finish::bury(&host, &pid, &why).await { Duration::ZERO } else { limits::process::IDLE }
             }
         };
         first = pause(&mut mailbox, stopping.clone(), rest).await;
         if stopping.is_requested() {
             return host.close(&pid, &mut mailbox);
         }
-        if first.is_none() && rest == limits::PROCESS_IDLE && host.retire(&pid, &mut mailbox) {
+        if first.is_none() && rest == limits::process::IDLE && host.retire(&pid, &mut mailbox) {
             break;
         }
     }
@@ -243,7 +243,7 @@ impl Actor {
                     mail => actor.take(mail).await?,
                 },
                 () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
-                () = tokio::time::sleep(limits::PROCESS_IDLE), if idle => {
+                () = tokio::time::sleep(limits::process::IDLE), if idle => {
                     if host.retire(pid, mailbox) {
                         return Ok(Exit::Asleep);
                     }
@@ -325,12 +325,12 @@ impl Actor {
     /// The same for a step with a condition: false when that no longer holds.
     async fn keep_patiently(&mut self, mut draft: Draft) -> StoreResult<bool> {
         let change = draft.close();
-        let mut pause = limits::PROCESS_STORE_RETRY_PAUSE;
+        let mut pause = limits::process::STORE_RETRY_PAUSE;
         let mut attempts = 1;
         let kept = loop {
             match self.write(change.clone()).await {
                 Err(lost @ store::Error::LeaseLost(_)) => return Err(lost),
-                Err(error) if attempts < limits::PROCESS_STORE_ATTEMPTS => {
+                Err(error) if attempts < limits::process::STORE_ATTEMPTS => {
                     tracing::warn!(pid = %self.pid(), %error, "a step could not be kept; once more");
                 }
                 kept => break kept?,
@@ -368,7 +368,7 @@ impl Actor {
         self.live.cancel.cancel();
         self.tasks.abort_all();
         // A long conversation is read again for its next run, rather than kept for a while.
-        let long = |context: &Context| context.message_count() > limits::PROCESS_MESSAGES_PER_READ;
+        let long = |context: &Context| context.message_count() > limits::process::MESSAGES_PER_READ;
         let too_long = self.context.as_ref().and_then(|known| known.context.as_ref()).is_some_and(long);
         if self.is_busy(TaskKind::Turn) || too_long {
             self.context = None;

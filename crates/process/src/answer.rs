@@ -36,7 +36,7 @@ pub(crate) fn assign_call_ids(message: &mut AssistantMessage, turn: u64) {
     for (place, call) in calls.enumerate() {
         let ToolCall { id, name, .. } = call;
         *name = without_nul(name);
-        let usable = !id.is_empty() && id.len() <= limits::NAME_BYTES_MAX && !id.contains('\0');
+        let usable = !id.is_empty() && id.len() <= limits::files::NAME_MAX_BYTES && !id.contains('\0');
         if !usable || seen.contains(id.as_str()) {
             *id = format!("call_{turn}_{place}_{}", base::random::uuid());
         }

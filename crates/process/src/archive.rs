@@ -131,7 +131,7 @@ pub(crate) async fn archive_conversation(
 /// Reads an archive that is to be restored.
 pub(crate) async fn read(world: &World, process: &ProcessRow, path: &str) -> Result<Vec<MessageRow>, String> {
     let everything =
-        ArchiveSlice { offset: 0, limit: u64::MAX, bytes_max: limits::PROCESS_RESTORE_BYTES_MAX };
+        ArchiveSlice { offset: 0, limit: u64::MAX, bytes_max: limits::process::RESTORE_MAX_BYTES };
     let page = read_page(world, process, path, everything).await?;
     if (page.messages.len() as u64) < page.count {
         return Err("the archive is too large to be restored".to_string());
@@ -168,8 +168,11 @@ async fn write(
     let mut writer = ArchiveWriter::open(place, path).await?;
     let mut page = if span.from_id == i64::MIN { Page::Offset(0) } else { Page::After(span.from_id - 1) };
     loop {
-        let rows =
-            world.store.messages().page(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
+        let rows = world
+            .store
+            .messages()
+            .page(&process.pid, conversation, page, limits::process::ARCHIVE_PAGE)
+            .await;
         let mut rows = match rows {
             Ok(rows) => rows,
             Err(error) => {
@@ -177,7 +180,7 @@ async fn write(
                 return Err(unreadable(error));
             }
         };
-        let full = rows.len() as u64 == limits::PROCESS_ARCHIVE_PAGE;
+        let full = rows.len() as u64 == limits::process::ARCHIVE_PAGE;
         rows.retain(|row| row.id <= span.to_id);
         let Some(last) = rows.last() else { break };
         page = Page::After(last.id);

@@ -58,7 +58,7 @@ impl Context {
         let mut context = Context::default();
         loop {
             let page = context.last_id.map_or(Page::Offset(0), Page::After);
-            let limit = limits::PROCESS_MESSAGES_PER_READ;
+            let limit = limits::process::MESSAGES_PER_READ;
             let rows = world.store.messages().page(&process.pid, conversation, page, limit).await;
             let rows = rows.map_err(|error| format!("The conversation could not be read: {error}"))?;
             let complete = (rows.len() as u64) < limit;

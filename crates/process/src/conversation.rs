@@ -22,7 +22,7 @@ pub(crate) const LIFECYCLE: [What; 2] = [What::Lifecycle, What::Conversations];
 
 /// Why a process can have no further conversation, if so.
 pub(crate) async fn full(world: &World, pid: &Pid) -> Result<Option<String>, Error> {
-    let most = limits::PROCESS_CONVERSATIONS_MAX;
+    let most = limits::process::CONVERSATIONS_MAX;
     let count = world.store.conversations().count(pid).await?;
     Ok((count >= most).then(|| format!("This process has {most} conversations already: use one of them")))
 }
@@ -35,7 +35,7 @@ pub(crate) fn condition(id: &ConversationId, row: Option<&ConversationRow>, idle
 /// A conversation as a caller names it: `default` when it names none.
 pub(crate) fn named(call: &str, id: Option<&ConversationId>) -> Result<ConversationId, Error> {
     let id = non_blank(id).unwrap_or("default");
-    if id.len() > limits::NAME_BYTES_MAX || id.chars().any(char::is_control) {
+    if id.len() > limits::files::NAME_MAX_BYTES || id.chars().any(char::is_control) {
         return Err(Error::bad_argument(call, "conversationId", "too long, or with control characters"));
     }
     Ok(id.into())

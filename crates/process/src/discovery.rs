@@ -74,7 +74,7 @@ impl ModelDiscovery {
 
     fn probed(&self, hosts: PrivateHosts, base_url: &str) -> Probed {
         let now_ms = self.clock.now_ms();
-        let kept_ms = limits::PROCESS_DISCOVERY_KEPT.as_millis() as i64;
+        let kept_ms = limits::process::DISCOVERY_KEPT.as_millis() as i64;
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         // A clock that was set back must not make an answer hold for long.
         servers.retain(|_, probed| (0..kept_ms).contains(&now_ms.saturating_sub(probed.at_ms)));

@@ -69,7 +69,7 @@ impl Host {
         self.rooms.stop.stop();
         let mut count = self.rooms.count.subscribe();
         let all_asleep = count.wait_for(|count| *count == 0);
-        if tokio::time::timeout(limits::STOP_TIMEOUT, all_asleep).await.is_err() {
+        if tokio::time::timeout(limits::lifecycle::STOP_TIMEOUT, all_asleep).await.is_err() {
             tracing::warn!(
                 "some processes were still busy when the gateway stopped; they go on at the next start"
             );
@@ -114,7 +114,7 @@ impl Host {
     async fn ask<T>(&self, pid: &Pid, mail: impl FnOnce(Reply<T>) -> Mail) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.post(pid, mail(reply)).await?;
-        match tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, answer).await {
+        match tokio::time::timeout(limits::process::ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) if self.rooms.stopping.is_requested() => Err(Error::stopping()),
             Ok(Err(_)) => {
@@ -126,7 +126,7 @@ impl Host {
 
     /// Puts mail into a mailbox and wakes its process. A full mailbox is waited for, for a while.
     async fn post(&self, pid: &Pid, mail: Mail) -> Result<(), Error> {
-        let deadline = tokio::time::Instant::now() + limits::PROCESS_ANSWER_TIMEOUT;
+        let deadline = tokio::time::Instant::now() + limits::process::ANSWER_TIMEOUT;
         let mut mail = mail;
         loop {
             let sender = match self.offer(pid, mail)? {
@@ -167,7 +167,7 @@ impl Host {
         let sender = match awake.get(pid) {
             Some(sender) if !sender.is_closed() => sender.clone(),
             _ => {
-                let (sender, mailbox) = mpsc::channel(limits::PROCESS_MAIL_MAX);
+                let (sender, mailbox) = mpsc::channel(limits::process::MAIL_MAX);
                 awake.insert(pid.clone(), sender.clone());
                 self.rooms.count.send_replace(awake.len());
                 tokio::spawn(actor::live(self.clone(), pid.clone(), mailbox, self.rooms.stopping.clone()));

@@ -119,7 +119,7 @@ async fn bytes(
     if stat.kind != Kind::File {
         return Err(GONE.to_string());
     }
-    if stat.size > limits::PROCESS_MEDIA_BYTES_MAX as u64 {
+    if stat.size > limits::process::MEDIA_MAX_BYTES as u64 {
         return Err("media is too large to read inline".to_string());
     }
     place.view.read(&path).await.map_err(|fault| match fault.code {

@@ -29,7 +29,7 @@ impl Pictures {
 
     /// Keeps a picture.
     pub(super) fn keep(&self, key: &str, data: &str) {
-        let (count_max, bytes_max) = (limits::PROCESS_PICTURES_KEPT, limits::PROCESS_PICTURES_KEPT_BYTES);
+        let (count_max, bytes_max) = (limits::process::PICTURES_KEPT, limits::process::PICTURES_KEPT_BYTES);
         if data.len() > bytes_max / 2 {
             return;
         }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_one_used_longest_ago_goes_first() {
         let pictures = Pictures::default();
-        for number in 0..limits::PROCESS_PICTURES_KEPT {
+        for number in 0..limits::process::PICTURES_KEPT {
             pictures.keep(&format!("a/{number}"), "x");
         }
         assert!(pictures.find("a/0").is_some());
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn they_take_no_more_room_than_they_may() {
         let pictures = Pictures::default();
-        let large = "x".repeat(limits::PROCESS_PICTURES_KEPT_BYTES / 2);
+        let large = "x".repeat(limits::process::PICTURES_KEPT_BYTES / 2);
         for key in ["a", "b", "c"] {
             pictures.keep(key, &large);
         }

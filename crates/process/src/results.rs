@@ -105,7 +105,7 @@ impl Command {
             None => [text("stdout"), text("stderr")].into_iter().flatten().collect(),
         };
         let short = |text: &str| cut_json(text, COMMAND_FIELDS_BYTES / 4).0;
-        let (output, left_out) = cut_json(&printed, limits::PROCESS_RESULT_BYTES_MAX - COMMAND_FIELDS_BYTES);
+        let (output, left_out) = cut_json(&printed, limits::process::RESULT_MAX_BYTES - COMMAND_FIELDS_BYTES);
         Some(Command {
             status: short(&status),
             exit_code: object.get("exitCode").and_then(Value::as_i64),
@@ -118,7 +118,7 @@ impl Command {
 
     /// `object` is the whole answer and `data` its text: clients get it as it is, unless it is too long for a signal.
     fn rendered(&self, is_error: bool, object: Map<String, Value>, data: &str) -> RenderedResult {
-        let output = match data.len() <= limits::PROCESS_RESULT_BYTES_MAX {
+        let output = match data.len() <= limits::process::RESULT_MAX_BYTES {
             true => Value::Object(object),
             false => serde_json::to_value(self).unwrap_or_default(),
         };
@@ -166,7 +166,7 @@ fn render_picture(object: &Map<String, Value>) -> Option<RenderedResult> {
 
 /// A text that is short enough for a model: of a longer one the middle is left out, and that is said.
 fn cut(text: &str) -> String {
-    let most = limits::PROCESS_RESULT_BYTES_MAX;
+    let most = limits::process::RESULT_MAX_BYTES;
     if text.len() <= most {
         return text.to_string();
     }
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_long_output_never_takes_the_exit_code_away() {
-        let most = limits::PROCESS_RESULT_BYTES_MAX;
+        let most = limits::process::RESULT_MAX_BYTES;
         for piece in ["plain ", "\u{1}", "\"q\"\n", "€"] {
             let output = format!("first{}last", piece.repeat(most / piece.len() + 10));
             let data = json!({ "status": "completed", "output": output, "stdout": output, "exitCode": 3 });
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_middle_of_a_long_result_is_left_out_between_characters() {
-        let most = limits::PROCESS_RESULT_BYTES_MAX;
+        let most = limits::process::RESULT_MAX_BYTES;
         let long = format!("{}€{}", "a".repeat(most / 2 - 1), "b".repeat(most));
         let cut = cut(&long);
         assert!(cut.starts_with("aaaa") && cut.ends_with("bbbb") && cut.contains("bytes in the middle"));

@@ -31,11 +31,11 @@ pub(crate) fn text(index: &[Skill]) -> String {
         return text;
     }
     text += "\n\nAvailable skills:";
-    for skill in index.iter().take(limits::PROCESS_SKILLS_NAMED_MAX) {
+    for skill in index.iter().take(limits::process::SKILLS_NAMED_MAX) {
         let description = if skill.description.is_empty() { "No description." } else { &skill.description };
         text += &format!("\n- {}: {description}", skill.id);
     }
-    let more = index.len().saturating_sub(limits::PROCESS_SKILLS_NAMED_MAX);
+    let more = index.len().saturating_sub(limits::process::SKILLS_NAMED_MAX);
     if more > 0 {
         text += &format!("\n- and {more} more: `skills list`");
     }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_prompt_names_a_bounded_number_of_skills() {
         let many: Vec<Skill> =
-            (0..limits::PROCESS_SKILLS_NAMED_MAX + 5).map(|n| skill(&n.to_string(), "x")).collect();
+            (0..limits::process::SKILLS_NAMED_MAX + 5).map(|n| skill(&n.to_string(), "x")).collect();
         assert!(text(&many).ends_with("- and 5 more: `skills list`"));
     }
 }

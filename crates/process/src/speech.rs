@@ -31,7 +31,7 @@ pub(crate) async fn transcribe_quietly(
     if bytes.len() > by.bytes_max {
         return None;
     }
-    by.timeout = by.timeout.min(limits::PROCESS_ANSWER_TIMEOUT / 2);
+    by.timeout = by.timeout.min(limits::process::ANSWER_TIMEOUT / 2);
     let audio = AudioInput {
         data: STANDARD.encode(bytes),
         mime_type: mime_type.to_string(),

@@ -66,7 +66,7 @@ pub(crate) fn judge(
     place: usize,
     in_force: &PolicyInForce,
 ) -> Verdict {
-    let most = limits::PROCESS_TOOLS_PER_TURN_MAX;
+    let most = limits::process::TOOLS_PER_TURN_MAX;
     if place >= most {
         return Verdict::Refuse(format!(
             "Too many tool calls at once: only the first {most} were looked at. Ask again for the others."
@@ -159,7 +159,7 @@ impl Invocation {
             self.world.outside.call(&self.process, &self.request_id, &self.syscall, &self.args).await;
         let answer = match answer {
             Err(lost) if lost.reason == Reason::device_disconnected => {
-                match self.ask_device(limits::PROCESS_DEVICE_RETURN_WAIT).await {
+                match self.ask_device(limits::process::DEVICE_RETURN_WAIT).await {
                     Recalled::Answered(answer) => answer,
                     // Nothing has happened.
                     Recalled::NeverSent => Err(lost),
@@ -180,7 +180,7 @@ impl Invocation {
         if self.target == "gsv" {
             return self.finish(RenderedResult::error(UNKNOWN)).await;
         }
-        match self.ask_device(limits::PROCESS_RECALL_WAIT).await {
+        match self.ask_device(limits::process::RECALL_WAIT).await {
             Recalled::Answered(answer) => self.finish(render(&self.syscall, answer)).await,
             Recalled::NeverSent => self.run().await,
             Recalled::Unknown => self.finish(RenderedResult::error(UNKNOWN)).await,
@@ -194,7 +194,7 @@ impl Invocation {
     async fn ask_device(&self, wait: Duration) -> Recalled {
         let recalled = self.world.outside.recall(&self.process, &self.request_id, wait);
         // The outside has a limit of its own; this one is for the case that it forgets.
-        let recalled = tokio::time::timeout(limits::PROCESS_RECALL_WAIT * 2, recalled).await;
+        let recalled = tokio::time::timeout(limits::process::RECALL_WAIT * 2, recalled).await;
         recalled.unwrap_or(Recalled::Unknown)
     }
 

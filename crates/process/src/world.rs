@@ -58,7 +58,7 @@ impl World {
     /// Takes the lease of a process; whoever had it here before writes nothing any more. `None` when another gateway
     /// has it.
     pub(crate) async fn lease(&self, pid: &Pid) -> Result<Option<Lease>, store::Error> {
-        self.store.leases().acquire(&leases::of_process(pid), self.now_ms(), limits::LEASE_KEPT).await
+        self.store.leases().acquire(&leases::of_process(pid), self.now_ms(), limits::store::LEASE_KEPT).await
     }
 
     /// Sends a signal of a process; those of a run say which.

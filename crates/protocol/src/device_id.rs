@@ -13,7 +13,7 @@ impl DeviceId {
         let id = text.trim();
         let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         let begins_well = id.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        let is_short = id.len() <= base::limits::CLIENT_ID_BYTES_MAX;
+        let is_short = id.len() <= base::limits::route::CLIENT_ID_MAX_BYTES;
         let fits = begins_well && is_short && id.bytes().all(is_fit) && !id.eq_ignore_ascii_case("gsv");
         fits.then(|| DeviceId(id.to_string()))
     }

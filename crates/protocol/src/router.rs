@@ -174,7 +174,7 @@ thread_local! {
 /// How much room to leave behind a head: what the answer before took on this thread, so that one like it need not be
 /// moved while it grows.
 pub fn room_bytes() -> usize {
-    ROOM_BYTES.get().clamp(limits::ANSWER_ROOM_BYTES_MIN, limits::ANSWER_ROOM_BYTES_MAX)
+    ROOM_BYTES.get().clamp(limits::frame::ANSWER_ROOM_MIN_BYTES, limits::frame::ANSWER_ROOM_MAX_BYTES)
 }
 
 fn write_only<T: Serialize>(head: String, value: &T) -> Result<Written, Error> {

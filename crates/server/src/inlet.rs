@@ -184,14 +184,14 @@ impl Swallowed {
         let at = self.come;
         self.come += bytes.len() as u64;
         let unmasked = |(n, byte): (usize, &u8)| byte ^ self.mask[((at + n as u64) % 4) as usize];
-        let was_told = self.beginning.len() == limits::OVERSIZED_BEGINNING_BYTES;
-        let room = limits::OVERSIZED_BEGINNING_BYTES - self.beginning.len();
+        let was_told = self.beginning.len() == limits::frame::OVERSIZED_BEGINNING_BYTES;
+        let room = limits::frame::OVERSIZED_BEGINNING_BYTES - self.beginning.len();
         self.beginning.extend(bytes.iter().enumerate().take(room).map(unmasked));
-        let last = bytes.len().saturating_sub(limits::OVERSIZED_END_BYTES);
+        let last = bytes.len().saturating_sub(limits::frame::OVERSIZED_END_BYTES);
         self.end.extend(bytes.iter().enumerate().skip(last).map(unmasked));
-        self.end.drain(..self.end.len().saturating_sub(limits::OVERSIZED_END_BYTES));
+        self.end.drain(..self.end.len().saturating_sub(limits::frame::OVERSIZED_END_BYTES));
         let (is_full, is_over) =
-            (self.beginning.len() == limits::OVERSIZED_BEGINNING_BYTES, self.come == self.size);
+            (self.beginning.len() == limits::frame::OVERSIZED_BEGINNING_BYTES, self.come == self.size);
         let mut told = Vec::new();
         if !was_told && (is_full || is_over) {
             told.push(Excerpt { bytes: self.beginning.clone(), is_beginning: true, size: self.size });
@@ -452,11 +452,11 @@ mod tests {
             sending.await.unwrap();
             assert_eq!(out, frame(0x81, b"MARK").repeat(3), "cut at {cut}");
             let told: Vec<Excerpt> = std::iter::from_fn(|| inlet.take_excerpt()).collect();
-            let end = text.len() - limits::OVERSIZED_END_BYTES;
+            let end = text.len() - limits::frame::OVERSIZED_END_BYTES;
             let excerpt =
                 |bytes: &[u8], is_beginning, size| Excerpt { bytes: bytes.to_vec(), is_beginning, size };
             let wanted = [
-                excerpt(&text[..limits::OVERSIZED_BEGINNING_BYTES], true, 10_000),
+                excerpt(&text[..limits::frame::OVERSIZED_BEGINNING_BYTES], true, 10_000),
                 excerpt(&text[end..], false, 10_000),
                 excerpt(&[b'x'; 301], true, 301),
             ];

@@ -86,12 +86,12 @@ pub async fn serve(
 
 /// Takes the address; one that a dying gateway still holds is waited for.
 async fn listen(listen: &str) -> Result<TcpListener, Error> {
-    let deadline = Instant::now() + limits::TAKEOVER_WAIT;
+    let deadline = Instant::now() + limits::lifecycle::TAKEOVER_WAIT;
     loop {
         match TcpListener::bind(listen).await {
             Ok(listener) => return Ok(listener),
             Err(why) if why.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
-                tokio::time::sleep(limits::TAKEOVER_RETRY).await;
+                tokio::time::sleep(limits::lifecycle::TAKEOVER_RETRY).await;
             }
             Err(why) => return Err(Error::Listen { listen: listen.to_string(), why }),
         }
@@ -100,11 +100,11 @@ async fn listen(listen: &str) -> Result<TcpListener, Error> {
 
 /// Opens the store; one that a dying gateway still holds is waited for.
 async fn open(options: store::Options) -> Result<Store, store::OpenError> {
-    let deadline = Instant::now() + limits::TAKEOVER_WAIT;
+    let deadline = Instant::now() + limits::lifecycle::TAKEOVER_WAIT;
     loop {
         match Store::open(&options).await {
             Err(store::OpenError::Held(_)) if Instant::now() < deadline => {
-                tokio::time::sleep(limits::TAKEOVER_RETRY).await;
+                tokio::time::sleep(limits::lifecycle::TAKEOVER_RETRY).await;
             }
             opened => return opened,
         }
@@ -122,7 +122,7 @@ async fn stop(kernel: &Arc<Kernel>) {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
-    if tokio::time::timeout(limits::STOP_TIMEOUT, gone).await.is_err() {
+    if tokio::time::timeout(limits::lifecycle::STOP_TIMEOUT, gone).await.is_err() {
         tracing::warn!("some sockets did not close in time");
     }
 }

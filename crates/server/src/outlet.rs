@@ -55,7 +55,7 @@ impl Outlet {
         let mut left: usize = pieces.iter().map(Bytes::len).sum();
         let mut code = opcode as u8;
         loop {
-            let length = left.min(limits::FRAGMENT_BYTES_MAX);
+            let length = left.min(limits::frame::FRAGMENT_MAX_BYTES);
             left -= length;
             self.head(if left == 0 { code | 0x80 } else { code }, length);
             self.payload(&mut pieces, length);
@@ -68,7 +68,7 @@ impl Outlet {
 
     /// The same for a small text.
     pub(crate) fn text(&mut self, text: &str) {
-        debug_assert!(text.len() <= limits::FRAGMENT_BYTES_MAX);
+        debug_assert!(text.len() <= limits::frame::FRAGMENT_MAX_BYTES);
         self.head(Opcode::Text as u8 | 0x80, text.len());
         self.raw(text.as_bytes());
     }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn messages_of_every_size_come_out_whole_however_they_are_written() {
-        let mib = limits::FRAGMENT_BYTES_MAX;
+        let mib = limits::frame::FRAGMENT_MAX_BYTES;
         for size in [0, 1, 125, 126, 4_096, 4_097, 65_535, 65_536, mib - 1, mib, mib + 1, 3 * mib + 7] {
             let body: Vec<u8> = (0..size).map(|n| n as u8).collect();
             for sip in [1_000_003, 4_099] {

@@ -94,10 +94,10 @@ async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
     let Ok(upgraded) = upgrade.await else { return };
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
     let marker = base::random::tagged("oversized_");
-    let limit = limits::PENDING_FRAME_BYTES_MAX;
+    let limit = limits::socket::PENDING_FRAME_MAX_BYTES;
     let inlet = Inlet::new(parts.io.into_inner(), limit, marker.clone(), &parts.read_buf);
     // The inlet has let nothing larger through.
-    let sizes = Limits::default().max_payload_len(Some(limits::FRAME_BYTES_MAX));
+    let sizes = Limits::default().max_payload_len(Some(limits::frame::MAX_BYTES));
     let stream = ServerBuilder::new().limits(sizes).serve(inlet);
     let connection = kernel.opened(peer);
     let mut socket =
@@ -154,7 +154,7 @@ impl Socket {
             }
         }
         if self.connection.outbox.is_closing() {
-            let deadline = || Box::pin(tokio::time::sleep(limits::CLOSE_TIMEOUT));
+            let deadline = || Box::pin(tokio::time::sleep(limits::socket::CLOSE_TIMEOUT));
             return self.closing.get_or_insert_with(deadline).as_mut().poll(cx);
         }
         let go_on = match reading {
@@ -206,8 +206,8 @@ impl Socket {
 
     /// Who has logged in may send larger messages.
     fn raise_limit(&mut self) {
-        if self.limit < limits::FRAME_BYTES_MAX && self.connection.login().is_some() {
-            self.limit = limits::FRAME_BYTES_MAX;
+        if self.limit < limits::frame::MAX_BYTES && self.connection.login().is_some() {
+            self.limit = limits::frame::MAX_BYTES;
             self.stream.get_mut().set_limit(self.limit);
         }
     }
@@ -281,11 +281,12 @@ impl Socket {
     /// Fails once the other side has taken nothing for too long.
     fn watch_stall(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
         let written = self.stream.get_mut().outlet().written();
-        let (mark, sleep) =
-            self.stall.get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::SEND_TIMEOUT))));
+        let (mark, sleep) = self
+            .stall
+            .get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::socket::SEND_TIMEOUT))));
         if *mark != written {
             *mark = written;
-            sleep.as_mut().reset(tokio::time::Instant::now() + limits::SEND_TIMEOUT);
+            sleep.as_mut().reset(tokio::time::Instant::now() + limits::socket::SEND_TIMEOUT);
         }
         match sleep.as_mut().poll(cx) {
             Poll::Pending => Ok(()),

@@ -96,19 +96,19 @@ impl Session {
     /// A command that starts now, and what callers will write to its stdin.
     pub fn begin(about: About) -> (Session, mpsc::Receiver<Vec<u8>>) {
         let cap = about.output_bytes_max;
-        let (stdin, lines) = mpsc::channel(limits::SHELL_STDIN_WRITES_MAX);
+        let (stdin, lines) = mpsc::channel(limits::shell::STDIN_WRITES_MAX);
         let state = State {
             stdout: Buffer::new(cap),
             stderr: Buffer::new(cap),
-            tail: Buffer::new(limits::SHELL_TAIL_BYTES),
+            tail: Buffer::new(limits::shell::TAIL_BYTES),
             // Each of the two readers may find it not yet full and then add what it reads.
-            unread: Buffer::new(cap + 2 * limits::SHELL_READ_BYTES),
+            unread: Buffer::new(cap + 2 * limits::shell::READ_BYTES),
             end: None,
             ended_at: 0,
             known: false,
             touched: Instant::now(),
             handed_over: 0,
-            awaited_until: Instant::now() + limits::SHELL_UNREAD_WAIT,
+            awaited_until: Instant::now() + limits::shell::UNREAD_WAIT,
             stdin: Some(stdin),
             stdin_bytes: 0,
         };
@@ -195,7 +195,7 @@ impl Session {
         if !self.wait_until(limit, |state| state.end.is_some() || !state.unread.is_empty()).await {
             return false;
         }
-        let left = deadline.saturating_duration_since(Instant::now()).min(limits::SHELL_COALESCE);
+        let left = deadline.saturating_duration_since(Instant::now()).min(limits::shell::COALESCE);
         self.wait_until(left, |state| state.end.is_some() || self.is_full(state)).await;
         true
     }
@@ -209,7 +209,7 @@ impl Session {
     fn ask(&self, wait: Duration) {
         let mut state = self.lock();
         state.handed_over = 0;
-        state.awaited_until = Instant::now() + wait + limits::SHELL_UNREAD_WAIT;
+        state.awaited_until = Instant::now() + wait + limits::shell::UNREAD_WAIT;
         drop(state);
         self.say_news();
     }
@@ -240,7 +240,7 @@ impl Session {
         let ended = state.end.is_some();
         let taken = state.unread.take(all || ended);
         state.handed_over = taken.len();
-        state.awaited_until = Instant::now() + limits::SHELL_UNREAD_WAIT;
+        state.awaited_until = Instant::now() + limits::shell::UNREAD_WAIT;
         let mut result = self.result(&state);
         result.output = taken.text();
         result.truncated =
@@ -268,7 +268,7 @@ impl Session {
     pub fn write(&self, input: &str) -> Result<(), StdinRefused> {
         let mut state = self.lock();
         let Some(stdin) = &state.stdin else { return Err(StdinRefused::Closed) };
-        if state.stdin_bytes + input.len() > limits::SHELL_STDIN_BYTES_MAX {
+        if state.stdin_bytes + input.len() > limits::shell::STDIN_MAX_BYTES {
             return Err(StdinRefused::Full);
         }
         match stdin.try_send(input.as_bytes().to_vec()) {

@@ -15,28 +15,28 @@ pub(crate) const SYNTAX: i32 = 2;
 /// The interpreter's own limits. Time is watched from outside too: not everything here looks at the clock.
 pub(crate) fn execution(time: Duration) -> ExecutionLimits {
     ExecutionLimits::new()
-        .max_commands(limits::NATIVE_SHELL_COMMANDS_MAX)
-        .max_loop_iterations(limits::NATIVE_SHELL_LOOPS_MAX)
-        .max_total_loop_iterations(limits::NATIVE_SHELL_LOOPS_MAX)
-        .max_function_depth(limits::NATIVE_SHELL_FUNCTION_DEPTH_MAX)
-        .max_subshell_depth(limits::NATIVE_SHELL_SUBSHELL_DEPTH_MAX)
-        .max_subst_depth(limits::NATIVE_SHELL_SUBSHELL_DEPTH_MAX)
-        .max_background_jobs(limits::NATIVE_SHELL_JOBS_MAX)
-        .max_live_intermediate_bytes(limits::NATIVE_SHELL_MEMORY_BYTES_MAX)
+        .max_commands(limits::native_shell::COMMANDS_MAX)
+        .max_loop_iterations(limits::native_shell::LOOPS_MAX)
+        .max_total_loop_iterations(limits::native_shell::LOOPS_MAX)
+        .max_function_depth(limits::native_shell::FUNCTION_DEPTH_MAX)
+        .max_subshell_depth(limits::native_shell::SUBSHELL_DEPTH_MAX)
+        .max_subst_depth(limits::native_shell::SUBSHELL_DEPTH_MAX)
+        .max_background_jobs(limits::native_shell::JOBS_MAX)
+        .max_live_intermediate_bytes(limits::native_shell::MEMORY_MAX_BYTES)
         .max_aggregate_input_bytes(u64::MAX)
         .max_work_units(u64::MAX)
-        .max_input_bytes(limits::NATIVE_SHELL_SCRIPT_BYTES_MAX)
-        .max_parser_operations(limits::NATIVE_SHELL_SCRIPT_BYTES_MAX)
-        .max_stdout_bytes(limits::NATIVE_SHELL_STREAM_BYTES_MAX)
-        .max_stderr_bytes(limits::NATIVE_SHELL_STREAM_BYTES_MAX)
+        .max_input_bytes(limits::native_shell::SCRIPT_MAX_BYTES)
+        .max_parser_operations(limits::native_shell::SCRIPT_MAX_BYTES)
+        .max_stdout_bytes(limits::native_shell::STREAM_MAX_BYTES)
+        .max_stderr_bytes(limits::native_shell::STREAM_MAX_BYTES)
         .max_word_split_fields(1_000_000)
-        .max_word_split_bytes(limits::NATIVE_SHELL_STREAM_BYTES_MAX)
+        .max_word_split_bytes(limits::native_shell::STREAM_MAX_BYTES)
         .timeout(time)
 }
 
 pub(crate) fn memory() -> MemoryLimits {
     MemoryLimits::new()
-        .max_total_variable_bytes(limits::NATIVE_SHELL_VARIABLE_BYTES_MAX)
+        .max_total_variable_bytes(limits::native_shell::VARIABLE_MAX_BYTES)
         .max_array_entries(1_000_000)
 }
 

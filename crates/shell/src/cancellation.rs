@@ -39,11 +39,11 @@ impl StopReason {
         let (exit_code, signal, error) = match self {
             StopReason::Time(ms) => (TIMED_OUT, None, Some(format!("Command timed out after {ms}ms"))),
             StopReason::Cpu => {
-                let seconds = limits::NATIVE_SHELL_CPU.as_secs();
+                let seconds = limits::native_shell::CPU.as_secs();
                 (TOO_MUCH, None, Some(stopped(&format!("more than {seconds} s of CPU"))))
             }
             StopReason::Memory => {
-                let most = limits::NATIVE_SHELL_HELD_BYTES_MAX / 1024 / 1024;
+                let most = limits::native_shell::HELD_MAX_BYTES / 1024 / 1024;
                 (TOO_MUCH, None, Some(stopped(&format!("more than {most} MiB of memory"))))
             }
             StopReason::Signal(number) => (128 + number, Some(format!("SIG{number}")), None),
@@ -97,7 +97,7 @@ impl Cancellation {
 
     /// Whether it was told to end some looks ago and still keeps its thread busy.
     pub(crate) fn is_overdue(&self) -> bool {
-        let is_late = |(_, since): (StopReason, Instant)| since.elapsed() > limits::NATIVE_SHELL_TICK * 4;
+        let is_late = |(_, since): (StopReason, Instant)| since.elapsed() > limits::native_shell::TICK * 4;
         self.busy.get().is_some() && self.cancelled().is_some_and(is_late)
     }
 

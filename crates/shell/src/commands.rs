@@ -229,7 +229,7 @@ impl Done {
 
     /// Adds to what it printed. What a shell does not pass on is not kept either, and that is a failure.
     fn print(&mut self, text: impl AsRef<[u8]>) {
-        let (text, most) = (text.as_ref(), limits::NATIVE_SHELL_STREAM_BYTES_MAX);
+        let (text, most) = (text.as_ref(), limits::native_shell::STREAM_MAX_BYTES);
         let room = most.saturating_sub(self.stdout.len());
         if text.len() < room {
             return self.stdout.extend_from_slice(text);
@@ -244,7 +244,7 @@ impl Done {
 
     /// Whether it printed all that it may: what it does beyond is in vain.
     fn is_full(&self) -> bool {
-        self.stdout.len() >= limits::NATIVE_SHELL_STREAM_BYTES_MAX
+        self.stdout.len() >= limits::native_shell::STREAM_MAX_BYTES
     }
 
     /// Adds a line to what it complained about, and sets its exit code unless it is higher already.

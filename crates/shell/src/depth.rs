@@ -33,7 +33,7 @@ pub(crate) fn may_nest(filter: &str) -> bool {
         before = ' ';
         rest = &rest[start + word.len()..];
     }
-    filter.matches(['[', '{', '.']).count() > limits::NATIVE_SHELL_JQ_DEPTH_MAX
+    filter.matches(['[', '{', '.']).count() > limits::native_shell::JQ_DEPTH_MAX
 }
 
 /// The options with which the same program prints every value on one line, strings in quotes. `None` when it does

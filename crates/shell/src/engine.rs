@@ -75,7 +75,7 @@ async fn say_goodbye(bash: &mut Bash, script: &str, outlet: &Arc<Outlet>) {
     let outlet = outlet.clone();
     let options =
         ExecOptions::new().streaming(Box::new(move |stdout, stderr| outlet.pass_on(stdout, stderr)));
-    let said = tokio::time::timeout(limits::NATIVE_SHELL_GRACE / 2, bash.exec_with_options(script, options));
+    let said = tokio::time::timeout(limits::native_shell::GRACE / 2, bash.exec_with_options(script, options));
     match said.await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::debug!(%error, "the handlers of a script failed"),
@@ -184,10 +184,10 @@ impl Outlet {
     /// Back-pressure: a script that writes more than its caller reads waits here, and its whole thread with it. One
     /// command may write a whole file at once, so the pieces are what a device reads at once: no more than fits.
     fn push_in_turn(&self, stream: Stream, bytes: &[u8]) {
-        for piece in bytes.chunks(limits::SHELL_READ_BYTES) {
+        for piece in bytes.chunks(limits::shell::READ_BYTES) {
             self.push(stream, piece);
             while self.session.is_held() && self.cancellation.cancelled().is_none() {
-                std::thread::sleep(limits::NATIVE_SHELL_HELD_PAUSE);
+                std::thread::sleep(limits::native_shell::HELD_PAUSE);
             }
         }
     }
@@ -210,7 +210,7 @@ impl Outlet {
 
     /// Whether more was written than is passed on.
     fn is_cut(&self) -> bool {
-        let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX;
+        let most = limits::native_shell::STREAM_MAX_BYTES;
         self.stdout.load(Ordering::Relaxed) >= most || self.stderr.load(Ordering::Relaxed) >= most
     }
 }
@@ -228,7 +228,7 @@ fn finished(result: &ExecResult, script: &str, outlet: &Outlet, has_handler: boo
     if !result.stdout_truncated && !result.stderr_truncated && !outlet.is_cut() {
         return End { exit_code: Some(exit_code(result, script, has_handler)), ..End::default() };
     }
-    let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX / 1024 / 1024;
+    let most = limits::native_shell::STREAM_MAX_BYTES / 1024 / 1024;
     too_much(&format!("more than {most} MiB of output"), &outlet.session)
 }
 

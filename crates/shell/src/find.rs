@@ -41,8 +41,8 @@ const TOO_DEEP: &str = "-expression-is-too-long-or-nested-too-deeply";
 /// The interpreter reads the expression by calling itself.
 fn is_too_deep(args: &[String]) -> bool {
     let nests = |word: &&String| matches!(word.as_str(), "(" | "!" | "-not");
-    args.len() > limits::NATIVE_SHELL_FIND_WORDS_MAX
-        || args.iter().filter(nests).count() > limits::NATIVE_SHELL_FIND_DEPTH_MAX
+    args.len() > limits::native_shell::FIND_WORDS_MAX
+        || args.iter().filter(nests).count() > limits::native_shell::FIND_DEPTH_MAX
 }
 
 struct Find {

@@ -18,7 +18,7 @@ use crate::{bounds, depth, jq};
 
 /// The places of such commands, of all users.
 static PERMITS: LazyLock<FairSemaphore> = LazyLock::new(|| {
-    FairSemaphore::new(limits::NATIVE_SHELL_HEAVY_MAX, limits::NATIVE_SHELL_HEAVY_PER_USER_MAX)
+    FairSemaphore::new(limits::native_shell::HEAVY_MAX, limits::native_shell::HEAVY_PER_USER_MAX)
 });
 
 /// Which command it is.
@@ -45,11 +45,11 @@ impl Which {
             Which::Sort => matches!(byte, b'\n' | 0),
         };
         let parts = bytes.iter().filter(is_end).count();
-        bytes.len().saturating_add(parts.saturating_mul(limits::NATIVE_SHELL_LINE_BYTES))
+        bytes.len().saturating_add(parts.saturating_mul(limits::native_shell::LINE_BYTES))
     }
 
     fn refused(self) -> ExecResult {
-        let most = limits::NATIVE_SHELL_SORT_BYTES_MAX / 1024 / 1024;
+        let most = limits::native_shell::SORT_MAX_BYTES / 1024 / 1024;
         let name = self.name();
         ExecResult::err(format!("{name}: the input takes more than {most} MiB of memory\n"), 2)
     }
@@ -76,7 +76,7 @@ impl Builtin for Heavy {
         };
         if ctx
             .stdin
-            .is_some_and(|stdin| self.which.cost(stdin.as_bytes()) > limits::NATIVE_SHELL_SORT_BYTES_MAX)
+            .is_some_and(|stdin| self.which.cost(stdin.as_bytes()) > limits::native_shell::SORT_MAX_BYTES)
         {
             return Ok(self.which.refused());
         }
@@ -86,8 +86,8 @@ impl Builtin for Heavy {
             && let Some(compact) = depth::compact(&args)
         {
             let flat = self.run(&ctx, compact).await?;
-            if depth::of(flat.stdout.as_bytes()) > limits::NATIVE_SHELL_JQ_DEPTH_MAX {
-                let most = limits::NATIVE_SHELL_JQ_DEPTH_MAX;
+            if depth::of(flat.stdout.as_bytes()) > limits::native_shell::JQ_DEPTH_MAX {
+                let most = limits::native_shell::JQ_DEPTH_MAX;
                 let why = format!("jq: error: the result is nested more than {most} deep; -c prints it\n");
                 return Ok(ExecResult::err(why, 5));
             }
@@ -101,7 +101,7 @@ impl Builtin for Heavy {
 
 impl Heavy {
     async fn run(&self, ctx: &BuiltinContext<'_>, args: Vec<String>) -> bashkit::Result<ExecResult> {
-        let left = AtomicUsize::new(limits::NATIVE_SHELL_SORT_BYTES_MAX);
+        let left = AtomicUsize::new(limits::native_shell::SORT_MAX_BYTES);
         let files = Arc::new(Counted { inner: ctx.fs.clone(), which: self.which, left });
         let mut time = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         if self.which == Which::Jq {
@@ -115,7 +115,7 @@ impl Heavy {
         }
         let mut bounds = bounds::execution(time);
         if self.which == Which::Jq {
-            bounds = bounds.max_live_intermediate_bytes(limits::NATIVE_SHELL_JQ_BYTES_MAX);
+            bounds = bounds.max_live_intermediate_bytes(limits::native_shell::JQ_MAX_BYTES);
         }
         let mut builder = Bash::builder()
             .fs(files)
@@ -150,16 +150,16 @@ impl Heavy {
 async fn with_filter(ctx: &BuiltinContext<'_>) -> Result<Vec<String>, ExecResult> {
     let read = JqWords::read(ctx.args);
     let too_long = || {
-        let most = limits::NATIVE_SHELL_JQ_FILTER_BYTES_MAX;
+        let most = limits::native_shell::JQ_FILTER_MAX_BYTES;
         ExecResult::err(format!("jq: error: the filter is longer than {most} bytes\n"), 3)
     };
-    if read.filter.is_some_and(|filter| filter.len() > limits::NATIVE_SHELL_JQ_FILTER_BYTES_MAX) {
+    if read.filter.is_some_and(|filter| filter.len() > limits::native_shell::JQ_FILTER_MAX_BYTES) {
         return Err(too_long());
     }
     let Some(file) = read.file else { return Ok(ctx.args.to_vec()) };
     let missing = |_| ExecResult::err(format!("jq: error: Could not open {file}: No such file\n"), 2);
     let bytes = ctx.fs.read_file(&ctx.cwd.join(file)).await.map_err(missing)?;
-    if bytes.len() > limits::NATIVE_SHELL_JQ_FILTER_BYTES_MAX {
+    if bytes.len() > limits::native_shell::JQ_FILTER_MAX_BYTES {
         return Err(too_long());
     }
     let text = String::from_utf8_lossy(&bytes);

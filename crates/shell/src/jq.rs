@@ -43,9 +43,9 @@ pub(crate) fn counted(filter: &str) -> Cow<'_, str> {
 pub(crate) fn time(filter: &str) -> Duration {
     let definitions = words(filter).filter(|word| *word == "def").count();
     if calls_itself_with_filters(filter) && filter.matches(FRAME).count() < definitions {
-        limits::NATIVE_SHELL_JQ_RECURSION
+        limits::native_shell::JQ_RECURSION
     } else {
-        limits::NATIVE_SHELL_CPU
+        limits::native_shell::CPU
     }
 }
 
@@ -217,8 +217,8 @@ mod tests {
         for filter in [".a | map(.def)", "def f: f; f", "def twice(f): f | f; twice(.+1)", ""] {
             assert_eq!(counted(filter), filter);
         }
-        assert_eq!(time(&counted("def f(x): f(x); f(1)")), limits::NATIVE_SHELL_CPU);
-        assert_eq!(time("def f(x): f(x); f(1)"), limits::NATIVE_SHELL_JQ_RECURSION);
+        assert_eq!(time(&counted("def f(x): f(x); f(1)")), limits::native_shell::CPU);
+        assert_eq!(time("def f(x): f(x); f(1)"), limits::native_shell::JQ_RECURSION);
     }
 
     #[test]

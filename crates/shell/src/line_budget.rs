@@ -33,7 +33,7 @@ impl Builtin for LineBudget {
         {
             return before.execute(ctx).await;
         }
-        let (name, most) = (self.name, limits::NATIVE_SHELL_SORT_BYTES_MAX / 1024 / 1024);
+        let (name, most) = (self.name, limits::native_shell::SORT_MAX_BYTES / 1024 / 1024);
         Ok(ExecResult::err(format!("{name}: the input takes more than {most} MiB of memory\n"), 2))
     }
 
@@ -59,7 +59,8 @@ impl LineBudget {
     fn is_too_much(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return false };
         let bytes = meter::cost(stdin.as_bytes());
-        bytes.saturating_mul((builtins::io(self.name).growth)(ctx.args)) > limits::NATIVE_SHELL_SORT_BYTES_MAX
+        bytes.saturating_mul((builtins::io(self.name).growth)(ctx.args))
+            > limits::native_shell::SORT_MAX_BYTES
     }
 }
 

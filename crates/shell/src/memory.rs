@@ -9,7 +9,7 @@ use base::limits;
 use crate::cancellation::Cancellation;
 
 /// Faults of a thread that has taken a quarter of what one may, in the smallest pages there are.
-const HEAVY_FAULTS: u64 = limits::NATIVE_SHELL_HELD_BYTES_MAX / 4 / 4096;
+const HEAVY_FAULTS: u64 = limits::native_shell::HELD_MAX_BYTES / 4 / 4096;
 
 /// What is known of the commands of all shells of this program.
 static GUARD: Mutex<Guard> = Mutex::new(Guard { running: Vec::new(), seen: None });
@@ -39,7 +39,7 @@ impl Share {
             let mut guard = lock();
             let Some(held) = guard.look() else { return false };
             let grown = held.saturating_sub(*self.before.get_or_insert(held));
-            if grown <= limits::NATIVE_SHELL_HELD_BYTES_MAX {
+            if grown <= limits::native_shell::HELD_MAX_BYTES {
                 return false;
             }
             (grown, guard.running.clone())
@@ -51,7 +51,7 @@ impl Share {
         // Each that holds much itself may do so; those that wait or only reckon leave the others no more room.
         let heavy = others.iter().filter(|faults| **faults >= HEAVY_FAULTS).count() as u64;
         let is_greediest = others.iter().all(|theirs| *theirs <= mine);
-        let is_too_much = grown > limits::NATIVE_SHELL_HELD_BYTES_MAX.saturating_mul(heavy + 1);
+        let is_too_much = grown > limits::native_shell::HELD_MAX_BYTES.saturating_mul(heavy + 1);
         if is_greediest && is_too_much {
             tracing::warn!(grown, "a command is ended: it has taken most of much memory");
         }
@@ -70,7 +70,7 @@ impl Drop for Share {
 impl Guard {
     fn look(&mut self) -> Option<u64> {
         match self.seen {
-            Some((at, held)) if at.elapsed() < limits::NATIVE_SHELL_TICK / 2 => Some(held),
+            Some((at, held)) if at.elapsed() < limits::native_shell::TICK / 2 => Some(held),
             _ => {
                 let held = held_bytes()?;
                 self.seen = Some((Instant::now(), held));
@@ -121,7 +121,8 @@ mod tests {
         let cancellation = greedy.clone();
         let thread = std::thread::spawn(move || {
             cancellation.begin();
-            let bytes = vec![1u8; usize::try_from(limits::NATIVE_SHELL_HELD_BYTES_MAX).unwrap() + (64 << 20)];
+            let bytes =
+                vec![1u8; usize::try_from(limits::native_shell::HELD_MAX_BYTES).unwrap() + (64 << 20)];
             says.send(()).unwrap();
             told.recv().ok();
             bytes.len()

@@ -17,7 +17,7 @@ pub(crate) use endless::{Endless, size};
 const USUAL_MASK: u32 = 0o022;
 
 /// What one script appends to one file at most. A single stream is not bounded otherwise when it goes into a file.
-pub(crate) const APPENDED_BYTES_MAX: usize = 4 * limits::NATIVE_SHELL_STREAM_BYTES_MAX;
+pub(crate) const APPENDED_BYTES_MAX: usize = 4 * limits::native_shell::STREAM_MAX_BYTES;
 
 /// Of one script. Commands run one after the other, or take turns on one thread.
 pub(crate) struct Meter {
@@ -88,9 +88,9 @@ impl Meter {
         }
         let (cost, most) = match now.holds {
             Holds::Nothing => return true,
-            Holds::OneFile => return cost(bytes) <= 2 * limits::NATIVE_SHELL_SORT_BYTES_MAX,
-            Holds::Bytes => (bytes.len(), limits::NATIVE_SHELL_READ_BYTES_MAX),
-            Holds::Lines => (cost(bytes).saturating_mul(now.times), limits::NATIVE_SHELL_SORT_BYTES_MAX),
+            Holds::OneFile => return cost(bytes) <= 2 * limits::native_shell::SORT_MAX_BYTES,
+            Holds::Bytes => (bytes.len(), limits::native_shell::READ_MAX_BYTES),
+            Holds::Lines => (cost(bytes).saturating_mul(now.times), limits::native_shell::SORT_MAX_BYTES),
         };
         self.taken.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) <= most
     }
@@ -105,7 +105,7 @@ impl Meter {
         // Who asks by name reads once for each name; what is read otherwise is read for a redirection.
         Some(match now.asked.pop() {
             Some(Request::All) => Endless::Refused(endless::NEVER_ENDS),
-            Some(Request::Bytes(count)) if count > limits::NATIVE_SHELL_STREAM_BYTES_MAX => {
+            Some(Request::Bytes(count)) if count > limits::native_shell::STREAM_MAX_BYTES => {
                 Endless::Refused(endless::WANTS_TOO_MUCH)
             }
             Some(Request::Bytes(count)) => Endless::Bytes(count),
@@ -190,7 +190,7 @@ fn may_be_file(word: &str) -> bool {
 /// What the bytes cost a command that holds each line on its own.
 pub(crate) fn cost(bytes: &[u8]) -> usize {
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-    bytes.len().saturating_add(lines.saturating_mul(limits::NATIVE_SHELL_LINE_BYTES))
+    bytes.len().saturating_add(lines.saturating_mul(limits::native_shell::LINE_BYTES))
 }
 
 #[cfg(test)]
@@ -221,7 +221,7 @@ mod tests {
             ("od /dev/zero", Endless::Refused(NEVER_ENDS)),
             ("dd if=/dev/zero of=f", Endless::Refused(NEVER_ENDS)),
             ("wc -c /dev/zero", Endless::Refused(NEVER_ENDS)),
-            ("cat /dev/zero", Endless::Bytes(limits::NATIVE_SHELL_ZERO_BYTES)),
+            ("cat /dev/zero", Endless::Bytes(limits::native_shell::ZERO_BYTES)),
         ] {
             begin(&meter, line);
             let device = if line.contains("urandom") {

@@ -26,7 +26,7 @@ pub(crate) fn normalized(script: &str, number: u32) -> Cow<'_, str> {
     let may_need = ["$$", "BASHPID", "[[", "..", "<(", "//%", "//#", "=("]
         .iter()
         .any(|character| script.contains(character));
-    if !may_need || script.len() > limits::NATIVE_SHELL_SCAN_BYTES_MAX {
+    if !may_need || script.len() > limits::native_shell::SCAN_MAX_BYTES {
         return Cow::Borrowed(script);
     }
     let mut normalizer =
@@ -69,7 +69,7 @@ impl<'a> Normalizer<'a> {
     /// What is within brackets, one deeper.
     fn within(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.depth += 1;
-        if self.depth > limits::NATIVE_SHELL_SCAN_DEPTH_MAX {
+        if self.depth > limits::native_shell::SCAN_DEPTH_MAX {
             return None;
         }
         read(self)?;

@@ -68,8 +68,8 @@ impl Pool {
             return Err(Refused::Closed);
         }
         let waiting: usize = state.queue.iter().map(|one| one.bytes).sum();
-        if state.queue.len() >= limits::NATIVE_SHELL_QUEUE_MAX
-            || waiting.saturating_add(bytes) > limits::NATIVE_SHELL_QUEUE_BYTES_MAX
+        if state.queue.len() >= limits::native_shell::QUEUE_MAX
+            || waiting.saturating_add(bytes) > limits::native_shell::QUEUE_MAX_BYTES
         {
             return Err(Refused::Busy);
         }
@@ -91,7 +91,7 @@ impl Pool {
             let job = Arc::new(Mutex::new(Some(waiting.job)));
             let (handed, pool, runtime) = (job.clone(), self.clone(), runtime.clone());
             let thread = std::thread::Builder::new().name("shell".into());
-            let started = thread.stack_size(limits::NATIVE_SHELL_STACK_BYTES).spawn(move || {
+            let started = thread.stack_size(limits::native_shell::STACK_BYTES).spawn(move || {
                 let _inside = runtime.enter();
                 work(take(&handed));
                 pool.ended(ticket, &runtime);
@@ -152,13 +152,13 @@ impl State {
         let mut of_user: HashMap<Uid, usize> = HashMap::new();
         self.running.values().for_each(|one| *of_user.entry(one.uid).or_default() += 1);
         let lost = self.running.values().filter(|one| one.is_given_up).count();
-        let replaced = lost.min(limits::NATIVE_SHELL_LOST_MAX);
+        let replaced = lost.min(limits::native_shell::LOST_MAX);
         let threads = self.running.len().saturating_sub(replaced);
-        let room = limits::NATIVE_SHELL_THREADS_MAX.saturating_sub(threads);
+        let room = limits::native_shell::THREADS_MAX.saturating_sub(threads);
         let may = |one: &Waiting| {
-            let reserved = if one.uid.is_root() { 0 } else { limits::NATIVE_SHELL_THREADS_OF_ROOT };
+            let reserved = if one.uid.is_root() { 0 } else { limits::native_shell::THREADS_OF_ROOT };
             let mine = of_user.get(&one.uid).copied().unwrap_or_default();
-            (room > reserved && mine < limits::NATIVE_SHELL_RUNNING_PER_USER_MAX).then_some(mine)
+            (room > reserved && mine < limits::native_shell::RUNNING_PER_USER_MAX).then_some(mine)
         };
         let next = self.queue.iter().enumerate().filter_map(|(at, one)| Some((may(one)?, at))).min()?;
         self.queue.remove(next.1)
@@ -250,7 +250,7 @@ mod tests {
             ends.push(end);
             pool.submit(&runtime, uid, 1, job).unwrap()
         };
-        let most = limits::NATIVE_SHELL_RUNNING_PER_USER_MAX;
+        let most = limits::native_shell::RUNNING_PER_USER_MAX;
         for _ in 0..most + 4 {
             submit(ANN, 1);
         }
@@ -262,7 +262,7 @@ mod tests {
                 submit(Uid(2_000 + user), 3);
             }
         }
-        let of_users = limits::NATIVE_SHELL_THREADS_MAX - limits::NATIVE_SHELL_THREADS_OF_ROOT;
+        let of_users = limits::native_shell::THREADS_MAX - limits::native_shell::THREADS_OF_ROOT;
         assert_eq!(threads(&pool), of_users);
         submit(Uid::ROOT, 4);
         assert_eq!(threads(&pool), of_users + 1);
@@ -280,13 +280,13 @@ mod tests {
         let (pool, runtime) = (Pool::default(), Handle::current());
         let (says, said) = mpsc::sync_channel(1_000);
         let mut ends = Vec::new();
-        for _ in 0..limits::NATIVE_SHELL_RUNNING_PER_USER_MAX {
+        for _ in 0..limits::native_shell::RUNNING_PER_USER_MAX {
             let (job, end) = held(1, &says);
             ends.push(end);
             pool.submit(&runtime, ANN, 1, job).unwrap();
         }
         let (job, _end) = held(2, &says);
-        let big = limits::NATIVE_SHELL_QUEUE_BYTES_MAX;
+        let big = limits::native_shell::QUEUE_MAX_BYTES;
         let ticket = pool.submit(&runtime, ANN, big, job).unwrap();
         let (job, _end) = held(3, &says);
         assert_eq!(pool.submit(&runtime, ANN, 1, job).unwrap_err(), Refused::Busy);
@@ -297,7 +297,7 @@ mod tests {
         until(&pool, 0);
         drop(says);
         let said: Vec<usize> = said.iter().collect();
-        assert_eq!(said.len(), limits::NATIVE_SHELL_RUNNING_PER_USER_MAX + 1);
+        assert_eq!(said.len(), limits::native_shell::RUNNING_PER_USER_MAX + 1);
         assert!(!said.contains(&2) && said.contains(&4));
     }
 
@@ -306,7 +306,7 @@ mod tests {
         let (pool, runtime) = (Pool::default(), Handle::current());
         let (says, said) = mpsc::sync_channel(1_000);
         let mut ends = Vec::new();
-        let of_users = limits::NATIVE_SHELL_THREADS_MAX - limits::NATIVE_SHELL_THREADS_OF_ROOT;
+        let of_users = limits::native_shell::THREADS_MAX - limits::native_shell::THREADS_OF_ROOT;
         let mut tickets = Vec::new();
         for number in 0..=of_users {
             let (job, end) = held(number, &says);

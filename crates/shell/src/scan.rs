@@ -16,11 +16,14 @@ const UNKNOWN: &str = "\u{0}";
 
 /// The commands of the script that may read its stdin. None when the script can not be read as a whole.
 pub(crate) fn stdin_readers(script: &str) -> Vec<&'static str> {
-    if script.len() > limits::NATIVE_SHELL_SCAN_BYTES_MAX {
+    if script.len() > limits::native_shell::SCAN_MAX_BYTES {
         return Vec::new();
     }
-    let parser =
-        Parser::with_limits(script, limits::NATIVE_SHELL_SCAN_DEPTH_MAX, limits::NATIVE_SHELL_SCAN_BYTES_MAX);
+    let parser = Parser::with_limits(
+        script,
+        limits::native_shell::SCAN_DEPTH_MAX,
+        limits::native_shell::SCAN_MAX_BYTES,
+    );
     let Ok(script) = parser.parse() else { return Vec::new() };
     let mut scan = Scan::default();
     scan.list(&script.commands, false);

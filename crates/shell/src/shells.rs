@@ -142,7 +142,7 @@ impl Shells {
                 }
                 () = session.wait_for_end_or_full(limit) => {}
             }
-        } else if let Ok(Ok(error)) = tokio::time::timeout(limits::NATIVE_SHELL_GRACE, refused).await {
+        } else if let Ok(Ok(error)) = tokio::time::timeout(limits::native_shell::GRACE, refused).await {
             self.forget(&session.id);
             return Err(error);
         }
@@ -237,7 +237,7 @@ impl Shells {
     fn launch(&self, order: Order, args: &Exec) -> Result<(Arc<Running>, oneshot::Receiver<Error>), Error> {
         let uid = order.view.who().uid;
         // Whoever asks may have less time than root has set for all, not more.
-        let most_ms = order.settings.timeout_ms.clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+        let most_ms = order.settings.timeout_ms.clamp(1, limits::shell::TIMEOUT_MAX_MS);
         let time_ms = args.timeout.unwrap_or(most_ms).clamp(1, most_ms);
         let (session, lines) = Session::begin(About {
             id: base::random::tagged("sh_"),
@@ -310,15 +310,15 @@ impl Shells {
         let lost = self.still_lost(|one| one.uid == uid);
         let mut running = self.lock();
         running.retain(|_, one| {
-            !one.session.has_ended() || one.session.touched().elapsed() < limits::SHELL_FINISHED_KEPT
+            !one.session.has_ended() || one.session.touched().elapsed() < limits::shell::FINISHED_KEPT
         });
         // One that was told to end and has not may be lost in a moment.
         let ending = running.values().filter(|one| one.uid == uid && one.is_ending()).count();
-        if lost + ending >= limits::NATIVE_SHELL_LOST_PER_USER_MAX {
+        if lost + ending >= limits::native_shell::LOST_PER_USER_MAX {
             return Err(Error::too_busy("earlier commands of yours do not end"));
         }
         let of_user = running.values().filter(|one| one.uid == uid && !one.session.has_ended()).count();
-        if of_user >= limits::NATIVE_SHELL_PER_USER_MAX {
+        if of_user >= limits::native_shell::PER_USER_MAX {
             return Err(Error::too_busy(&format!("{of_user} commands of yours run in the native shell")));
         }
         make_room(&mut running, uid)?;
@@ -361,8 +361,8 @@ impl Running {
 fn make_room(running: &mut HashMap<String, Arc<Running>>, uid: Uid) -> Result<(), Error> {
     loop {
         let mine = running.values().filter(|one| one.uid == uid && one.session.has_ended()).count();
-        let has_many = mine >= limits::NATIVE_SHELL_ENDED_PER_USER_MAX;
-        if !has_many && running.len() < limits::NATIVE_SHELL_SESSIONS_MAX {
+        let has_many = mine >= limits::native_shell::ENDED_PER_USER_MAX;
+        if !has_many && running.len() < limits::native_shell::SESSIONS_MAX {
             return Ok(());
         }
         let ended = running.values().filter(|one| one.session.has_ended() && (mine == 0 || one.uid == uid));
@@ -458,6 +458,6 @@ fn act(running: &Running, args: &Exec) -> Result<(), Error> {
 }
 
 fn wait(args: &Exec, settings_ms: u64) -> Duration {
-    let asked = args.yield_ms.map(|ms| ms.clamp(limits::SHELL_WAIT_MS_MIN, limits::SHELL_WAIT_MS_MAX));
+    let asked = args.yield_ms.map(|ms| ms.clamp(limits::shell::WAIT_MIN_MS, limits::shell::WAIT_MAX_MS));
     Duration::from_millis(asked.unwrap_or(settings_ms))
 }

@@ -59,7 +59,7 @@ mod tests {
         for (line, ms) in [("90", 90_000), ("1m .5", 60_500), ("1h 1s", 3_601_000), ("-- 0", 0)] {
             assert_eq!(of(line), Ok(ms), "{line}");
         }
-        assert_eq!(of("infinity"), Ok(u128::from(base::limits::SHELL_TIMEOUT_MS_MAX)));
+        assert_eq!(of("infinity"), Ok(u128::from(base::limits::shell::TIMEOUT_MAX_MS)));
         assert_eq!(of("").unwrap_err(), "missing operand");
         assert_eq!(of("1x").unwrap_err(), "invalid time interval '1x'");
         assert_eq!(of("-1").unwrap_err(), "invalid option -- '1'");

@@ -129,7 +129,7 @@ pub(crate) fn seconds(text: &str) -> Option<Duration> {
 
 /// As long as any script may take at most.
 pub(crate) fn bounded(time: Duration) -> Duration {
-    time.min(Duration::from_millis(limits::SHELL_TIMEOUT_MS_MAX))
+    time.min(Duration::from_millis(limits::shell::TIMEOUT_MAX_MS))
 }
 
 /// `KILL`, `SIGKILL` or `9`.

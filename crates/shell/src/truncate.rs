@@ -22,12 +22,12 @@ struct Truncate;
 impl Builtin for Truncate {
     /// Asked for when there is no plan: it is refused.
     async fn execute(&self, _: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
-        let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX / 1024 / 1024;
+        let most = limits::native_shell::STREAM_MAX_BYTES / 1024 / 1024;
         Ok(ExecResult::err(format!("{NAME}: File too large: more than {most} MiB are asked for\n"), 1))
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        let most = limits::NATIVE_SHELL_STREAM_BYTES_MAX as u64;
+        let most = limits::native_shell::STREAM_MAX_BYTES as u64;
         let wanted = match WantedSize::read(ctx.args) {
             WantedSize::Bytes(bytes) => bytes,
             WantedSize::As(file) => ctx.fs.stat(&ctx.cwd.join(file)).await.map_or(0, |stat| stat.size),

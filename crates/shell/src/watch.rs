@@ -35,18 +35,18 @@ impl Watch {
                 biased;
                 // The thread lets go of its end when the command has ended, by a panic too.
                 _ = &mut ended => return self.has_left(),
-                () = sleep(limits::NATIVE_SHELL_TICK) => {}
+                () = sleep(limits::native_shell::TICK) => {}
             }
             let cancellation = &self.running.cancellation;
             if Instant::now() >= deadline {
                 cancellation.cancel(StopReason::Time(self.time_ms));
-            } else if cancellation.busy_for() > limits::NATIVE_SHELL_CPU {
+            } else if cancellation.busy_for() > limits::native_shell::CPU {
                 cancellation.cancel(StopReason::Cpu);
             } else if memory.is_too_much() {
                 cancellation.cancel(StopReason::Memory);
             }
             let Some((why, since)) = cancellation.cancelled() else { continue };
-            if since.elapsed() < limits::NATIVE_SHELL_GRACE {
+            if since.elapsed() < limits::native_shell::GRACE {
                 continue;
             }
             return self.give_up(why);

@@ -107,7 +107,9 @@ async fn skills_in(view: &View, layer: &Layer) -> Vec<Skill> {
         for named in names {
             let path = directory.join(&named.name);
             match named.stat.kind {
-                Kind::Directory if depth < limits::SKILL_DEPTH_MAX => todo.push((path, depth + 1)),
+                Kind::Directory if depth < limits::native_shell::SKILL_DEPTH_MAX => {
+                    todo.push((path, depth + 1))
+                }
                 Kind::Directory => {}
                 _ => {
                     let name = named.name.strip_suffix(".md").filter(|name| !name.is_empty());
@@ -118,7 +120,7 @@ async fn skills_in(view: &View, layer: &Layer) -> Vec<Skill> {
                 }
             }
         }
-        if found.len() + todo.len() > limits::SKILL_FILES_MAX {
+        if found.len() + todo.len() > limits::native_shell::SKILL_FILES_MAX {
             break;
         }
     }

@@ -61,7 +61,7 @@ fn value(head: &str, key: &str) -> Option<String> {
 
 fn one_line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(limits::SKILL_DESCRIPTION_CHARS_MAX) {
+    match text.char_indices().nth(limits::native_shell::SKILL_DESCRIPTION_MAX_CHARS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }

@@ -80,7 +80,7 @@ struct Shared {
 
 impl Default for Changes {
     fn default() -> Changes {
-        let (events, _) = broadcast::channel(limits::CHANGES_KEPT_MAX);
+        let (events, _) = broadcast::channel(limits::store::CHANGES_KEPT_MAX);
         Changes { shared: Arc::new(Shared { generations: Default::default(), events }) }
     }
 }
@@ -187,7 +187,7 @@ mod tests {
     async fn a_slow_subscriber_is_told_that_it_missed_something_and_holds_nobody_up() {
         let changes = Changes::default();
         let mut slow = changes.subscribe();
-        let count = limits::CHANGES_KEPT_MAX as u64 * 2;
+        let count = limits::store::CHANGES_KEPT_MAX as u64 * 2;
         for _ in 0..count {
             changes.bump(Topic::Devices);
         }

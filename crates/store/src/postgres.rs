@@ -53,7 +53,7 @@ impl Postgres {
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             OpenError::Failed(format!("the database URL can not be read: {}", explain(&error)))
         })?;
-        config.connect_timeout(limits::CONNECT_TIMEOUT);
+        config.connect_timeout(limits::client::CONNECT_TIMEOUT);
         config.application_name("gsv");
         let place = place(&config);
         let lock = Lock::take(config.clone(), &place, sharing).await?;
@@ -63,16 +63,16 @@ impl Postgres {
             lock.run(&place, leases::END_ALL).await?;
         }
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let timeout = Some(limits::STORE_TIMEOUT);
+        let timeout = Some(limits::store::TIMEOUT);
         let pool = Pool::builder(Manager::from_config(config, NoTls, manager_config))
-            .max_size(limits::STORE_POOL)
+            .max_size(limits::store::POOL)
             .runtime(Runtime::Tokio1)
             .wait_timeout(timeout)
             .create_timeout(timeout)
             .recycle_timeout(timeout)
             .post_create(Hook::async_fn(|client, _| {
                 Box::pin(async move {
-                    let limit_ms = limits::STORE_TIMEOUT.as_millis();
+                    let limit_ms = limits::store::TIMEOUT.as_millis();
                     let set = format!("SET statement_timeout = {limit_ms}");
                     client.batch_execute(&set).await.map_err(HookError::Backend)
                 })
@@ -107,7 +107,7 @@ impl Postgres {
                 Ok(written) => return Ok(written),
             };
             let _alone = self.turn.write().await;
-            for _ in 0..limits::STORE_RETRIES_MAX {
+            for _ in 0..limits::store::RETRIES_MAX {
                 self.metrics.retry();
                 match self.write_once(batch).await {
                     Err(Failure::Race(Error::Conflict(what))) => return Err(Error::Conflict(what)),
@@ -181,7 +181,7 @@ impl Failure {
 
 /// A write that takes too long may have reached the server.
 async fn limited<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(limits::STORE_TIMEOUT, work).await {
+    match tokio::time::timeout(limits::store::TIMEOUT, work).await {
         Ok(result) => result,
         Err(_) => {
             Err(Error::Failed("the database does not answer in time; a write may have happened".to_string()))

@@ -50,14 +50,14 @@ impl Sqlite {
         }
         migrate(&mut connection, &place)?;
         connection.execute_batch("PRAGMA synchronous = FULL").map_err(failed)?;
-        connection.pragma_update(None, "cache_size", -limits::STORE_WRITER_CACHE_KIB).map_err(failed)?;
-        connection.pragma_update(None, "wal_autocheckpoint", limits::STORE_LOG_PAGES).map_err(failed)?;
+        connection.pragma_update(None, "cache_size", -limits::store::WRITER_CACHE_KIB).map_err(failed)?;
+        connection.pragma_update(None, "wal_autocheckpoint", limits::store::LOG_PAGES).map_err(failed)?;
         let fences = Arc::new(Fences::default());
         let watch = Watch { metrics, changes, fences: fences.clone() };
         let writer = Writer::start(connection, watch).map_err(|error| {
             OpenError::Failed(format!("no thread can be started for the store's writer: {error}"))
         })?;
-        let readers = (0..limits::STORE_READERS).map(|_| Mutex::new(None)).collect();
+        let readers = (0..limits::store::READERS).map(|_| Mutex::new(None)).collect();
         Ok(Sqlite { path: path.to_path_buf(), readers, next: AtomicUsize::new(0), fences, writer })
     }
 
@@ -105,9 +105,9 @@ impl Sqlite {
 
 fn connect(path: &Path, mode: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(limits::STORE_BUSY)?;
+    connection.busy_timeout(limits::store::BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.pragma_update(None, "cache_size", -limits::STORE_CACHE_KIB)?;
+    connection.pragma_update(None, "cache_size", -limits::store::CACHE_KIB)?;
     Ok(connection)
 }
 

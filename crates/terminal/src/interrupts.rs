@@ -42,7 +42,7 @@ impl Drop for PromptWatch {
 impl Interrupts {
     /// Listens from now on; the program no longer ends by itself on Ctrl-C.
     pub fn listen() -> Interrupts {
-        let (press, presses) = mpsc::channel(limits::CLI_PRESSES_MAX);
+        let (press, presses) = mpsc::channel(limits::cli::PRESSES_MAX);
         let listener = tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // A full queue means that nobody looked yet; one press more changes nothing.
@@ -80,7 +80,7 @@ impl Interrupts {
         PromptWatch(tokio::spawn(async move {
             let Ok(exit) = ending.wait_for(Option::is_some).await.map(|exit| *exit) else { return };
             cancel.store(true, Ordering::Relaxed);
-            tokio::time::sleep(limits::CLI_PROMPT_END_TIMEOUT).await;
+            tokio::time::sleep(limits::cli::PROMPT_END_TIMEOUT).await;
             std::process::exit(exit.map_or(1, i32::from));
         }))
     }

@@ -79,7 +79,7 @@ impl Found {
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
         files.sort_unstable();
-        for file in files.iter().take(limits::TLS_ROOT_FILES_MAX) {
+        for file in files.iter().take(limits::tls::ROOT_FILES_MAX) {
             if let Err(error) = self.certificates_of(file) {
                 self.complain(complaint(&error));
             }
@@ -89,10 +89,10 @@ impl Found {
     /// How many certificates a file holds; those that can not be read are not counted.
     fn certificates_of(&mut self, path: &Path) -> io::Result<usize> {
         let mut text = Vec::new();
-        let room = limits::TLS_ROOTS_BYTES_MAX - self.bytes;
+        let room = limits::tls::ROOTS_MAX_BYTES - self.bytes;
         File::open(path)?.take(room + 1).read_to_end(&mut text)?;
         if text.len() as u64 > room {
-            let why = format!("more than {} bytes of certificates", limits::TLS_ROOTS_BYTES_MAX);
+            let why = format!("more than {} bytes of certificates", limits::tls::ROOTS_MAX_BYTES);
             return Err(io::Error::other(why));
         }
         self.bytes += text.len() as u64;
@@ -155,7 +155,7 @@ mod tests {
         assert!(found(Some(&empty), None).problem.unwrap().ends_with("holds no certificate"));
         assert!(found(None, Some(&home.path().join("none"))).problem.unwrap().starts_with("SSL_CERT_DIR="));
         let huge = File::create(home.path().join("huge.pem")).unwrap();
-        huge.set_len(limits::TLS_ROOTS_BYTES_MAX + 1).unwrap();
+        huge.set_len(limits::tls::ROOTS_MAX_BYTES + 1).unwrap();
         assert!(found(None, Some(home.path())).problem.unwrap().contains("more than"));
         assert!(Roots::new(Some("".into()), Some("".into())).problem.is_none());
     }

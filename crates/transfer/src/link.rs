@@ -102,7 +102,7 @@ impl<W: Wire> Link<W> {
     ) -> Result<T, Error> {
         tokio::pin!(work);
         loop {
-            match timeout(limits::TRANSFER_SIGN_OF_LIFE, &mut work).await {
+            match timeout(limits::transfer::SIGN_OF_LIFE, &mut work).await {
                 Ok(done) => return Ok(done),
                 Err(_) => self.say(&Control::Ack { ack: received }).await?,
             }
@@ -120,9 +120,9 @@ impl<W: Wire> Link<W> {
 
     /// The next message, within the limit for silence.
     pub(crate) async fn next(&mut self) -> Result<Bytes, Error> {
-        match timeout(limits::TRANSFER_IDLE, self.wait()).await {
+        match timeout(limits::transfer::IDLE, self.wait()).await {
             Ok(payload) => payload,
-            Err(_) => Err(Error::Idle(limits::TRANSFER_IDLE.as_secs())),
+            Err(_) => Err(Error::Idle(limits::transfer::IDLE.as_secs())),
         }
     }
 

@@ -66,7 +66,7 @@ pub(crate) async fn receive_bytes<W: Wire, F: AsyncWrite + Unpin>(
         hash.update(&payload);
         received += payload.len() as u64;
         progress(offset + received);
-        if received - acknowledged >= limits::TRANSFER_ACK_BYTES {
+        if received - acknowledged >= limits::transfer::ACK_BYTES {
             link.say(&Control::Ack { ack: received }).await?;
             acknowledged = received;
         }
@@ -93,11 +93,11 @@ pub(crate) async fn receive_bytes<W: Wire, F: AsyncWrite + Unpin>(
 async fn next_with_signs_of_life<W: Wire>(link: &mut Link<W>, received: u64) -> Result<Bytes, Error> {
     let mut waited = Duration::ZERO;
     loop {
-        match timeout(limits::TRANSFER_SIGN_OF_LIFE, link.wait()).await {
+        match timeout(limits::transfer::SIGN_OF_LIFE, link.wait()).await {
             Ok(payload) => return payload,
-            Err(_) => waited += limits::TRANSFER_SIGN_OF_LIFE,
+            Err(_) => waited += limits::transfer::SIGN_OF_LIFE,
         }
-        let limit = if received == 0 { limits::TRANSFER_FIRST } else { limits::TRANSFER_IDLE };
+        let limit = if received == 0 { limits::transfer::FIRST } else { limits::transfer::IDLE };
         if waited >= limit {
             return Err(Error::Idle(waited.as_secs()));
         }

@@ -23,7 +23,7 @@ pub async fn give<W: Wire, R: AsyncRead + Unpin>(mut link: Link<W>, mut file: R,
 /// Reads `bytes` bytes into a digest: the part of a file that the other end has already.
 pub async fn hash<R: AsyncRead + Unpin>(file: &mut R, bytes: u64) -> Result<Sha256, Error> {
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; limits::TRANSFER_CHUNK_BYTES_MAX];
+    let mut buffer = vec![0; limits::transfer::CHUNK_MAX_BYTES];
     let mut left = bytes;
     while left > 0 {
         let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -77,7 +77,7 @@ async fn send_bytes<W: Wire, R: AsyncRead + Unpin>(
     mut hash: Sha256,
     progress: &mut impl FnMut(u64),
 ) -> Result<String, Error> {
-    let mut buffer = vec![0; limits::TRANSFER_CHUNK_BYTES_MAX];
+    let mut buffer = vec![0; limits::transfer::CHUNK_MAX_BYTES];
     let (mut sent, mut acknowledged) = (0u64, 0u64);
     progress(offset);
     while offset + sent < size {
@@ -85,7 +85,7 @@ async fn send_bytes<W: Wire, R: AsyncRead + Unpin>(
         loop {
             let payload = match link.take()? {
                 Some(payload) => payload,
-                None if sent - acknowledged >= limits::TRANSFER_WINDOW_BYTES => link.next().await?,
+                None if sent - acknowledged >= limits::transfer::WINDOW_BYTES => link.next().await?,
                 None => break,
             };
             match parse::<Control>(&payload)? {

@@ -18,7 +18,7 @@ impl View {
         if names.is_empty() {
             return HashSet::new();
         }
-        let deadline = Instant::now() + limits::NATIVE_LIST_LINKS_TIME_MAX;
+        let deadline = Instant::now() + limits::files::LIST_LINKS_TIME_MAX;
         let from = directory.clone();
         let followed = self.on_disk(move |disk, who| {
             let (mut directories, mut live) = (HashSet::new(), Vec::new());

@@ -22,7 +22,7 @@ impl VPath {
         if text.contains('\0') {
             return invalid(Code::Invalid, "a path must not contain NUL");
         }
-        if text.len() > limits::PATH_BYTES_MAX {
+        if text.len() > limits::files::PATH_MAX_BYTES {
             return invalid(Code::NameTooLong, "the path is too long");
         }
         let (base, rest) = match text.strip_prefix('~') {
@@ -39,7 +39,7 @@ impl VPath {
             match part {
                 "" | "." => {}
                 ".." => path.truncate(path.rfind('/').unwrap_or(0)),
-                name if name.len() > limits::NAME_BYTES_MAX => {
+                name if name.len() > limits::files::NAME_MAX_BYTES => {
                     return invalid(Code::NameTooLong, "a name in the path is too long");
                 }
                 name => {

@@ -92,8 +92,8 @@ impl Search {
                 (entry.path(), Some((entry.dir, Some(OsString::from(entry.name)))))
             }
         };
-        let found = FirstMatches::new(limits::NATIVE_SEARCH_MATCHES_MAX);
-        let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
+        let found = FirstMatches::new(limits::files::SEARCH_MATCHES_MAX);
+        let deadline = Instant::now() + limits::device_files::SEARCH_TIME_MAX;
         let search = Search { query, found, deadline, start, real, met: Mutex::default(), _turn: turn };
         if let Some((dir, only)) = place {
             DiskSearch::run(disk, who, &search, dir, only);

@@ -65,7 +65,7 @@ impl Tree {
     }
 
     fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
-        let turns = Arc::new(Semaphore::new(limits::FILE_WORK_MAX));
+        let turns = Arc::new(Semaphore::new(limits::files::WORK_MAX));
         Tree {
             disk,
             store,

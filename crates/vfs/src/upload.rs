@@ -82,7 +82,7 @@ impl View {
         enter: impl FnOnce(PartialId) -> T + Send + 'static,
     ) -> Result<(Upload, File, T), Fail> {
         self.learn_quota().await?;
-        let deadline = Instant::now() + limits::UPLOAD_LOCK_WAIT;
+        let deadline = Instant::now() + limits::device_files::UPLOAD_LOCK_WAIT;
         let tree = self.tree.clone();
         let first = move |_: &Disk, who: &ProcessIdentity| {
             Opening::new(tree, who, path, wanted, &sweeper, enter)?.attempt()
@@ -96,7 +96,7 @@ impl View {
                 }
                 Attempt::Busy(opening) => opening,
             };
-            tokio::time::sleep(limits::UPLOAD_LOCK_RETRY).await;
+            tokio::time::sleep(limits::device_files::UPLOAD_LOCK_RETRY).await;
             attempt = self.on_disk(move |_, _| opening.attempt()).await?;
         }
     }

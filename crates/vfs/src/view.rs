@@ -139,7 +139,7 @@ impl View {
             return work(&self.tree.disk, &self.who);
         }
         let turn =
-            tokio::time::timeout(limits::FILE_WORK_WAIT, self.tree.turns.clone().acquire_owned()).await;
+            tokio::time::timeout(limits::files::WORK_WAIT, self.tree.turns.clone().acquire_owned()).await;
         let Ok(Ok(turn)) = turn else {
             return Err(Fail::because(Code::Io, "the disk has too much to do, try again later"));
         };

@@ -86,7 +86,7 @@ async fn a_password_or_a_token_gives_the_account() {
 async fn failures_of_tokens_and_of_passwords_are_counted_apart() {
     let bench = Bench::new().await;
     let (raw, _) = bench.token(Kind::User, None, None).await;
-    for _ in 0..limits::LOGIN_FAILURES_MAX {
+    for _ in 0..limits::login::FAILURES_MAX {
         assert_eq!(bench.login(Some("ann"), Secret::Token("gsv_user_wrong")).await.unwrap_err(), 401);
     }
     assert_eq!(bench.login(Some("ann"), Secret::Token("gsv_user_wrong")).await.unwrap_err(), 429);

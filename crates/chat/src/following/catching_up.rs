@@ -39,7 +39,7 @@ impl Chat<'_> {
         let pid = self.pid_or_init();
         let cost = proc::cost::Cost {
             pid: Some(pid.clone()),
-            limit: Some(limits::CLI_RUNS_LOOKED_AT),
+            limit: Some(limits::cli::RUNS_LOOKED_AT),
             ..Default::default()
         };
         let runs = self.gateway.ask(&cost).await?.newest;
@@ -73,13 +73,13 @@ impl Chat<'_> {
         let mut read = Read {
             pid: self.pid.clone(),
             conversation_id: self.conversation.clone(),
-            limit: Some(limits::PROCESS_HISTORY_MAX),
+            limit: Some(limits::process::HISTORY_MAX),
             after_message_id: Some(before.unwrap_or(0)),
             ..Read::default()
         };
         let mut history = done(self.gateway.ask(&read).await?)?;
         let mut more = history.has_more_after == Some(true);
-        while more && history.messages.len() < limits::CLI_MESSAGES_READ_MAX {
+        while more && history.messages.len() < limits::cli::MESSAGES_READ_MAX {
             read.after_message_id = history.messages.last().and_then(|message| message.id);
             let page = done(self.gateway.ask(&read).await?)?;
             more = page.has_more_after == Some(true) && !page.messages.is_empty();

@@ -137,7 +137,7 @@ async fn a_large_outgoing_message_does_not_stop_the_reading() {
 #[tokio::test]
 async fn too_large_a_request_is_not_even_sent() {
     let (connection, _events, _peer) = pair().await;
-    let args = format!(r#"{{"x":"{}"}}"#, "x".repeat(base::limits::FRAME_BYTES_MAX));
+    let args = format!(r#"{{"x":"{}"}}"#, "x".repeat(base::limits::frame::MAX_BYTES));
     match connection.call_raw("a.b", &args, LONG).await {
         Err(Error::Gateway(error)) => assert_eq!(error.code, 413),
         other => panic!("{other:?}"),

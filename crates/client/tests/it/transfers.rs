@@ -145,7 +145,7 @@ async fn a_cut_connection_ends_both_ends() {
         transfer::receive(&mut right, &mut copy, 0, size, Sha256::new(), |_| {})
     );
     assert!(matches!(sent, Err(Error::Closed)) && matches!(received, Err(Error::Closed)));
-    assert!(copy == bytes[..copy.len()] && copy.len() == 3 * limits::TRANSFER_CHUNK_BYTES_MAX);
+    assert!(copy == bytes[..copy.len()] && copy.len() == 3 * limits::transfer::CHUNK_MAX_BYTES);
 }
 
 /// A disk that takes nothing until told to.
@@ -186,7 +186,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
             .await
         }
     });
-    position.wait_for(|at| *at == limits::TRANSFER_WINDOW_BYTES).await.unwrap();
+    position.wait_for(|at| *at == limits::transfer::WINDOW_BYTES).await.unwrap();
     // Another transfer on the same sockets goes through while the first one hangs.
     let (mut left, mut right) = (both.left.link(2), both.right.link(2));
     let (mut file, mut copy) = (&bytes[..], Vec::new());
@@ -197,7 +197,7 @@ async fn a_slow_end_gets_one_window_and_slows_only_itself() {
     let (sent, ()) =
         tokio::join!(transfer::send(&mut left, &mut file, 0, size, Sha256::new(), |_| {}), receive);
     assert_eq!(sent.unwrap(), digest(&copy));
-    assert_eq!(*position.borrow(), limits::TRANSFER_WINDOW_BYTES);
+    assert_eq!(*position.borrow(), limits::transfer::WINDOW_BYTES);
     stuck.abort();
     sending.abort();
     both.relay.abort();
@@ -210,8 +210,8 @@ async fn a_slow_end_says_that_it_is_alive() {
     let link = both.left.link(7);
     let mut heard = both.right.transfer(7);
     tokio::time::pause();
-    let signs = limits::TRANSFER_IDLE.as_secs() / limits::TRANSFER_SIGN_OF_LIFE.as_secs();
-    let storing = tokio::time::sleep(limits::TRANSFER_IDLE + limits::TRANSFER_SIGN_OF_LIFE / 2);
+    let signs = limits::transfer::IDLE.as_secs() / limits::transfer::SIGN_OF_LIFE.as_secs();
+    let storing = tokio::time::sleep(limits::transfer::IDLE + limits::transfer::SIGN_OF_LIFE / 2);
     link.say_alive_during(5, storing).await.unwrap();
     tokio::time::resume();
     link.stored("x").await.unwrap();

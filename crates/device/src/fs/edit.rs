@@ -17,7 +17,7 @@ pub(super) fn edit(files: &Files, args: &Edit) -> Result<Edited, Failure> {
     let _one_at_a_time = files.lock_edit(entry.real());
     let file = entry.open().map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.take(limits::READ_TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(limits::device_files::READ_TEXT_MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let path = place.text();
     let (bytes, replacements) = edited(Side::Device, &path, bytes, args)?;
     entry.replace(&bytes).map_err(|error| Failure::of("write", &place, &error))?;

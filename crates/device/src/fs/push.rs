@@ -73,7 +73,7 @@ fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Opened, Failure
 
 /// An upload that was ended may still have a write under way; the lock is free once that is done.
 fn lock(file: &File) -> std::io::Result<()> {
-    let deadline = Instant::now() + limits::UPLOAD_LOCK_WAIT;
+    let deadline = Instant::now() + limits::device_files::UPLOAD_LOCK_WAIT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
@@ -81,7 +81,7 @@ fn lock(file: &File) -> std::io::Result<()> {
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                 return Err(std::io::Error::other("another transfer writes this file"));
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::UPLOAD_LOCK_RETRY),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::device_files::UPLOAD_LOCK_RETRY),
         }
     }
 }

@@ -38,8 +38,8 @@ fn list(entry: &Entry, place: &Place) -> Result<ReadResult, Failure> {
         } else {
             files.push(name)
         }
-        if files.len() + directories.len() > limits::READ_ENTRIES_MAX {
-            let max = limits::READ_ENTRIES_MAX;
+        if files.len() + directories.len() > limits::device_files::READ_ENTRIES_MAX {
+            let max = limits::device_files::READ_ENTRIES_MAX;
             return Err(format!("Directory '{}' has more than {max} entries", place.text()).into());
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failu
     let query = Query::new(Side::Device, args)?;
     let place = files.place(args.path.as_deref().unwrap_or(""))?;
     let entry = files.entry(&place).map_err(|error| Failure::of("search", &place, &error))?;
-    let deadline = Instant::now() + limits::SEARCH_TIME_MAX;
+    let deadline = Instant::now() + limits::device_files::SEARCH_TIME_MAX;
     let lens = query.lens(deadline);
     let mut hunt = Hunt { query: &query, lens, deadline, matches: Vec::new(), truncated: false };
     hunt.walk(files, &entry, &place.shown);
@@ -90,9 +90,10 @@ impl Hunt<'_> {
             };
             path.to_string_lossy().into_owned()
         };
-        let room = limits::SEARCH_MATCHES_MAX - self.matches.len();
+        let room = limits::device_files::SEARCH_MATCHES_MAX - self.matches.len();
         self.matches.append(&mut self.lens.look(file, path, room));
-        self.truncated |= self.matches.len() >= limits::SEARCH_MATCHES_MAX || Instant::now() >= self.deadline;
+        self.truncated |=
+            self.matches.len() >= limits::device_files::SEARCH_MATCHES_MAX || Instant::now() >= self.deadline;
     }
 }
 

@@ -31,7 +31,10 @@ impl Uploads {
         let now = self.clock.now_ms();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         // Many files are often sent into one directory: it is looked through once.
-        if swept.as_ref().is_some_and(|(last, at)| *last == dir && now - at < limits::UPLOAD_SWEEP_MS) {
+        if swept
+            .as_ref()
+            .is_some_and(|(last, at)| *last == dir && now - at < limits::device_files::UPLOAD_SWEEP_MS)
+        {
             return;
         }
         *swept = Some((dir, now));
@@ -39,7 +42,7 @@ impl Uploads {
         let Ok(names) = target.beside(OsStr::new(".")).and_then(|dir| {
             dir.list().map(|names| {
                 names
-                    .take(limits::READ_ENTRIES_MAX)
+                    .take(limits::device_files::READ_ENTRIES_MAX)
                     .filter_map(|found| Some(found.ok()?.file_name()))
                     .collect::<Vec<_>>()
             })
@@ -58,7 +61,9 @@ impl Uploads {
 fn remove_abandoned(partial: &Entry, now: i64) -> io::Result<()> {
     let file = partial.open()?;
     let written_ms = file.metadata()?.mtime().saturating_mul(1_000);
-    if now.saturating_sub(written_ms) < limits::UPLOAD_PARTIAL_KEPT_MS || file.try_lock().is_err() {
+    if now.saturating_sub(written_ms) < limits::device_files::UPLOAD_PARTIAL_KEPT_MS
+        || file.try_lock().is_err()
+    {
         return Ok(());
     }
     partial.remove()

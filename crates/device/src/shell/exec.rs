@@ -41,7 +41,8 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
             &format!("'{}' is not a directory", cwd.display()),
         ));
     }
-    let time_limit = args.timeout.unwrap_or(limits::SHELL_TIMEOUT_MS).clamp(1, limits::SHELL_TIMEOUT_MS_MAX);
+    let time_limit =
+        args.timeout.unwrap_or(limits::shell::TIMEOUT_MS).clamp(1, limits::shell::TIMEOUT_MAX_MS);
     let session = shells.start(&args.input, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
     if args.close_stdin == Some(true) {
         session.close_stdin();
@@ -93,6 +94,6 @@ fn act(session: &Session, args: &Exec) -> Result<(), Error> {
 }
 
 fn wait(args: &Exec) -> Duration {
-    let wanted = args.yield_ms.unwrap_or(limits::SHELL_WAIT_MS);
-    Duration::from_millis(wanted.clamp(limits::SHELL_WAIT_MS_MIN, limits::SHELL_WAIT_MS_MAX))
+    let wanted = args.yield_ms.unwrap_or(limits::shell::WAIT_MS);
+    Duration::from_millis(wanted.clamp(limits::shell::WAIT_MIN_MS, limits::shell::WAIT_MAX_MS))
 }

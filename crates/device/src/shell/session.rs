@@ -50,7 +50,7 @@ impl Session {
             cwd: cwd.to_string_lossy().into_owned(),
             pid: Some(pid),
             call_id: Some(call_id.to_string()),
-            output_bytes_max: limits::SHELL_OUTPUT_BYTES_MAX,
+            output_bytes_max: limits::shell::OUTPUT_MAX_BYTES,
             clock,
             tell,
         });
@@ -82,7 +82,7 @@ impl Session {
     }
 
     async fn collect(self: Arc<Self>, stream: Stream, mut pipe: impl AsyncRead + Unpin) {
-        let mut buffer = vec![0; limits::SHELL_READ_BYTES];
+        let mut buffer = vec![0; limits::shell::READ_BYTES];
         loop {
             self.wait_for_room().await;
             let got = match pipe.read(&mut buffer).await {
@@ -121,9 +121,9 @@ impl Session {
         };
         tokio::pin!(drained);
         let output_left =
-            self.left_after_exit.get_or_init(|| AtomicUsize::new(limits::SHELL_OUTPUT_BYTES_MAX));
-        let slice = limits::SHELL_DRAIN / 10;
-        let mut left = limits::SHELL_DRAIN;
+            self.left_after_exit.get_or_init(|| AtomicUsize::new(limits::shell::OUTPUT_MAX_BYTES));
+        let slice = limits::shell::DRAIN / 10;
+        let mut left = limits::shell::DRAIN;
         while !left.is_zero() {
             if timeout(slice, &mut drained).await.is_ok() || output_left.load(Ordering::Relaxed) == 0 {
                 return;
@@ -136,7 +136,7 @@ impl Session {
 
     async fn end_by_force(&self, child: &mut Child) -> Option<ExitStatus> {
         for (signal, pause) in
-            [(libc::SIGTERM, limits::SHELL_KILL_AFTER), (libc::SIGKILL, limits::STOP_TIMEOUT)]
+            [(libc::SIGTERM, limits::shell::KILL_AFTER), (libc::SIGKILL, limits::lifecycle::STOP_TIMEOUT)]
         {
             if let Err(error) = child::signal_group(self.pid, signal) {
                 tracing::warn!(pid = self.pid, %error, "a command could not be signalled");

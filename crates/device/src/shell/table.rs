@@ -69,7 +69,7 @@ impl Shells {
                     tracing::warn!(pid = session.pid, %error, "a command could not be ended");
                 }
             }
-            let deadline = Instant::now() + limits::SHELL_KILL_AFTER + limits::SHELL_DRAIN;
+            let deadline = Instant::now() + limits::shell::KILL_AFTER + limits::shell::DRAIN;
             for session in &running {
                 session.wait_for_end(deadline.saturating_duration_since(Instant::now())).await;
             }
@@ -83,14 +83,14 @@ impl Shells {
 
 fn forget_old(sessions: &mut HashMap<String, Arc<Session>>) {
     sessions.retain(|_, session| {
-        !session.has_ended() || session.touched().elapsed() < limits::SHELL_FINISHED_KEPT
+        !session.has_ended() || session.touched().elapsed() < limits::shell::FINISHED_KEPT
     });
 }
 
 /// Finished sessions make way for new ones, the longest untouched first.
 fn make_room(sessions: &mut HashMap<String, Arc<Session>>) -> Result<(), Error> {
     forget_old(sessions);
-    while sessions.len() >= limits::SHELL_SESSIONS_MAX {
+    while sessions.len() >= limits::shell::SESSIONS_MAX {
         let finished = sessions.values().filter(|session| session.has_ended());
         let Some(oldest) = finished.min_by_key(|session| session.touched()).map(|session| session.id.clone())
         else {

@@ -188,7 +188,7 @@ async fn more_requests_than_it_can_work_on_are_refused_at_once() {
     let gateway = Gateway::start(temp.path(), |_| {}).await;
     let (mut socket, session) = begin(&gateway, WAIT_FOR_GO).await;
     let poll = json!({ "sessionId": session, "input": "", "yieldMs": 30_000 });
-    let max = base::limits::DRIVER_REQUESTS_MAX;
+    let max = base::limits::device::REQUESTS_MAX;
     for n in 0..max + 10 {
         socket.ask(&format!("poll-{n}"), "shell.exec", poll.clone()).await;
     }
@@ -266,7 +266,7 @@ async fn stopping_says_goodbye_and_ends_the_commands() {
 }
 
 /// Time after which a ping is due; timers are exact to a millisecond.
-const PING_DUE: Duration = base::limits::KEEPALIVE.saturating_add(Duration::from_millis(10));
+const PING_DUE: Duration = base::limits::device::KEEPALIVE.saturating_add(Duration::from_millis(10));
 
 /// Stops time, and keeps it from running ahead whenever everybody waits for a socket; drop the sender to let go.
 fn stop_time() -> std::sync::mpsc::SyncSender<()> {
@@ -335,11 +335,11 @@ async fn a_finished_session_that_nobody_asks_for_is_forgotten_after_ten_minutes(
     let ask = json!({ "sessionId": session, "input": "", "background": true });
     let let_go = stop_time();
     // Asking for it counts: the ten minutes begin anew.
-    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT - Duration::from_secs(1)).await;
+    pass(&mut socket, base::limits::shell::FINISHED_KEPT - Duration::from_secs(1)).await;
     assert_eq!(socket.call("early", "shell.exec", ask.clone()).await["output"], "done\n");
-    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT - Duration::from_secs(1)).await;
+    pass(&mut socket, base::limits::shell::FINISHED_KEPT - Duration::from_secs(1)).await;
     socket.call("in time", "shell.exec", ask.clone()).await;
-    pass(&mut socket, base::limits::SHELL_FINISHED_KEPT).await;
+    pass(&mut socket, base::limits::shell::FINISHED_KEPT).await;
     socket.ask("late", "shell.exec", ask).await;
     assert_eq!(socket.answer("late").await["error"]["code"], 404);
     // A command that runs is kept, however long nobody asks for it.
@@ -366,7 +366,7 @@ async fn pass(socket: &mut Socket, time: Duration) {
 async fn a_driver_whose_token_is_refused_stops_and_says_what_to_do() {
     let temp = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(temp.path(), |_| {}).await;
-    for _ in 0..limits::DRIVER_REFUSALS_MAX {
+    for _ in 0..limits::device::REFUSALS_MAX {
         gateway.refuse(&Error::authentication_failed()).await;
     }
     let error = tokio::time::timeout(LIMIT, gateway.running).await.unwrap().unwrap().unwrap_err();

@@ -179,7 +179,7 @@ async fn a_background_job_does_not_hold_the_answer() {
 #[tokio::test]
 async fn as_much_as_is_kept_is_answered_in_one_piece() {
     let bench = Bench::whole();
-    let max = base::limits::SHELL_OUTPUT_BYTES_MAX;
+    let max = base::limits::shell::OUTPUT_MAX_BYTES;
     let input = format!("head -c {max} /dev/zero | tr '\\0' x");
     let data = bench.shell(json!({ "input": input, "yieldMs": 30_000 })).await;
     assert_eq!((&data["status"], &data["truncated"]), (&json!("completed"), &json!(false)));

@@ -10,7 +10,7 @@ use transfer::{Sha256, hex};
 
 use crate::gateway::{Gateway, Socket};
 
-const CHUNK: usize = base::limits::TRANSFER_CHUNK_BYTES_MAX;
+const CHUNK: usize = base::limits::transfer::CHUNK_MAX_BYTES;
 
 fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n.wrapping_mul(2_654_435_761) >> 9) as u8).collect()
@@ -113,7 +113,7 @@ async fn a_receiver_that_does_not_acknowledge_gets_one_window() {
     let gateway = Gateway::start(temp.path(), |_| {}).await;
     let mut socket = gateway.accept().await;
     socket.call("p", "fs.pull", json!({ "path": "big", "transferId": 9 })).await;
-    let window = base::limits::TRANSFER_WINDOW_BYTES as usize;
+    let window = base::limits::transfer::WINDOW_BYTES as usize;
     let mut got = 0;
     while got < window {
         got += socket.chunk(9).await.len();
@@ -270,7 +270,7 @@ async fn uploads_that_cannot_be_are_refused() {
 async fn abandoned_uploads_are_cleaned_up() {
     let temp = tempfile::tempdir().unwrap();
     let tag = &digest(b"x")[..16];
-    let week = std::time::Duration::from_millis(base::limits::UPLOAD_PARTIAL_KEPT_MS as u64);
+    let week = std::time::Duration::from_millis(base::limits::device_files::UPLOAD_PARTIAL_KEPT_MS as u64);
     let now_ms = base::clock::Clock::system().now_ms() as u64;
     let now = std::time::UNIX_EPOCH + std::time::Duration::from_millis(now_ms);
     let make = |name: &str, age| {

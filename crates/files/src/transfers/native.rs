@@ -47,12 +47,12 @@ impl Wire for Native {
     /// Waits while much waits for the caller already: a caller that does not read slows only itself.
     async fn send(&self, message: Bytes) -> Result<(), Closed> {
         let clock = &self.transfers.clock;
-        let deadline = clock.instant() + limits::TRANSFER_IDLE;
+        let deadline = clock.instant() + limits::transfer::IDLE;
         while self.caller.is_behind() {
             if self.caller.is_closing() || clock.instant() >= deadline {
                 return Err(Closed);
             }
-            clock.sleep(limits::NATIVE_TRANSFER_PAUSE).await;
+            clock.sleep(limits::files::TRANSFER_PAUSE).await;
         }
         self.transfers.pass_from(None, self.id, message);
         Ok(())

@@ -72,9 +72,13 @@ async fn make(context: &Context, spec: &Spec, given: Given) -> Result<u8> {
     let args = to_json(&args);
     let raw = if spec.access == Access::Open {
         let (connection, _) = session::open_anonymous(context).await?;
-        connection.call_raw(spec.name, &args, limits::CALL_TIMEOUT).await?
+        connection.call_raw(spec.name, &args, limits::client::CALL_TIMEOUT).await?
     } else {
-        session::open(context).await?.connection.call_raw(spec.name, &args, limits::CALL_TIMEOUT).await?
+        session::open(context)
+            .await?
+            .connection
+            .call_raw(spec.name, &args, limits::client::CALL_TIMEOUT)
+            .await?
     };
     context.output.raw_json(&raw)?;
     // An operation may fail inside a call that was answered.
@@ -83,7 +87,7 @@ async fn make(context: &Context, spec: &Spec, given: Given) -> Result<u8> {
 }
 
 fn read_args(source: &str) -> Result<Map<String, Value>> {
-    let limit = limits::FRAME_BYTES_MAX as u64;
+    let limit = limits::frame::MAX_BYTES as u64;
     let mut text = String::new();
     match (source, source.strip_prefix('@')) {
         ("-", _) => {

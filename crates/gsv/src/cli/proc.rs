@@ -211,7 +211,7 @@ where
     T: DeserializeOwned,
 {
     let name = S::SPEC.name;
-    let raw = session.connection.call_raw(name, &to_json(args), limits::CLI_COMPACT_TIMEOUT).await?;
+    let raw = session.connection.call_raw(name, &to_json(args), limits::cli::COMPACT_TIMEOUT).await?;
     let outcome: Outcome<T> = serde_json::from_str(&raw)
         .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
     Ok(Answer { raw, value: outcome.into_result().map_err(Failure::new)? })

@@ -25,7 +25,7 @@ pub struct Run {
     cwd: Option<String>,
     /// End the command after so many seconds.
     #[arg(long, value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=limits::SHELL_TIMEOUT_MS_MAX / 1_000))]
+        value_parser = clap::value_parser!(u64).range(1..=limits::shell::TIMEOUT_MAX_MS / 1_000))]
     timeout: Option<u64>,
     /// Start the command, print its session id and return.
     #[arg(long)]
@@ -81,7 +81,7 @@ pub async fn run(context: &Context, args: Run) -> Result<u8> {
 /// Keeps the end of the output, within what one message may hold.
 fn gather(gathered: &mut String, text: &str) {
     gathered.push_str(text);
-    if gathered.len() > limits::OUT_BYTES_MAX {
+    if gathered.len() > limits::frame::OUT_MAX_BYTES {
         let cut = gathered.ceil_char_boundary(gathered.len() / 2);
         gathered.drain(..cut);
     }

@@ -196,7 +196,7 @@ impl ShellPrompt<'_> {
 
 /// The lines of stdin, read by a thread of their own: a read cannot be given up for Ctrl-C.
 fn lines_of_stdin() -> mpsc::Receiver<std::io::Result<String>> {
-    let (sender, lines) = mpsc::channel(limits::CLI_LINES_AHEAD_MAX);
+    let (sender, lines) = mpsc::channel(limits::cli::LINES_AHEAD_MAX);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let last = line.is_err();

@@ -213,7 +213,7 @@ async fn remove(context: &Context, name: String, yes: bool, files: Option<Files>
 /// A call whose arguments and result may have more members than the typed ones.
 async fn call<S: Syscall>(session: &Session, args: &Value) -> Result<Answer<S::Result>> {
     let name = S::SPEC.name;
-    let raw = session.connection.call_raw(name, &args.to_string(), limits::CALL_TIMEOUT).await?;
+    let raw = session.connection.call_raw(name, &args.to_string(), limits::client::CALL_TIMEOUT).await?;
     let value = serde_json::from_str(&raw)
         .map_err(|why| client::Error::Decode { call: name.to_string(), why: why.to_string() })?;
     Ok(Answer { raw, value })

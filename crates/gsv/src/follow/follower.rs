@@ -59,9 +59,9 @@ impl Outage {
     /// Notes a failed attempt and gives the pause before the next; `None` when it has been too long.
     fn next_pause(&mut self) -> Option<Duration> {
         match self.since {
-            None => (self.since, self.pause) = (Some(Instant::now()), limits::CLI_LOSS_PAUSE_FIRST),
-            Some(since) if since.elapsed() > limits::CLI_LOSS_MAX => return None,
-            Some(_) => self.pause = (self.pause * 2).min(limits::CLI_LOSS_PAUSE_MAX),
+            None => (self.since, self.pause) = (Some(Instant::now()), limits::cli::LOSS_PAUSE_FIRST),
+            Some(since) if since.elapsed() > limits::cli::LOSS_MAX => return None,
+            Some(_) => self.pause = (self.pause * 2).min(limits::cli::LOSS_PAUSE_MAX),
         }
         Some(self.pause)
     }
@@ -99,7 +99,7 @@ impl Follower<'_> {
             }
             let (exec, purpose) = self.next_call()?;
             let asked = Instant::now();
-            let call = self.session.connection.call_on(None, &exec, limits::CALL_TIMEOUT);
+            let call = self.session.connection.call_on(None, &exec, limits::client::CALL_TIMEOUT);
             let answer = match self.killed {
                 // Drivers of other clients do not know signals, and the person has asked twice.
                 Some(until) => {
@@ -117,7 +117,7 @@ impl Follower<'_> {
                         return Ok(ended(&result, &self.stream));
                     }
                     if quiet && purpose == Purpose::Poll {
-                        sleep(limits::CLI_IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
+                        sleep(limits::cli::IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
                     }
                 }
                 Err(error) => self.handle(error, exec, purpose).await?,
@@ -147,7 +147,7 @@ impl Follower<'_> {
             (client::Error::Gateway(answer), Purpose::Input) if answer.code == 429 => {
                 self.stdin.put_back(exec.input);
                 self.full = true;
-                sleep(limits::CLI_IDLE_PAUSE).await;
+                sleep(limits::cli::IDLE_PAUSE).await;
                 Ok(())
             }
             (_, Purpose::Input) if is_loss(&error) => {
@@ -174,11 +174,11 @@ impl Follower<'_> {
     }
 
     fn next_call(&mut self) -> Result<(Exec, Purpose)> {
-        let soon = Some(limits::CLI_FIRST_WAIT_MS);
+        let soon = Some(limits::cli::FIRST_WAIT_MS);
         let exec = Exec { session_id: Some(self.id.clone()), yield_ms: soon, ..Exec::default() };
         if let Some(signal) = self.interrupts.next_signal() {
             if signal == KILL {
-                self.killed.get_or_insert_with(|| Instant::now() + limits::CLI_END_TIMEOUT);
+                self.killed.get_or_insert_with(|| Instant::now() + limits::cli::END_TIMEOUT);
             }
             return Ok((Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal));
         }
@@ -189,7 +189,7 @@ impl Follower<'_> {
             Chunk::Text(input) => (Exec { input, background: Some(true), ..exec }, Purpose::Input),
             Chunk::End => (Exec { close_stdin: Some(true), ..exec }, Purpose::Close),
             Chunk::Later => (exec, Purpose::Poll),
-            Chunk::Never => (Exec { yield_ms: Some(limits::CLI_POLL_WAIT_MS), ..exec }, Purpose::Poll),
+            Chunk::Never => (Exec { yield_ms: Some(limits::cli::POLL_WAIT_MS), ..exec }, Purpose::Poll),
             Chunk::Broken(why) => {
                 let failure = Failure::new(format!("stdin: {why}; the command was ended"));
                 return Err(Failure { ends_command: true, ..failure }
@@ -198,7 +198,7 @@ impl Follower<'_> {
         })
     }
 
-    /// Waits a little and connects again where that is needed; gives up after `CLI_LOSS_MAX`.
+    /// Waits a little and connects again where that is needed; gives up after `limits::cli::LOSS_MAX`.
     async fn lost(&mut self, error: client::Error) -> Result<()> {
         self.stream.answer_lost();
         let first = self.loss.since.is_none();
@@ -236,10 +236,10 @@ impl Follower<'_> {
         let exec = Exec {
             session_id: Some(self.id.clone()),
             signal,
-            yield_ms: Some(limits::CLI_FIRST_WAIT_MS),
+            yield_ms: Some(limits::cli::FIRST_WAIT_MS),
             ..Exec::default()
         };
-        let sent = self.session.connection.call_on(None, &exec, limits::CLI_END_TIMEOUT).await;
+        let sent = self.session.connection.call_on(None, &exec, limits::cli::END_TIMEOUT).await;
         if let Err(error) = sent {
             tracing::debug!("the command was not ended: {error}");
         }

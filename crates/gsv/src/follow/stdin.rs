@@ -44,7 +44,7 @@ impl Stdin {
     }
 
     fn from_reader(mut reader: impl Read + Send + 'static) -> Stdin {
-        let (sender, chunks) = mpsc::sync_channel(limits::CLI_STDIN_CHUNKS_MAX);
+        let (sender, chunks) = mpsc::sync_channel(limits::cli::STDIN_CHUNKS_MAX);
         std::thread::spawn(move || {
             let mut carry = Vec::new();
             loop {
@@ -103,7 +103,7 @@ impl Stdin {
 
 /// The next whole characters; empty at the end. Part of a character stays in `carry`.
 fn read_chunk(reader: &mut impl Read, carry: &mut Vec<u8>) -> std::io::Result<String> {
-    let mut buffer = vec![0; limits::CLI_STDIN_CHUNK_BYTES_MAX];
+    let mut buffer = vec![0; limits::cli::STDIN_CHUNK_MAX_BYTES];
     loop {
         let kept = carry.len();
         buffer[..kept].copy_from_slice(carry);

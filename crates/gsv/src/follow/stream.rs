@@ -77,14 +77,14 @@ impl Stream {
     }
 
     fn remember(&mut self) {
-        self.overflowed |= self.shown.len() + self.text.len() > limits::SHELL_OUTPUT_BYTES_MAX;
+        self.overflowed |= self.shown.len() + self.text.len() > limits::shell::OUTPUT_MAX_BYTES;
         if self.overflowed {
             self.shown.clear();
         } else {
             self.shown.push_str(&self.text);
         }
         self.recent.push_str(&self.text);
-        let surplus = self.recent.len().saturating_sub(limits::SHELL_TAIL_BYTES * 2);
+        let surplus = self.recent.len().saturating_sub(limits::shell::TAIL_BYTES * 2);
         self.recent.drain(..self.recent.ceil_char_boundary(surplus));
     }
 

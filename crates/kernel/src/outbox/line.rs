@@ -139,11 +139,11 @@ impl Line {
         };
         self.bytes += gathering.add(write);
         self.frames += 1;
-        self.bytes <= limits::OUTBOX_BYTES_MAX
+        self.bytes <= limits::socket::OUTBOX_MAX_BYTES
     }
 
     fn is_full(&self) -> bool {
-        self.frames >= limits::OUTBOX_FRAMES_MAX + self.extra
+        self.frames >= limits::socket::OUTBOX_FRAMES_MAX + self.extra
     }
 
     /// Takes memory back for the next texts.
@@ -195,7 +195,7 @@ impl Line {
 
     fn append(&mut self, waiting: Waiting) -> bool {
         let bytes = self.bytes + waiting.size();
-        if self.is_full() || bytes > limits::OUTBOX_BYTES_MAX {
+        if self.is_full() || bytes > limits::socket::OUTBOX_MAX_BYTES {
             return false;
         }
         self.bytes = bytes;
@@ -207,8 +207,8 @@ impl Line {
     /// The place of an event that `next` goes on. Only when many wait are signals of other runs passed over: then
     /// some places in the sequence can no longer be resumed from.
     fn place_to_merge(&self, next: &StreamSignal) -> Option<usize> {
-        let many = self.waiting.len() > limits::SIGNALS_WAITING_MANY;
-        let look_back = if many { limits::SIGNALS_LOOK_BACK_MAX } else { 1 };
+        let many = self.waiting.len() > limits::signal::WAITING_MANY;
+        let look_back = if many { limits::signal::LOOK_BACK_MAX } else { 1 };
         for (place, waiting) in self.waiting.iter().enumerate().rev().take(look_back) {
             // Nothing may be overtaken but a signal of another run.
             let Waiting::Signal { letter, .. } = waiting else { return None };

@@ -23,7 +23,7 @@ impl Tangles {
     /// Notes a place, before its signal leaves.
     pub(crate) fn note(&self, seq: u64) {
         let mut places = self.lock();
-        if places.known.len() >= limits::SIGNALS_TANGLED_MAX
+        if places.known.len() >= limits::signal::TANGLED_MAX
             && let Some(oldest) = places.known.pop_front()
         {
             places.forgotten = places.forgotten.max(oldest);
@@ -49,8 +49,8 @@ mod tests {
     #[test]
     fn what_is_forgotten_counts_as_tangled() {
         let tangles = Tangles::default();
-        let last = limits::SIGNALS_TANGLED_MAX as u64 * 10;
-        (1..=limits::SIGNALS_TANGLED_MAX as u64).for_each(|n| tangles.note(n * 10));
+        let last = limits::signal::TANGLED_MAX as u64 * 10;
+        (1..=limits::signal::TANGLED_MAX as u64).for_each(|n| tangles.note(n * 10));
         assert!(tangles.holds(10) && tangles.holds(last));
         assert!(!tangles.holds(9) && !tangles.holds(15));
         tangles.note(last + 10);

@@ -173,7 +173,7 @@ impl Feed {
         } else if event.is_first() || !self.answers.contains_key(event.run_id()) {
             // One that does not fit in is replayed without its text so far.
             if let Some(partial) = event.partial()
-                && self.answers.len() < limits::SIGNALS_ANSWERS_MAX
+                && self.answers.len() < limits::signal::ANSWERS_MAX
             {
                 self.answers.insert(event.run_id().clone(), (seq, partial.clone()));
             }

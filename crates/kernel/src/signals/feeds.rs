@@ -32,7 +32,7 @@ impl Default for Feeds {
             users: RwLock::default(),
             runs: RunRoutes::default(),
             total: Total::default(),
-            bytes_max: limits::SIGNALS_KEPT_BYTES_ALL,
+            bytes_max: limits::signal::KEPT_ALL_BYTES,
             beginning: AtomicU64::new(0),
         }
     }
@@ -71,7 +71,7 @@ impl Feeds {
         // The clock's milliseconds times a thousand: more than any number an earlier gateway gave out.
         let clock = u64::try_from(now_ms).unwrap_or(0).saturating_mul(1_000);
         let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
-        if users.len() >= limits::SIGNALS_USERS_MAX && !users.contains_key(&who.uid) {
+        if users.len() >= limits::signal::USERS_MAX && !users.contains_key(&who.uid) {
             self.forget_quietest(&mut users);
         }
         let begin = || {
@@ -159,13 +159,13 @@ mod tests {
         };
         let tell =
             |feed: &mut Feed| assert_eq!(feed.tell_text("proc.changed", "{}", None, None), Told::default());
-        let users = limits::SIGNALS_USERS_MAX as u32;
+        let users = limits::signal::USERS_MAX as u32;
         (0..users).for_each(|uid| feeds.with(&who(uid), 5, tell));
         // User 0 said something after user 1 did.
         feeds.with(&who(0), 5, tell);
         feeds.with(&who(users), 5, tell);
         assert!(feeds.of(Uid(0)).is_some() && feeds.of(Uid(1)).is_none());
-        assert_eq!(feeds.all().len(), limits::SIGNALS_USERS_MAX);
+        assert_eq!(feeds.all().len(), limits::signal::USERS_MAX);
         // The clock went back; the numbers do not.
         assert_eq!(feeds.with(&who(1), 4, newest), 5_002);
     }

@@ -96,7 +96,7 @@ impl Ring {
         if let Some(last) = self.kept.back_mut()
             && let KeptBody::Stream(before, ends) = &mut last.body
             && before.is_continued_by(event)
-            && before.size() < limits::SIGNALS_PIECE_BYTES
+            && before.size() < limits::signal::PIECE_BYTES
         {
             StreamSignal::keep_more(before, event);
             ends.push((seq, before.delta().map_or(0, str::len)));
@@ -118,7 +118,7 @@ impl Ring {
     }
 
     fn forget_oldest(&mut self) {
-        while self.signals > limits::SIGNALS_KEPT || self.bytes > limits::SIGNALS_KEPT_BYTES {
+        while self.signals > limits::signal::KEPT || self.bytes > limits::signal::KEPT_BYTES {
             let Some(oldest) = self.kept.pop_front() else { return };
             self.signals -= oldest.count();
             self.shrink(oldest.size());

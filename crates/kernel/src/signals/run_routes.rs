@@ -78,7 +78,7 @@ impl RunRoutes {
 
 impl Route {
     fn is_over(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) >= limits::PROCESS_ROUTE_KEPT
+        now.saturating_duration_since(self.since) >= limits::signal::RUN_ROUTE_KEPT
     }
 }
 
@@ -87,7 +87,7 @@ impl Table {
         while let Some((run_id, number)) = self.order.front() {
             let current = self.routes.get(run_id).filter(|route| route.number == *number);
             let stale = current.is_none_or(|route| route.is_over(now));
-            if !stale && self.order.len() <= limits::PROCESS_ROUTES_MAX {
+            if !stale && self.order.len() <= limits::signal::RUN_ROUTES_MAX {
                 return;
             }
             if current.is_some() {
@@ -117,19 +117,19 @@ mod tests {
         let found = |number, later| routes.find(&run(number), Uid(7), now + later);
         routes.set(&run(0), Uid(7), &here, now);
         assert!(matches!(found(0, Duration::ZERO), Found::Connection(found) if Arc::ptr_eq(&found, &here)));
-        assert!(matches!(found(0, limits::PROCESS_ROUTE_KEPT), Found::Nobody));
+        assert!(matches!(found(0, limits::signal::RUN_ROUTE_KEPT), Found::Nobody));
         assert!(matches!(found(0, Duration::ZERO), Found::Nobody));
         let gone = connection();
         routes.set(&run(1), Uid(7), &gone, now);
         drop(gone);
         assert!(matches!(found(1, Duration::ZERO), Found::Nobody));
         routes.set(&run(2), Uid(7), &here, now);
-        for number in 3..=2 + limits::PROCESS_ROUTES_MAX {
+        for number in 3..=2 + limits::signal::RUN_ROUTES_MAX {
             routes.set(&run(number), Uid(7), &here, now);
         }
         assert!(matches!(found(2, Duration::ZERO), Found::Nobody));
         assert!(matches!(found(3, Duration::ZERO), Found::Connection(_)));
-        assert!(routes.lock().order.len() <= limits::PROCESS_ROUTES_MAX);
+        assert!(routes.lock().order.len() <= limits::signal::RUN_ROUTES_MAX);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn the_ring_is_bounded_and_says_so() {
     let mut client = stage.client("one", Streams::Full);
     let beginning = client.last_seq;
     stage.disconnect(&mut client, 0);
-    for n in 0..=base::limits::SIGNALS_KEPT {
+    for n in 0..=base::limits::signal::KEPT {
         stage.text("proc.changed", None, json!({ "n": n }));
     }
     assert_eq!(stage.resume(&mut client).status, ResumeStatus::Refresh);
@@ -140,7 +140,7 @@ fn the_ring_is_bounded_and_says_so() {
     // More frames than usually may wait, and still room for a new one once some are read.
     client.read(2);
     stage.text("proc.changed", None, json!({ "n": -1 }));
-    let mut expected: Vec<i64> = (1..=base::limits::SIGNALS_KEPT as i64).collect();
+    let mut expected: Vec<i64> = (1..=base::limits::signal::KEPT as i64).collect();
     expected.push(-1);
     assert_eq!(client.numbers(), expected);
 }
@@ -150,7 +150,7 @@ fn bytes_count_too() {
     let mut stage = Stage::new();
     let mut client = stage.client("one", Streams::Compact);
     stage.disconnect(&mut client, 0);
-    let large = "x".repeat(base::limits::SIGNALS_KEPT_BYTES / 4);
+    let large = "x".repeat(base::limits::signal::KEPT_BYTES / 4);
     stage.say("large", vec![large; 8]);
     assert_eq!(stage.speak_all("large"), 8 + 4);
     assert_eq!(stage.resume(&mut client).status, ResumeStatus::Refresh);
@@ -193,7 +193,7 @@ fn many_runs_at_once_do_not_fill_the_line_of_a_slow_reader() {
     }
     while names.iter().filter(|name| stage.speak(name).is_some()).count() > 0 {}
     let (frames, _) = client.waiting();
-    assert!(frames <= 5 * names.len() + base::limits::SIGNALS_WAITING_MANY, "{frames}");
+    assert!(frames <= 5 * names.len() + base::limits::signal::WAITING_MANY, "{frames}");
     let received = client.receive_all();
     for name in &names {
         let of_run = received.iter().filter(|frame| frame["payload"]["runId"] == name.as_str());
@@ -206,7 +206,7 @@ fn many_runs_at_once_do_not_fill_the_line_of_a_slow_reader() {
 fn nobody_goes_on_from_where_something_older_was_still_waiting() {
     let mut stage = Stage::new();
     let mut client = stage.client("c", Streams::Compact);
-    for n in 0..=base::limits::SIGNALS_WAITING_MANY {
+    for n in 0..=base::limits::signal::WAITING_MANY {
         stage.text("proc.changed", None, json!({ "n": n }));
     }
     for run in ["left", "right"] {

@@ -49,7 +49,7 @@ async fn start_call(
 }
 
 async fn recall(kernel: &Arc<Kernel>, uid: Uid, pid: &Pid, id: &str) -> Recalled {
-    recall::recall(kernel, uid, pid, id, base::limits::PROCESS_RECALL_WAIT).await
+    recall::recall(kernel, uid, pid, id, base::limits::process::RECALL_WAIT).await
 }
 
 fn asked(kernel: &Arc<Kernel>, id: &'static str) -> tokio::task::JoinHandle<Recalled> {

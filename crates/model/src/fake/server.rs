@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base::limits::FRAME_BYTES_MAX;
+use base::limits;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -206,7 +206,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Resul
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             break at;
         }
-        if stream.read_buf(buffer).await? == 0 || buffer.len() > FRAME_BYTES_MAX {
+        if stream.read_buf(buffer).await? == 0 || buffer.len() > limits::frame::MAX_BYTES {
             return Ok(None);
         }
     };
@@ -221,7 +221,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Resul
         .collect();
     let mut request = Received { method, path, headers, body: Vec::new() };
     let length: usize = request.header("content-length").parse().unwrap_or(0);
-    while buffer.len() < length.min(FRAME_BYTES_MAX) {
+    while buffer.len() < length.min(limits::frame::MAX_BYTES) {
         if stream.read_buf(buffer).await? == 0 {
             return Ok(None);
         }

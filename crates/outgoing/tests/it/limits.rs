@@ -17,9 +17,9 @@ fn limited(url: &str, change: impl FnOnce(&mut Limits)) -> Request {
 
 #[tokio::test]
 async fn heads_that_are_too_large_are_refused() {
-    let many = "X-Many: 1\r\n".repeat(base::limits::OUTGOING_HEADERS_MAX + 1);
+    let many = "X-Many: 1\r\n".repeat(base::limits::outgoing::HEADERS_MAX + 1);
     // The limit is looked at after each read, so the last one may go past it.
-    let long = format!("X-Long: {}\r\n", "a".repeat(2 * base::limits::OUTGOING_HEADER_BYTES_MAX));
+    let long = format!("X-Long: {}\r\n", "a".repeat(2 * base::limits::outgoing::HEADER_MAX_BYTES));
     for headers in [many, long] {
         let server =
             Server::start(move |_| format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n")).await;

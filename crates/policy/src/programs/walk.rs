@@ -241,7 +241,7 @@ impl Walk<'_> {
     }
 
     fn found(&mut self, simple: Simple) {
-        if self.commands.len() < limits::APPROVAL_COMMANDS_MAX {
+        if self.commands.len() < limits::approval::COMMANDS_MAX {
             self.commands.push(simple);
         } else {
             self.is_clear = false;

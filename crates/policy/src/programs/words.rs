@@ -195,15 +195,15 @@ impl Walk<'_> {
         }
         let word = Parser::parse_word_string_with_limits(
             text,
-            limits::APPROVAL_SYNTAX_DEPTH_MAX,
-            limits::APPROVAL_SCRIPT_BYTES_MAX,
+            limits::approval::SYNTAX_DEPTH_MAX,
+            limits::approval::SCRIPT_MAX_BYTES,
         );
         let is_seen = |part: &WordPart| !matches!(part, WordPart::Literal(_));
         if text.contains("$(") && !word.parts.iter().any(is_seen) {
             self.is_clear = false;
         }
         self.depth += 1;
-        if self.depth > limits::APPROVAL_SYNTAX_DEPTH_MAX {
+        if self.depth > limits::approval::SYNTAX_DEPTH_MAX {
             self.is_clear = false;
         } else {
             self.word(&word);

@@ -125,7 +125,7 @@ impl Actor {
 
     fn enqueue(&self, draft: &mut Draft, accept: Accept<'_>) -> Result<(), Error> {
         let Accept { run_id, conversation, role, reason, words, .. } = accept;
-        if draft.facts.queued() >= limits::PROCESS_QUEUE_MAX {
+        if draft.facts.queued() >= limits::process::QUEUE_MAX {
             return Err(Error::too_busy(&format!("too many messages wait for process {}", self.pid())));
         }
         let row = QueueRow {

@@ -124,7 +124,7 @@ impl Actor {
         let (world, process) = (self.host.world.clone(), self.process.clone());
         let mut preparing = Box::pin(async move {
             let prepared = prepare::prepare(&world, &process);
-            let prepared = tokio::time::timeout(limits::PROCESS_ANSWER_TIMEOUT, prepared).await;
+            let prepared = tokio::time::timeout(limits::process::ANSWER_TIMEOUT, prepared).await;
             prepared.unwrap_or_else(|_| Err("the run could not be prepared in time".to_string()))
         });
         match preparing.as_mut().now_or_never() {
@@ -240,7 +240,7 @@ impl Actor {
     /// What the gateway stops in the middle of goes on at the next start; calls that are nearly done may end now.
     pub(super) async fn stop_gracefully(&mut self) -> StoreResult<()> {
         self.live.cancel.cancel();
-        let until = tokio::time::Instant::now() + limits::STOP_TIMEOUT / 10;
+        let until = tokio::time::Instant::now() + limits::lifecycle::STOP_TIMEOUT / 10;
         self.work.retain(|_, work| matches!(work, TaskKind::Call(_)));
         while !self.work.is_empty() {
             match tokio::time::timeout_at(until, self.tasks.join_next_with_id()).await {

@@ -41,7 +41,7 @@ impl Actor {
         in_force: &PolicyInForce,
     ) {
         let Some(run) = &draft.facts.run else { return };
-        let full = run.under_way() >= limits::PROCESS_TOOLS_AT_ONCE;
+        let full = run.under_way() >= limits::process::TOOLS_AT_ONCE;
         if act == Act::Await {
             return;
         }

@@ -117,19 +117,19 @@ pub(super) async fn read(view: &View, path: &str, cut: ArchiveSlice) -> Result<A
 }
 
 pub(super) fn read_now(file: impl Read, cut: ArchiveSlice) -> Result<ArchivePage, String> {
-    let unpacked = MultiGzDecoder::new(BufReader::new(file)).take(limits::PROCESS_ARCHIVE_BYTES_MAX);
+    let unpacked = MultiGzDecoder::new(BufReader::new(file)).take(limits::process::ARCHIVE_MAX_BYTES);
     let mut lines = BufReader::with_capacity(64 * 1024, unpacked);
     let mut page = ArchivePage::default();
     let (mut line, mut bytes) = (Vec::new(), 0usize);
     loop {
         line.clear();
-        let mut one = (&mut lines).take(limits::PROCESS_ARCHIVE_LINE_BYTES_MAX);
+        let mut one = (&mut lines).take(limits::process::ARCHIVE_LINE_MAX_BYTES);
         let length = one.read_until(b'\n', &mut line);
         let length = length.map_err(|error| format!("the archive is damaged: {error}"))?;
         if length == 0 {
             break;
         }
-        if length as u64 == limits::PROCESS_ARCHIVE_LINE_BYTES_MAX {
+        if length as u64 == limits::process::ARCHIVE_LINE_MAX_BYTES {
             return Err("the archive has a line that is too long".to_string());
         }
         let text = std::str::from_utf8(&line).map_err(|_| "the archive has a line that is no text")?;

@@ -180,7 +180,7 @@ fn names_are_encoded_and_mean_nothing_else() {
 async fn a_conversation_is_archived_privately_and_read_back() {
     let fixture = Fixture::new().await;
     let mut said = fixture.say("default", vec![user("hi"), answer("Hm.", &["c1"]), result("c1", "x")]).await;
-    let many = (0..limits::PROCESS_ARCHIVE_PAGE * 2).map(|number| user(&number.to_string())).collect();
+    let many = (0..limits::process::ARCHIVE_PAGE * 2).map(|number| user(&number.to_string())).collect();
     said.extend(fixture.say("default", many).await);
     let row = fixture.store.conversations().by_id(fixture.pid(), &"default".into()).await.unwrap().unwrap();
     let world = &fixture.host.world;

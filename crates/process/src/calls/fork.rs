@@ -159,7 +159,7 @@ async fn suffix(
     let mut suffix = Vec::new();
     let mut page = Page::After(segment.to_message_id);
     loop {
-        let limit = limits::PROCESS_ARCHIVE_PAGE;
+        let limit = limits::process::ARCHIVE_PAGE;
         let rows = world.store.messages().page(&process.pid, &segment.conversation_id, page, limit).await?;
         let Some(last) = rows.last().map(|row| row.id) else { return Ok(suffix) };
         let then =

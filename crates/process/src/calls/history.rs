@@ -83,7 +83,7 @@ async fn page(
     args: &Read,
     count: u64,
 ) -> Result<PageOfRows, store::Error> {
-    let limit = args.limit.unwrap_or(PAGE).min(limits::PROCESS_HISTORY_MAX);
+    let limit = args.limit.unwrap_or(PAGE).min(limits::process::HISTORY_MAX);
     let (store, pid) = (&world.store, &process.pid);
     let page = match args {
         Read { before_message_id: Some(before), .. } => Page::Before(*before),
@@ -120,7 +120,7 @@ async fn collect(
     let (mut rows, mut bytes) = (Vec::new(), 0);
     loop {
         // One more than asked for tells whether there are more.
-        let step = limits::PROCESS_ARCHIVE_PAGE.min(limit + 1 - rows.len() as u64);
+        let step = limits::process::ARCHIVE_PAGE.min(limit + 1 - rows.len() as u64);
         let mut found = store.messages().page(pid, id, page, step).await?;
         let last_step = (found.len() as u64) < step;
         if backwards {
@@ -128,8 +128,8 @@ async fn collect(
         }
         for row in found {
             bytes += size(&row);
-            let full =
-                rows.len() as u64 == limit || (bytes > limits::PROCESS_HISTORY_BYTES_MAX && !rows.is_empty());
+            let full = rows.len() as u64 == limit
+                || (bytes > limits::process::HISTORY_MAX_BYTES && !rows.is_empty());
             if full {
                 return Ok((in_order(rows, backwards), true));
             }

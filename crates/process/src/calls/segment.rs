@@ -43,9 +43,9 @@ impl Host {
         let Some(segment) = segment else {
             return Ok(Outcome::Failed(format!("Conversation segment not found: {wanted}")));
         };
-        let limit = args.limit.unwrap_or(PAGE).min(limits::PROCESS_SEGMENT_READ_MAX);
+        let limit = args.limit.unwrap_or(PAGE).min(limits::process::SEGMENT_READ_MAX);
         let offset = args.offset.unwrap_or(0);
-        let cut = ArchiveSlice { offset, limit, bytes_max: limits::PROCESS_HISTORY_BYTES_MAX };
+        let cut = ArchiveSlice { offset, limit, bytes_max: limits::process::HISTORY_MAX_BYTES };
         let read = archive::read_page(&self.world, &process, &segment.archive_path, cut).await;
         let page = match read {
             Ok(page) => page,

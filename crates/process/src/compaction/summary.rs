@@ -54,10 +54,10 @@ pub(super) async fn generate(
 /// How much of a conversation goes into one request. A character is taken for four thirds of a token, as in scripts of
 /// many characters; for other languages this leaves room.
 fn chars_per_pass(window_tokens: Option<u64>) -> usize {
-    let (fewest, most) = limits::PROCESS_SUMMARY_CHARS_RANGE;
+    let (fewest, most) = limits::process::SUMMARY_RANGE_CHARS;
     match window_tokens {
         Some(tokens) => usize::try_from(tokens / 4 * 3).unwrap_or(most).clamp(fewest, most),
-        None => limits::PROCESS_SUMMARY_CHARS,
+        None => limits::process::SUMMARY_CHARS,
     }
 }
 

@@ -326,8 +326,8 @@ async fn a_long_conversation_is_summarized_in_passes() {
 #[tokio::test]
 async fn what_takes_too_many_passes_is_refused_before_any() {
     let fixture = Fixture::new().await;
-    let piece = base::limits::PROCESS_SUMMARY_CHARS_RANGE.0;
-    let much = "x".repeat(piece * (base::limits::PROCESS_SUMMARY_PASSES_MAX + 1));
+    let piece = base::limits::process::SUMMARY_RANGE_CHARS.0;
+    let much = "x".repeat(piece * (base::limits::process::SUMMARY_PASSES_MAX + 1));
     let said = fixture.say("default", vec![user(&much)]).await;
     let script = Script::new([Turn::text("no")]);
     let why = summarized(&fixture, &script, Some(1)).await.unwrap_err();

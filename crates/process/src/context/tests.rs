@@ -167,7 +167,7 @@ async fn fixture() -> (Fixture, Arc<Setup>) {
 async fn a_long_conversation_is_loaded_whole_and_grows_without_reading_it_again() {
     let (fixture, setup) = fixture().await;
     let (world, process) = (&fixture.host.world, &fixture.process);
-    let count = limits::PROCESS_MESSAGES_PER_READ as i64 * 2 + 5;
+    let count = limits::process::MESSAGES_PER_READ as i64 * 2 + 5;
     let mut change = Change::new(&process.pid);
     for id in 1..=count {
         change = change.message(&user(id, &id.to_string()));

@@ -119,10 +119,10 @@ pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
 
 /// 413 for a text that no process takes.
 pub(crate) fn check_length(call: &str, field: &str, text: &str) -> Result<(), Error> {
-    if text.len() <= limits::PROCESS_MESSAGE_BYTES_MAX {
+    if text.len() <= limits::process::MESSAGE_MAX_BYTES {
         return Ok(());
     }
-    let why = format!("{call}: {field}: must be at most {} bytes", limits::PROCESS_MESSAGE_BYTES_MAX);
+    let why = format!("{call}: {field}: must be at most {} bytes", limits::process::MESSAGE_MAX_BYTES);
     Err(Error::new(413, why))
 }
 

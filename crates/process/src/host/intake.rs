@@ -177,14 +177,14 @@ pub(crate) fn why_shut(id: &ConversationId, row: Option<&ConversationRow>) -> Op
 fn conversation_id(call: &str, id: Option<ConversationId>) -> Result<ConversationId, Error> {
     let id = id.map(|id| id.as_str().trim().to_string()).filter(|id| !id.is_empty());
     let id = id.unwrap_or_else(|| "default".to_string());
-    if id.len() > limits::NAME_BYTES_MAX || id.chars().any(char::is_control) {
+    if id.len() > limits::files::NAME_MAX_BYTES || id.chars().any(char::is_control) {
         return Err(Error::bad_argument(call, "conversationId", "too long, or with control characters"));
     }
     Ok(ConversationId(id))
 }
 
 fn check_length(call: &str, message: &str) -> Result<(), Error> {
-    let most = limits::PROCESS_MESSAGE_BYTES_MAX;
+    let most = limits::process::MESSAGE_MAX_BYTES;
     if message.len() > most {
         return Err(Error::new(
             413,
@@ -203,8 +203,8 @@ async fn keep_media(
     if media.is_empty() {
         return Ok(None);
     }
-    if media.len() > limits::PROCESS_MEDIA_MAX {
-        return Err(format!("at most {} with one message", limits::PROCESS_MEDIA_MAX));
+    if media.len() > limits::process::MEDIA_MAX {
+        return Err(format!("at most {} with one message", limits::process::MEDIA_MAX));
     }
     let kept = media::keep(world, process, media).await?;
     Ok(Some(protocol::frame::to_json(&kept)))

@@ -65,7 +65,7 @@ impl Host {
     pub async fn recover_ipc(&self) -> Result<(), Error> {
         let mut last = None;
         loop {
-            let page = self.world.store.ipc().open_calls(last.as_ref(), limits::PROCESS_IPC_PAGE).await;
+            let page = self.world.store.ipc().open_calls(last.as_ref(), limits::process::IPC_PAGE).await;
             let page = page?;
             for call in &page {
                 self.close_if_over(call, false).await?;

@@ -27,7 +27,7 @@ pub(super) struct Checked {
 
 /// Checks all; the error names the first that is wrong, as `media[0]: …`.
 pub(super) fn check_all(media: Vec<MediaInput>) -> Result<Vec<Checked>, String> {
-    let (count, most) = (media.len(), limits::PROCESS_MEDIA_MAX);
+    let (count, most) = (media.len(), limits::process::MEDIA_MAX);
     if count > most {
         return Err(format!("a message takes at most {most} media, and this one has {count}"));
     }
@@ -77,7 +77,7 @@ fn data_url(data: &str) -> Result<(Option<&str>, &str), String> {
 }
 
 fn decode(encoded: &str) -> Result<Vec<u8>, String> {
-    let most = limits::PROCESS_MEDIA_BYTES_MAX;
+    let most = limits::process::MEDIA_MAX_BYTES;
     let bytes = if encoded.bytes().any(|byte| byte.is_ascii_whitespace()) {
         BASE64.decode(encoded.split_ascii_whitespace().collect::<String>())
     } else {
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let large = "A".repeat(limits::PROCESS_MEDIA_BYTES_MAX / 3 * 4 + 8);
+        let large = "A".repeat(limits::process::MEDIA_MAX_BYTES / 3 * 4 + 8);
         for (data, why) in [
             ("a*b", "data is not base64"),
             ("data:image/png;base64", "without a comma"),
@@ -144,7 +144,7 @@ mod tests {
         assert!(check(untyped.clone()).unwrap_err().starts_with("mimeType is required"));
         let typed = MediaInput { data: Some("data:image/gif;base64,aGk".to_string()), ..untyped };
         assert_eq!(check(typed).unwrap().stored.mime_type, "image/gif");
-        let many = vec![input(Some("aGk"), None); limits::PROCESS_MEDIA_MAX + 1];
+        let many = vec![input(Some("aGk"), None); limits::process::MEDIA_MAX + 1];
         assert_eq!(check_all(many).unwrap_err(), "a message takes at most 32 media, and this one has 33");
     }
 }

@@ -92,7 +92,7 @@ async fn what_can_not_be_read_is_told() {
     assert_eq!(read(fixture.pid(), "var/media/1000/init:1000/none.png").await, "media not found");
     assert_eq!(read(fixture.pid(), "var/media/1000/init:1000/..").await, outside);
     let large = at("/var/media/1000/init:1000/large");
-    let bytes = vec![0; limits::PROCESS_MEDIA_BYTES_MAX + 1];
+    let bytes = vec![0; limits::process::MEDIA_MAX_BYTES + 1];
     fixture.view(fixture.process.uid).write(&large, bytes, Writing::default()).await.unwrap();
     let large = "var/media/1000/init:1000/large";
     assert_eq!(read(fixture.pid(), large).await, "media is too large to read inline");

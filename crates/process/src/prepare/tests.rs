@@ -124,7 +124,7 @@ async fn a_local_server_is_asked_once_in_a_while() {
     let named = [("ai/provider", "ollama"), ("ai/base_url", &server.base_url()[..])];
     assert_eq!(choose(&[], &named, &discovery).await.unwrap().model, "qwen3:8b");
     assert_eq!(asked(), 1);
-    clock.advance(base::limits::PROCESS_DISCOVERY_KEPT.as_millis() as i64);
+    clock.advance(base::limits::process::DISCOVERY_KEPT.as_millis() as i64);
     choose(&[], &[], &discovery).await.unwrap();
     assert_eq!(asked(), 2);
     let denied = [("ai/private_endpoints", "deny")];
@@ -388,7 +388,7 @@ async fn a_link_among_the_texts_is_read_each_time() {
     std::os::unix::fs::symlink("../elsewhere.md", fixture.home("context.d/30-link.md")).unwrap();
     let before = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(before.system.contains("Old."));
-    tokio::time::sleep(base::limits::SHOWN_SETTLED_FINE * 2).await;
+    tokio::time::sleep(base::limits::files::SHOWN_SETTLED_FINE * 2).await;
     fixture.write("elsewhere.md", "New.");
     let after = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(after.system.contains("New."));

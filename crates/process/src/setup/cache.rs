@@ -72,7 +72,8 @@ impl SetupCache {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get(&fingerprint.key).filter(|kept| kept.generations == fingerprint.generations)?;
         let (at, setup) = kept.setup.as_ref()?;
-        (fingerprint.began.saturating_duration_since(*at) < limits::PROCESS_SETUP_KEPT).then(|| setup.clone())
+        (fingerprint.began.saturating_duration_since(*at) < limits::process::SETUP_KEPT)
+            .then(|| setup.clone())
     }
 
     /// Keeps what was made, if nothing can have changed unseen while it was.
@@ -82,7 +83,7 @@ impl SetupCache {
         let before = all.get(&key).filter(|kept| kept.generations == generations);
         let since = before.map_or(began, |kept| kept.since);
         let is_settled = began.saturating_duration_since(since) >= generations.files.stable_after();
-        if all.len() >= limits::PROCESS_SETUPS_MAX && !all.contains_key(&key) {
+        if all.len() >= limits::process::SETUPS_MAX && !all.contains_key(&key) {
             all.clear();
         }
         all.insert(key, Entry { generations, since, setup: is_settled.then(|| (began, setup.clone())) });

@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 use crate::scene::{Scene, words};
 
 async fn take_lease(scene: &Scene) {
-    let taken = scene.fixture.store.leases().acquire(&of_process(scene.pid()), 1, limits::LEASE_KEPT).await;
+    let taken =
+        scene.fixture.store.leases().acquire(&of_process(scene.pid()), 1, limits::store::LEASE_KEPT).await;
     assert!(taken.unwrap().is_some());
 }
 

@@ -154,7 +154,7 @@ async fn after_a_restart_the_reply_of_any_open_call_is_found() {
     let run = scene.send_to(&worker, "How much?").await;
     scene.finished(&run).await;
     // The one that has its reply is behind more than two pages of others.
-    let many = 2 * base::limits::PROCESS_IPC_PAGE as i64 + 10;
+    let many = 2 * base::limits::process::IPC_PAGE as i64 + 10;
     let call = |number: i64| IpcCall {
         call_id: format!("c{number:03}"),
         uid: scene.fixture.identity.uid,

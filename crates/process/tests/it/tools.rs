@@ -95,7 +95,7 @@ async fn what_does_not_run_is_told_to_the_model() {
 
 #[tokio::test]
 async fn many_calls_run_a_few_at_a_time_and_too_many_are_refused() {
-    let many = base::limits::PROCESS_TOOLS_PER_TURN_MAX + 2;
+    let many = base::limits::process::TOOLS_PER_TURN_MAX + 2;
     let turn = (0..many).fold(Turn::new(), |turn, number| {
         turn.call(&format!("c{number}"), "Read", json!({ "path": format!("/{number}") }))
     });

@@ -17,7 +17,7 @@ async fn a_client_that_does_not_read_is_closed_and_others_go_on() {
     // Never read: every answer is large, and the gateway may keep only so much.
     let big = "x".repeat(4 * 1024 * 1024);
     let mut asked = 0;
-    while asked < limits::OUTBOX_BYTES_MAX / big.len() + 8 {
+    while asked < limits::socket::OUTBOX_MAX_BYTES / big.len() + 8 {
         let id = deaf.send_call("fs.read", json!({ "target": DEVICE, "path": "x" })).await;
         drop(id);
         let request = tokio::time::timeout(Duration::from_millis(500), driver.request()).await;
@@ -28,7 +28,7 @@ async fn a_client_that_does_not_read_is_closed_and_others_go_on() {
     }
     assert!(asked >= 2, "the first answers fit");
     assert!(
-        asked < limits::OUTBOX_BYTES_MAX / big.len(),
+        asked < limits::socket::OUTBOX_MAX_BYTES / big.len(),
         "the gateway stopped reading long before its limit"
     );
     assert!(other.call("sys.device.list", json!({})).await.is_ok());
@@ -44,7 +44,7 @@ async fn large_requests_that_are_not_answered_hold_up_their_sender_only() {
     let (mut driver, mut user, mut other) =
         (gateway.driver().await, gateway.user().await, gateway.user().await);
     let content = "x".repeat(30 * 1024 * 1024);
-    let fit = limits::REQUEST_BYTES_IN_FLIGHT_MAX / content.len() + 1;
+    let fit = limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES / content.len() + 1;
     let mut requests = Vec::new();
     for _ in 0..fit {
         user.send_call("fs.write", json!({ "target": DEVICE, "path": "x", "content": content })).await;
@@ -97,7 +97,7 @@ async fn ten_thousand_sockets_that_never_send_make_room_for_each_other() {
     let mut idle = std::collections::VecDeque::new();
     for n in 0..10_000 {
         idle.push_back(Peer::open(&gateway.url()).await);
-        if idle.len() > limits::PENDING_SOCKETS_MAX {
+        if idle.len() > limits::socket::PENDING_SOCKETS_MAX {
             let end = idle.pop_front().unwrap().ended().await;
             assert_eq!(end.map(|end| end.0), Some(1008), "the oldest was closed for number {n}");
         }
@@ -172,7 +172,7 @@ async fn requests_of_one_socket_run_at_the_same_time() {
 async fn a_message_in_pieces_above_the_limit_closes_the_socket() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
-    let piece = vec![b' '; limits::FRAME_BYTES_MAX / 2];
+    let piece = vec![b' '; limits::frame::MAX_BYTES / 2];
     user.send_pieces(&[&piece, &piece, b"{}"]).await;
     assert_eq!(user.ended().await, Some((1009, "Message too large".into())));
     let mut user = gateway.user().await;
@@ -184,7 +184,7 @@ async fn a_message_in_pieces_above_the_limit_closes_the_socket() {
 async fn before_login_messages_are_small() {
     let gateway = Gateway::set_up().await;
     let mut peer = gateway.peer().await;
-    peer.send_text("x".repeat(limits::PENDING_FRAME_BYTES_MAX + 1)).await;
+    peer.send_text("x".repeat(limits::socket::PENDING_FRAME_MAX_BYTES + 1)).await;
     assert_eq!(peer.next().await["error"]["code"], 413);
     let auth = json!({ "username": "u".repeat(500_000), "password": "p".repeat(300_000) });
     assert_eq!(peer.connect("user", "x", json!({ "auth": auth })).await.unwrap_err().code, 401);

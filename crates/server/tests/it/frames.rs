@@ -63,10 +63,10 @@ async fn equal_ids_are_answered_each() {
 async fn a_message_above_the_limit_is_refused_and_the_socket_stays() {
     let gateway = Gateway::set_up().await;
     let mut peer = gateway.user().await;
-    peer.send_text("x".repeat(base::limits::FRAME_BYTES_MAX + 1)).await;
+    peer.send_text("x".repeat(base::limits::frame::MAX_BYTES + 1)).await;
     let frame = peer.next().await;
     assert_eq!((&frame["id"], &frame["error"]["code"]), (&json!("?"), &json!(413)));
-    let long = format!("{{\"pad\":\"{}\"}}", "y".repeat(base::limits::FRAME_BYTES_MAX - 100));
+    let long = format!("{{\"pad\":\"{}\"}}", "y".repeat(base::limits::frame::MAX_BYTES - 100));
     peer.send_text(long).await;
     assert_eq!(peer.next().await["error"]["message"], "Invalid frame type");
     assert!(peer.call("sys.device.list", json!({})).await.is_ok());

@@ -489,7 +489,7 @@ async fn include_fits_the_ends_of_paths() {
 async fn a_line_that_is_too_long_ends_the_search_of_its_file_only() {
     let gateway = Gateway::set_up().await;
     let mut alice = gateway.user().await;
-    let long = "x".repeat(limits::SEARCH_HEAP_BYTES_MAX + 1);
+    let long = "x".repeat(limits::device_files::SEARCH_HEAP_MAX_BYTES + 1);
     put(&gateway, "/home/alice/s/a", format!("needle\n{long}\nneedle\n"));
     put(&gateway, "/home/alice/s/b", "needle\n");
     let found = done(&mut alice, "fs.search", json!({ "query": "needle", "path": "s" })).await;

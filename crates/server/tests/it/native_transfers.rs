@@ -92,7 +92,7 @@ async fn begin_and_vanish(gateway: &Gateway, path: &str, bytes: &[u8]) -> u64 {
     let opened = open_push(&user, path, bytes, None).await.unwrap().into_result().unwrap();
     assert_eq!(opened.offset, 0);
     let mut messages = user.transfer(opened.transfer_id);
-    for chunk in bytes[..2 * MIB].chunks(limits::TRANSFER_CHUNK_BYTES_MAX) {
+    for chunk in bytes[..2 * MIB].chunks(limits::transfer::CHUNK_MAX_BYTES) {
         user.send_binary(message(opened.transfer_id, chunk).into()).await.unwrap();
     }
     let mut acknowledged = 0;
@@ -110,7 +110,7 @@ async fn begin_and_vanish(gateway: &Gateway, path: &str, bytes: &[u8]) -> u64 {
 async fn files_of_every_size_come_back_as_they_went() {
     let gateway = Gateway::set_up().await;
     let user = connect(&gateway, USER).await;
-    for size in [0, 1, limits::TRANSFER_CHUNK_BYTES_MAX, 5 * MIB, 70 * MIB] {
+    for size in [0, 1, limits::transfer::CHUNK_MAX_BYTES, 5 * MIB, 70 * MIB] {
         let bytes = content(size);
         assert_eq!(push(&user, "new/directory/file.bin", &bytes, None).await, 0);
         let (back, _) = pull(&user, "~/new/directory/file.bin").await;
@@ -191,7 +191,7 @@ async fn a_wrong_digest_leaves_the_file_as_it_was() {
     assert_eq!(push(&user, "file", b"promised", None).await, 0);
     assert_eq!(pull(&user, "file").await.0, b"promised");
     let args = json!({ "path": "file", "size": 1, "sha256": "12" }).to_string();
-    let error = user.call_raw("fs.push", &args, limits::CALL_TIMEOUT).await.unwrap_err();
+    let error = user.call_raw("fs.push", &args, limits::client::CALL_TIMEOUT).await.unwrap_err();
     assert!(matches!(&error, Error::Gateway(error) if error.code == 400), "{error}");
 }
 
@@ -262,10 +262,10 @@ async fn an_upload_ends_with_the_rights_of_its_end() {
 async fn refused_transfers_leave_nothing_open() {
     let gateway = Gateway::set_up().await;
     let user = connect(&gateway, USER).await;
-    for _ in 0..2 * limits::TRANSFERS_PER_SOCKET_MAX {
+    for _ in 0..2 * limits::transfer::PER_SOCKET_MAX {
         assert!(open_pull(&user, "nothing", 0).await.unwrap().into_result().is_err());
     }
-    for _ in 0..limits::TRANSFERS_PER_SOCKET_MAX {
+    for _ in 0..limits::transfer::PER_SOCKET_MAX {
         open_push(&user, &base::random::uuid(), b"x", None).await.unwrap().into_result().unwrap();
     }
     let error = open_push(&user, "one more", b"x", None).await.unwrap_err();
@@ -281,11 +281,11 @@ async fn a_reader_that_never_acknowledges_gets_one_window() {
     let opened = open_pull(&user, "file", 0).await.unwrap().into_result().unwrap();
     let mut messages = user.transfer(opened.transfer_id);
     let mut got = 0;
-    while got < limits::TRANSFER_WINDOW_BYTES {
+    while got < limits::transfer::WINDOW_BYTES {
         got += messages.recv().await.unwrap().len() as u64;
     }
     for _ in 0..100 {
-        user.call_raw("sys.device.list", "{}", limits::CALL_TIMEOUT).await.unwrap();
+        user.call_raw("sys.device.list", "{}", limits::client::CALL_TIMEOUT).await.unwrap();
     }
     assert!(messages.try_recv().is_err(), "more than the window was sent");
     let ack = protocol::frame::to_json(&Control::Ack { ack: got });
@@ -299,7 +299,7 @@ async fn many_pulls_over_one_slow_socket_all_arrive() {
     let user = connect(&gateway, USER).await;
     let bytes = content(3 * MIB + 1);
     push(&user, "file", &bytes, None).await;
-    let pulls = (0..limits::TRANSFERS_PER_SOCKET_MAX).map(|_| {
+    let pulls = (0..limits::transfer::PER_SOCKET_MAX).map(|_| {
         let user = user.clone();
         tokio::spawn(async move { pull(&user, "file").await.0 })
     });

@@ -275,7 +275,7 @@ async fn devices_are_offline_after_a_restart_and_keep_what_was_said_of_them() {
 async fn an_answer_above_the_limit_fails_its_call_at_once() {
     let gateway = Gateway::set_up().await;
     let (mut user, mut driver) = (gateway.user().await, gateway.driver().await);
-    let limit = base::limits::FRAME_BYTES_MAX;
+    let limit = base::limits::frame::MAX_BYTES;
     let content = "x".repeat(limit);
     for is_sorted in [false, true] {
         let other = user.send_call("fs.read", json!({ "target": DEVICE, "path": "small" })).await;

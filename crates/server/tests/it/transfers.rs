@@ -45,7 +45,7 @@ async fn bytes_pass_both_ways_between_the_two_sockets_of_a_transfer() {
 async fn a_refused_transfer_leaves_nothing_open() {
     let gateway = Gateway::set_up().await;
     let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
-    for _ in 0..2 * base::limits::TRANSFERS_PER_SOCKET_MAX {
+    for _ in 0..2 * base::limits::transfer::PER_SOCKET_MAX {
         let id = user.send_call("fs.pull", json!({ "target": DEVICE, "path": "/none" })).await;
         let request = driver.request().await;
         driver.reply(&request, json!({ "ok": false, "error": "no such file" })).await;
@@ -57,7 +57,7 @@ async fn a_refused_transfer_leaves_nothing_open() {
 async fn too_many_transfers_are_refused() {
     let gateway = Gateway::set_up().await;
     let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
-    for _ in 0..base::limits::TRANSFERS_PER_SOCKET_MAX {
+    for _ in 0..base::limits::transfer::PER_SOCKET_MAX {
         open(&mut user, &mut driver, "fs.push").await;
     }
     let args = json!({ "target": DEVICE, "path": "/f" });
@@ -80,7 +80,7 @@ async fn a_sender_that_ignores_the_window_loses_the_transfer_and_nobody_else_is_
     let gateway = Gateway::set_up().await;
     let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
     let id = open(&mut user, &mut driver, "fs.pull").await;
-    driver.send_binary(transfer::message(id, &vec![7; base::limits::TRANSFER_CHUNK_BYTES_MAX + 1])).await;
+    driver.send_binary(transfer::message(id, &vec![7; base::limits::transfer::CHUNK_MAX_BYTES + 1])).await;
     let told = driver.binary().await;
     assert!(String::from_utf8_lossy(&told[4..]).contains("window"));
     assert!(user.call("sys.device.list", json!({})).await.is_ok());

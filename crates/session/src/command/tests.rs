@@ -90,7 +90,7 @@ async fn stdin_has_bounds_and_an_end() {
     let (session, mut stdin, _) = session(8);
     session.write("a\n").unwrap();
     assert_eq!(stdin.recv().await.as_deref(), Some(&b"a\n"[..]));
-    for _ in 0..limits::SHELL_STDIN_WRITES_MAX {
+    for _ in 0..limits::shell::STDIN_WRITES_MAX {
         session.write("x").unwrap();
     }
     assert_eq!(session.write("x"), Err(StdinRefused::Full));

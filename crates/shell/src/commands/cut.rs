@@ -280,6 +280,6 @@ mod tests {
         stage.stdin = vec![b':'; 1024 * 1024];
         let between = format!("--output-delimiter={}", "x".repeat(100_000));
         let done = stage.run("alice", &["cut", "-d:", "-f1-", &between]).await;
-        assert_eq!((done.code, done.stdout.len()), (1, base::limits::NATIVE_SHELL_STREAM_BYTES_MAX));
+        assert_eq!((done.code, done.stdout.len()), (1, base::limits::native_shell::STREAM_MAX_BYTES));
     }
 }

@@ -121,7 +121,9 @@ impl Target {
 async fn list(cx: &Cx<'_>, options: &Options, query: &str) -> Result<Done, Done> {
     let number = |name| options.number(name).map_err(|why| cx.misused(why));
     let (limit, offset) = (number("limit")?, number("offset")?.unwrap_or(0) as usize);
-    let limit = limit.unwrap_or(limits::TARGETS_LISTED).clamp(1, limits::TARGETS_LISTED_MAX) as usize;
+    let limit = limit
+        .unwrap_or(limits::native_shell::TARGETS_LISTED)
+        .clamp(1, limits::native_shell::TARGETS_LISTED_MAX) as usize;
     let kind = options.value("kind");
     if let Some(odd) = kind.filter(|kind| !KINDS.contains(kind)) {
         return Err(cx.misused(format!("unknown kind '{odd}': one of {}", KINDS.join(", "))));

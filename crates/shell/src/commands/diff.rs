@@ -215,9 +215,9 @@ impl Comparing<'_> {
             return self.differ(&old, &new, true);
         }
         if meter::cost(&old.bytes).saturating_add(meter::cost(&new.bytes))
-            > limits::NATIVE_SHELL_SORT_BYTES_MAX
+            > limits::native_shell::SORT_MAX_BYTES
         {
-            let most = limits::NATIVE_SHELL_SORT_BYTES_MAX / 1024 / 1024;
+            let most = limits::native_shell::SORT_MAX_BYTES / 1024 / 1024;
             let why = format!("{} and {}: they take more than {most} MiB of memory", old.shown, new.shown);
             return self.done.complain(self.cx.name, why, 2);
         }

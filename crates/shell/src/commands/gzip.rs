@@ -296,7 +296,7 @@ impl Zipper<'_> {
     /// Sends a file through; none when it failed, which has been said.
     async fn pass(&mut self, from: Source, before: u64, shown: &str, mut sink: Sink<'_>) -> Option<Passed> {
         let mut coded = self.coded(from);
-        let mut buffer = vec![0; limits::FILE_COPY_BYTES];
+        let mut buffer = vec![0; limits::files::COPY_BYTES];
         let mut after = 0;
         let why = loop {
             match coded.read(&mut buffer) {

@@ -29,7 +29,7 @@ impl<'a> Sink<'a> {
 
     /// Adds bytes. Others have their turn, so that a command which makes many can be stopped.
     pub async fn put(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        if self.file.is_none() && self.gathered.len() + bytes.len() > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+        if self.file.is_none() && self.gathered.len() + bytes.len() > limits::native_shell::STREAM_MAX_BYTES {
             return Err(Fault::new(Code::TooLarge, "write", "stdout"));
         }
         self.gathered.extend_from_slice(bytes);

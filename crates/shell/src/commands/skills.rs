@@ -146,7 +146,7 @@ async fn below(cx: &Cx<'_>, directory: &VPath) -> Vec<VPath> {
                 _ => found.push(path),
             }
         }
-        if found.len() + todo.len() > limits::SKILL_FILES_MAX {
+        if found.len() + todo.len() > limits::native_shell::SKILL_FILES_MAX {
             break;
         }
     }

@@ -43,7 +43,7 @@ pub(super) async fn walk_from(
     let (mut met, mut unread) = (Vec::new(), Vec::new());
     let mut todo = vec![Visited { path, shown: operand.to_string(), stat }];
     while let Some(next) = todo.pop() {
-        if met.len() >= limits::WALK_FILES_MAX {
+        if met.len() >= limits::native_shell::WALK_FILES_MAX {
             let fault = Fault::new(vfs::Code::TooLarge, "scandir", next.path.as_str());
             unread.push(Unread { shown: next.shown, fault: fault.because("Too many files below") });
             break;

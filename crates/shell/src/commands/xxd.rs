@@ -209,7 +209,7 @@ fn gathered(lines: impl Iterator<Item = String>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for line in lines {
         out.extend_from_slice(line.as_bytes());
-        if out.len() > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+        if out.len() > limits::native_shell::STREAM_MAX_BYTES {
             return None;
         }
     }
@@ -232,7 +232,7 @@ fn from_dump(text: &[u8]) -> Option<Vec<u8>> {
         let hex = rest.trim_start().split("  ").next().unwrap_or_default();
         let bytes = from_plain(hex.as_bytes());
         let end = position.checked_add(bytes.len())?;
-        if end > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+        if end > limits::native_shell::STREAM_MAX_BYTES {
             return None;
         }
         if out.len() < end {

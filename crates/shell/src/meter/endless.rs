@@ -33,8 +33,8 @@ pub(super) const REST: &str = "...";
 /// How much one reading of an endless device usually gives.
 pub(super) fn usual(path: &str) -> Option<usize> {
     match path {
-        "/dev/zero" | "/dev/full" => Some(limits::NATIVE_SHELL_ZERO_BYTES),
-        "/dev/random" | "/dev/urandom" => Some(limits::NATIVE_SHELL_RANDOM_BYTES),
+        "/dev/zero" | "/dev/full" => Some(limits::native_shell::ZERO_BYTES),
+        "/dev/random" | "/dev/urandom" => Some(limits::native_shell::RANDOM_BYTES),
         _ => None,
     }
 }

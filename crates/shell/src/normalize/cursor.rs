@@ -117,7 +117,7 @@ impl Cursor {
     pub(super) fn open(&mut self) -> Option<()> {
         self.brackets.push(Bracket::Round);
         self.begin();
-        (self.brackets.len() <= limits::NATIVE_SHELL_SCAN_DEPTH_MAX).then_some(())
+        (self.brackets.len() <= limits::native_shell::SCAN_DEPTH_MAX).then_some(())
     }
 
     /// Whether a closing bracket here ends all of it.

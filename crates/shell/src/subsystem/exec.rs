@@ -105,7 +105,7 @@ fn row(gateway: &Gateway, uid: Uid, id: &str) -> ShellSession {
         error: None,
         created_at: now_ms,
         updated_at: now_ms,
-        expires_at: now_ms + limits::SHELL_SESSION_MS,
+        expires_at: now_ms + limits::route::SHELL_SESSION_MS,
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) fn note_native(area: &Arc<ShellArea>, id: &str, status: Status, exit_
 }
 
 /// A session's row is renewed when it has not been for so long.
-const RENEW_MS: i64 = limits::SHELL_SESSION_MS / 24;
+const RENEW_MS: i64 = limits::route::SHELL_SESSION_MS / 24;
 /// Longest id that a device may give a session.
 const DEVICE_SESSION_BYTES_MAX: usize = 512;
 
@@ -196,7 +196,7 @@ impl SessionWatch {
             error: None,
             created_at: now_ms,
             updated_at: now_ms,
-            expires_at: now_ms + limits::SHELL_SESSION_MS,
+            expires_at: now_ms + limits::route::SHELL_SESSION_MS,
         }
     }
 }
@@ -222,7 +222,7 @@ struct Event {
 /// Writes it down.
 async fn note(area: Arc<ShellArea>, device_id: DeviceId, event: Event) {
     let now_ms = area.gateway.now_ms();
-    let expires_at = now_ms + limits::SHELL_SESSION_MS;
+    let expires_at = now_ms + limits::route::SHELL_SESSION_MS;
     let Event { device_session, status, exit_code } = event;
     let store = area.gateway.store();
     let noted = store

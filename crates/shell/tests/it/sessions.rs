@@ -196,7 +196,7 @@ async fn stopping_ends_every_command_and_refuses_new_ones() {
 async fn one_user_has_only_so_many_at_once() {
     let place = Arc::new(Place::new().await);
     let args = Exec { background: Some(true), ..input("sleep 1000") };
-    for _ in 0..base::limits::NATIVE_SHELL_PER_USER_MAX {
+    for _ in 0..base::limits::native_shell::PER_USER_MAX {
         place.shells.start(place.order(ANN), &args).await.unwrap();
     }
     assert_eq!(place.shells.start(place.order(ANN), &args).await.unwrap_err().code, 429);

@@ -59,7 +59,7 @@ impl Lock {
             Sharing::Shared => "SELECT pg_advisory_unlock_shared($1)",
         };
         let query = client.query_one(unlock, &[&KEY]);
-        match tokio::time::timeout(limits::STORE_TIMEOUT, query).await {
+        match tokio::time::timeout(limits::store::TIMEOUT, query).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
                 Err(Error::Failed(format!("the lock can not be given back: {}", explain(&error))))
@@ -120,14 +120,14 @@ async fn acquire(config: &Config, sharing: Sharing) -> std::result::Result<Clien
             tracing::warn!(error = explain(&error), "the connection that holds the database's lock ended");
         }
     });
-    let deadline = Instant::now() + limits::STORE_LOCK_WAIT;
+    let deadline = Instant::now() + limits::store::LOCK_WAIT;
     let lock = match sharing {
         Sharing::Alone => "SELECT pg_try_advisory_lock($1)",
         Sharing::Shared => "SELECT pg_try_advisory_lock_shared($1)",
     };
     loop {
         let query = client.query_one(lock, &[&KEY]);
-        let row = match tokio::time::timeout(limits::STORE_TIMEOUT, query).await {
+        let row = match tokio::time::timeout(limits::store::TIMEOUT, query).await {
             Ok(row) => row.map_err(failed)?,
             Err(_) => return Err(Refusal::Failed("it does not answer".to_string())),
         };

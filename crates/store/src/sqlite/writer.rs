@@ -46,7 +46,7 @@ struct Job {
 
 impl Writer {
     pub fn start(connection: Connection, watch: Watch) -> std::io::Result<Writer> {
-        let (queue, orders) = mpsc::channel(limits::STORE_QUEUE_MAX);
+        let (queue, orders) = mpsc::channel(limits::store::QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("store-writer".to_string())
             .stack_size(512 * 1024)
@@ -72,13 +72,13 @@ impl Writer {
     async fn ask<T>(&self, order: Order, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
         let gone = || Error::Failed("the store's writer has stopped".to_string());
         let queue = self.queue.as_ref().ok_or_else(gone)?;
-        match queue.send_timeout(order, limits::STORE_TIMEOUT).await {
+        match queue.send_timeout(order, limits::store::TIMEOUT).await {
             Ok(()) => {}
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(overdue()),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => return Err(gone()),
         }
         // The writer itself refuses what has waited too long, so this limit is reached only when the disk hangs.
-        match tokio::time::timeout(limits::STORE_TIMEOUT * 2, answer).await {
+        match tokio::time::timeout(limits::store::TIMEOUT * 2, answer).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(gone()),
             Err(_) => Err(Error::Failed("the disk does not answer; it may still be written".to_string())),
@@ -104,13 +104,13 @@ fn overdue() -> Error {
 fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, watch: &Watch) {
     let mut group = Vec::new();
     let mut fault = Fault::from_env();
-    let group_max = fault.group_max(limits::STORE_BATCH_MAX);
+    let group_max = fault.group_max(limits::store::BATCH_MAX);
     while orders.blocking_recv_many(&mut group, group_max) > 0 {
         let mut jobs = Vec::with_capacity(group.len());
         let mut checkpoints = Vec::new();
         for order in group.drain(..) {
             match order {
-                Order::Write(job) if job.asked_at.elapsed() > limits::STORE_TIMEOUT => {
+                Order::Write(job) if job.asked_at.elapsed() > limits::store::TIMEOUT => {
                     answer(job.reply, Err(overdue()));
                 }
                 Order::Write(job) => jobs.push(job),

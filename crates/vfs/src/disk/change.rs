@@ -70,7 +70,7 @@ impl Disk {
         if target.contains('\0') {
             return Err(Fail::because(Code::Invalid, "a path must not contain NUL"));
         }
-        if target.len() > limits::PATH_BYTES_MAX {
+        if target.len() > limits::files::PATH_MAX_BYTES {
             return Err(Code::NameTooLong.into());
         }
         let id = entry.dir.id()?;

@@ -207,7 +207,7 @@ impl Disk {
 
     /// The names on disk that are to be seen, unsorted.
     pub(crate) fn names(&self, dir: &Dir) -> Result<Vec<OsString>, Fail> {
-        let max = base::limits::DIRECTORY_NAMES_MAX;
+        let max = base::limits::files::DIRECTORY_NAMES_MAX;
         let mut names = Vec::new();
         dir.each_raw(|name, _| {
             if dir.shows(name) {
@@ -228,7 +228,7 @@ impl Disk {
     /// What a name in a directory names, opened unless it is a link. Permissions are not looked at, and names
     /// of the gateway's own are found; see [`Dir::shows`].
     pub(crate) fn look(&self, dir: &Dir, name: &OsStr) -> Result<Option<OpenEntry>, Fail> {
-        for _ in 0..base::limits::FILE_RACES_MAX {
+        for _ in 0..base::limits::files::RACES_MAX {
             match openat(&*dir.fd, name, LOOK, Mode::empty()) {
                 Ok(fd) => return self.look_open(dir, name, fd).map(Some),
                 Err(Errno::NOENT) => return Ok(None),

@@ -53,13 +53,13 @@ impl Changed {
     fn run(&self) {
         loop {
             // Those that come meanwhile share the sync.
-            std::thread::sleep(limits::FILE_SETTLE_AFTER);
+            std::thread::sleep(limits::files::SETTLE_AFTER);
             let replaced = locked(&self.waiting).take();
             self.barrier.sync();
             drop(replaced);
             let waiting = locked(&self.waiting);
             let idle = |waiting: &mut Waiting| !waiting.changed;
-            let waited = self.more.wait_timeout_while(waiting, limits::FILE_SETTLE_IDLE, idle);
+            let waited = self.more.wait_timeout_while(waiting, limits::files::SETTLE_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
             if !waiting.changed {
                 waiting.has_thread = false;
@@ -95,7 +95,7 @@ impl DirectorySync {
     /// Lets go of a file that was replaced, when its successor's name is durable.
     pub fn close_later(&self, mut replaced: Option<OwnedFd>) {
         let mut waiting = locked(&self.changed.waiting);
-        if waiting.changed && waiting.replaced.len() < limits::FILE_REPLACED_MAX {
+        if waiting.changed && waiting.replaced.len() < limits::files::REPLACED_MAX {
             waiting.replaced.extend(replaced.take());
         }
     }

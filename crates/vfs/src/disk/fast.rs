@@ -58,7 +58,8 @@ impl DirectoryCache {
 
     /// Whether a way counts still for somebody who asks at that time.
     pub fn is_fresh(&self, passed: &Passed, at: Instant) -> bool {
-        self.is_unchanged(passed) && at.saturating_duration_since(passed.at) < limits::DIRECTORY_REMEMBERED
+        self.is_unchanged(passed)
+            && at.saturating_duration_since(passed.at) < limits::files::DIRECTORY_REMEMBERED
     }
 
     /// Whether no directory was changed since a way was gone. What was looked at by its path only surely lies
@@ -70,7 +71,7 @@ impl DirectoryCache {
     /// Remembers the directories on the way to one.
     pub fn put(&self, directory: &VPath, metas: Vec<Meta>, default_owner: DefaultOwner, generation: u64) {
         let mut directories = self.directories.write().unwrap_or_else(PoisonError::into_inner);
-        if directories.len() >= limits::DIRECTORIES_REMEMBERED_MAX {
+        if directories.len() >= limits::files::DIRECTORIES_REMEMBERED_MAX {
             directories.clear();
         }
         let passed = Passed { metas: metas.into(), default_owner, generation, at: Instant::now() };
@@ -190,7 +191,7 @@ mod linux {
 
     /// A whole file of `size` bytes if all of it is in the page cache.
     pub fn read_now(file: &File, size: u64) -> Option<Vec<u8>> {
-        if size > limits::FILE_READ_BYTES_MAX {
+        if size > limits::files::READ_MAX_BYTES {
             return None;
         }
         let mut bytes = vec![0u8; size as usize];

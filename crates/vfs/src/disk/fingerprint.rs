@@ -27,7 +27,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// How long it must have stayed the same before what is read then may be kept.
     pub fn stable_after(&self) -> Duration {
-        if self.fine { limits::SHOWN_SETTLED_FINE } else { limits::SHOWN_SETTLED }
+        if self.fine { limits::files::SHOWN_SETTLED_FINE } else { limits::files::SHOWN_SETTLED }
     }
 }
 
@@ -57,7 +57,7 @@ impl Disk {
         if !self.attributes {
             return None;
         }
-        let (hasher, left) = (DefaultHasher::new(), limits::FILE_GLANCE_NAMES_MAX);
+        let (hasher, left) = (DefaultHasher::new(), limits::files::GLANCE_NAMES_MAX);
         let mut progress = Fingerprinting { hasher, left, fine: true };
         let mut before = "";
         for root in roots {
@@ -116,7 +116,7 @@ fn fingerprint_below(fd: OwnedFd, depth: usize, progress: &mut Fingerprinting) -
         progress.see(&stat);
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
-            FileType::Directory if depth < limits::SKILL_DEPTH_MAX => {
+            FileType::Directory if depth < limits::native_shell::SKILL_DEPTH_MAX => {
                 let inner = openat(&fd, name, DIRECTORY, Mode::empty()).ok()?;
                 fingerprint_below(inner, depth + 1, progress)?;
             }

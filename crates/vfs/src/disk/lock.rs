@@ -41,7 +41,7 @@ impl Drop for Taken<'_> {
 impl Stripe {
     fn take(&self) -> Result<Taken<'_>, Fail> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.free.wait_timeout_while(taken, limits::FILE_LOCK_WAIT, |taken| *taken);
+        let waited = self.free.wait_timeout_while(taken, limits::files::LOCK_WAIT, |taken| *taken);
         let (mut taken, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
         if timed_out.timed_out() {
             return Err(Fail::because(Code::Io, "others are changing it, try again later"));
@@ -53,7 +53,7 @@ impl Stripe {
 
 impl Locks {
     pub fn new() -> Locks {
-        let stripes = (0..limits::FILE_LOCKS).map(|_| Stripe::default()).collect();
+        let stripes = (0..limits::files::LOCKS).map(|_| Stripe::default()).collect();
         Locks { stripes, hashing: RandomState::new() }
     }
 

@@ -147,7 +147,7 @@ impl Disk {
             };
             match self.remove_empty(who, &parent, &name) {
                 // Somebody has put something into it: it is emptied again.
-                Err(fail) if fail.code == Code::NotEmpty && races < limits::FILE_RACES_MAX => {
+                Err(fail) if fail.code == Code::NotEmpty && races < limits::files::RACES_MAX => {
                     races += 1;
                     let Some(again) = self.look(&parent, &name)? else { return Err(Code::NotFound.into()) };
                     let below = self.enter(&parent, &name, again)?;

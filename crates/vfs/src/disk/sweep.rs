@@ -21,10 +21,10 @@ impl Disk {
         let Ok(id) = dir.id() else { return };
         let now_ms = self.clock.now_ms();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        if swept.get(&id).is_some_and(|at| now_ms.saturating_sub(*at) < limits::FILE_DRAFT_KEPT_MS) {
+        if swept.get(&id).is_some_and(|at| now_ms.saturating_sub(*at) < limits::files::DRAFT_KEPT_MS) {
             return;
         }
-        if swept.len() >= limits::FILE_DRAFT_SWEEPS_MAX {
+        if swept.len() >= limits::files::DRAFT_SWEEPS_MAX {
             swept.clear();
         }
         swept.insert(id, now_ms);
@@ -72,7 +72,7 @@ fn sweep_below(files: &Weak<OwnedFd>, clock: &Clock) -> Option<usize> {
         let opened = openat(dir.as_fd(), &*name, DIRECTORY, Mode::empty());
         let Ok(below) = opened else { continue };
         count += 1;
-        if count > limits::FILE_SWEEP_DIRECTORIES_MAX || files.strong_count() == 0 {
+        if count > limits::files::SWEEP_DIRECTORIES_MAX || files.strong_count() == 0 {
             return None;
         }
         let mut names = Vec::new();
@@ -80,10 +80,10 @@ fn sweep_below(files: &Weak<OwnedFd>, clock: &Clock) -> Option<usize> {
         if let Err(errno) = swept {
             tracing::debug!(%errno, "a directory could not be looked through for old drafts");
         }
-        if !names.is_empty() && stack.len() <= limits::FILE_SWEEP_DEPTH_MAX {
+        if !names.is_empty() && stack.len() <= limits::files::SWEEP_DEPTH_MAX {
             stack.push((below, names));
         }
-        std::thread::sleep(limits::FILE_SWEEP_PAUSE);
+        std::thread::sleep(limits::files::SWEEP_PAUSE);
     }
     Some(count)
 }
@@ -96,7 +96,7 @@ fn sweep_one(dir: BorrowedFd, now_ms: i64, mut below: impl FnMut(&OsStr)) -> Res
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if mounts::is_reserved(name) {
-            if leftovers.len() < limits::FILE_DRAFT_SWEEPS_MAX {
+            if leftovers.len() < limits::files::DRAFT_SWEEPS_MAX {
                 leftovers.push(name.to_os_string());
             }
         } else if entry.file_type() == FileType::Directory && name != "." && name != ".." {
@@ -115,7 +115,8 @@ fn sweep_one(dir: BorrowedFd, now_ms: i64, mut below: impl FnMut(&OsStr)) -> Res
 fn remove_old(dir: BorrowedFd, name: &OsStr, now_ms: i64) -> Result<(), Errno> {
     let host = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_draft = mounts::is_draft(name);
-    let kept_ms = if is_draft { limits::FILE_DRAFT_KEPT_MS } else { limits::UPLOAD_PARTIAL_KEPT_MS };
+    let kept_ms =
+        if is_draft { limits::files::DRAFT_KEPT_MS } else { limits::device_files::UPLOAD_PARTIAL_KEPT_MS };
     if now_ms.saturating_sub(modified_ms(&host)) < kept_ms {
         return Ok(());
     }

@@ -129,9 +129,9 @@ fn a_small_write_is_in_the_journal_and_a_large_one_is_not() {
     ground.write("/tmp/small", "one");
     ground.write("/tmp/small", "two");
     ground.write("/tmp/empty", "");
-    let most = "x".repeat(limits::FILE_JOURNAL_CONTENT_MAX);
+    let most = "x".repeat(limits::files::JOURNAL_CONTENT_MAX_BYTES);
     ground.write("/tmp/most", &most);
-    ground.write("/tmp/large", &"x".repeat(limits::FILE_JOURNAL_CONTENT_MAX + 1));
+    ground.write("/tmp/large", &"x".repeat(limits::files::JOURNAL_CONTENT_MAX_BYTES + 1));
     let edit = |text: Vec<u8>| Ok::<_, ()>(([&text[..], b"!"].concat(), ()));
     ground.disk().edit(&root(), &ground.entry("/tmp/small"), edit).unwrap().unwrap();
     assert_eq!(ground.pending(), ["/tmp/empty", "/tmp/most", "/tmp/small"]);
@@ -159,8 +159,8 @@ fn what_is_pending_becomes_durable_by_itself() {
     ground.write("/tmp/a", "one");
     let began = Instant::now();
     while !ground.pending().is_empty() {
-        assert!(began.elapsed() < limits::FILE_JOURNAL_WAIT);
-        std::thread::sleep(limits::FILE_SETTLE_AFTER);
+        assert!(began.elapsed() < limits::files::JOURNAL_WAIT);
+        std::thread::sleep(limits::files::SETTLE_AFTER);
     }
     assert_eq!(ground.logged().len(), 0);
 }
@@ -213,11 +213,11 @@ fn while_both_files_are_in_use_writes_go_the_ordinary_way() {
             journal.add_note(&filler).unwrap();
         }
     };
-    fill(limits::FILE_JOURNAL_SPARE_BYTES);
+    fill(limits::files::JOURNAL_SPARE_BYTES);
     let text = "y".repeat(20_000);
     ground.write("/tmp/b", &text);
     let second = journal.add_note("/none").unwrap();
-    fill(limits::FILE_JOURNAL_SPARE_BYTES);
+    fill(limits::files::JOURNAL_SPARE_BYTES);
     ground.write("/tmp/c", &text);
     assert!(ground.read("/tmp/c").unwrap() == text);
     assert!(!ground.pending().contains(&"/tmp/c".to_string()));

@@ -40,13 +40,13 @@ impl TextCache {
 
     /// How long this file must have stood still.
     fn settled(&self, version: &FileVersion) -> Duration {
-        if version.is_fine() { self.settled.min(limits::SHOWN_SETTLED_FINE) } else { self.settled }
+        if version.is_fine() { self.settled.min(limits::files::SHOWN_SETTLED_FINE) } else { self.settled }
     }
 }
 
 impl Default for TextCache {
     fn default() -> TextCache {
-        TextCache { files: RwLock::default(), began: Instant::now(), settled: limits::SHOWN_SETTLED }
+        TextCache { files: RwLock::default(), began: Instant::now(), settled: limits::files::SHOWN_SETTLED }
     }
 }
 
@@ -123,7 +123,7 @@ impl Disk {
         content: &FileContent,
     ) {
         let is_text = matches!(content.content, Content::Json(_) | Content::Text(_));
-        if plain.stat.size > limits::SHOWN_FILE_BYTES_MAX || !is_text {
+        if plain.stat.size > limits::files::SHOWN_FILE_MAX_BYTES || !is_text {
             return;
         }
         let mut files = self.text_cache.files.write().unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +134,7 @@ impl Disk {
         if before.is_some() && !is_settled {
             return;
         }
-        if files.len() >= limits::SHOWN_FILES_MAX && !files.contains_key(path.as_str()) {
+        if files.len() >= limits::files::SHOWN_FILES_MAX && !files.contains_key(path.as_str()) {
             files.clear();
         }
         let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };

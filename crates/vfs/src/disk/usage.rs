@@ -39,7 +39,7 @@ struct Counted {
 impl Counted {
     /// A count that takes long is made less often.
     fn is_fresh(&self) -> bool {
-        let kept = limits::FILE_USAGE_KEPT.max(self.took.saturating_mul(limits::FILE_USAGE_KEPT_TIMES));
+        let kept = limits::files::USAGE_KEPT.max(self.took.saturating_mul(limits::files::USAGE_KEPT_TIMES));
         self.at.elapsed() < kept
     }
 }
@@ -146,7 +146,7 @@ impl Disk {
             let waited =
                 self.usage
                     .finished
-                    .wait_timeout_while(counting, limits::FILE_USAGE_WAIT, |counting| *counting);
+                    .wait_timeout_while(counting, limits::files::USAGE_WAIT, |counting| *counting);
             counting = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if *counting || age() == Some(true) {

@@ -136,7 +136,7 @@ impl Walk<'_> {
     fn run(&mut self, follow: Follow) -> Result<End, Fail> {
         while let Some(name) = self.todo.pop() {
             self.steps += 1;
-            if self.steps > limits::WALK_STEPS_MAX {
+            if self.steps > limits::files::WALK_STEPS_MAX {
                 return Err(Code::Loop.into());
             }
             if name == ".." {
@@ -185,7 +185,7 @@ impl Walk<'_> {
 
     fn follow(&mut self, name: &str) -> Result<(), Fail> {
         self.links += 1;
-        if self.links > limits::LINKS_FOLLOWED_MAX {
+        if self.links > limits::files::LINKS_FOLLOWED_MAX {
             return Err(Code::Loop.into());
         }
         let target = self.here.link_target(OsStr::new(name))?;
@@ -230,7 +230,7 @@ impl Walk<'_> {
 impl Disk {
     /// Makes a name's missing directories, each with the caller as owner, and finds it then.
     pub(crate) fn find_with_parents(&self, who: &ProcessIdentity, path: &VPath) -> Result<Found, Fail> {
-        for _ in 0..limits::FILE_RACES_MAX {
+        for _ in 0..limits::files::RACES_MAX {
             match self.walk(who, path, Follow::Yes)? {
                 End::Found(found) => return Ok(found),
                 End::Missing(entry, rest) => {

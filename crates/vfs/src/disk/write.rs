@@ -333,7 +333,7 @@ impl<'a> Filling<'a> {
 
 /// A whole file that may be read.
 pub(crate) fn read_whole(there: &OpenEntry) -> Result<Vec<u8>, Fail> {
-    if there.stat.size > limits::FILE_READ_BYTES_MAX {
+    if there.stat.size > limits::files::READ_MAX_BYTES {
         return Err(too_large());
     }
     let file = File::from(there.handle()?.try_clone_to_owned()?);
@@ -342,15 +342,15 @@ pub(crate) fn read_whole(there: &OpenEntry) -> Result<Vec<u8>, Fail> {
 
 /// The rest of an open file of about `size` bytes.
 pub(crate) fn read_open(file: &File, size: u64) -> Result<Vec<u8>, Fail> {
-    if size > limits::FILE_READ_BYTES_MAX {
+    if size > limits::files::READ_MAX_BYTES {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(size as usize + 1);
-    file.take(limits::FILE_READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limits::FILE_READ_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
+    file.take(limits::files::READ_MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limits::files::READ_MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 fn too_large() -> Fail {
-    let mib = limits::FILE_READ_BYTES_MAX / (1024 * 1024);
+    let mib = limits::files::READ_MAX_BYTES / (1024 * 1024);
     Fail::because(Code::TooLarge, format!("the file is larger than {mib} MiB"))
 }

@@ -56,7 +56,7 @@ impl Change<'_> {
         for (id, directory) in directories {
             waiting.directories.insert(*id, Arc::clone(directory));
         }
-        if waiting.directories.len() > limits::FILE_SETTLE_MAX {
+        if waiting.directories.len() > limits::files::SETTLE_MAX {
             for ((device, _), directory) in std::mem::take(&mut waiting.directories) {
                 waiting.devices.entry(device).or_insert(directory);
             }
@@ -89,7 +89,7 @@ impl WriteBarrier {
         }
         let waited = self
             .ended
-            .wait_timeout_while(self.locked(), limits::FILE_JOURNAL_WAIT, |waiting| waiting.under_way > 0);
+            .wait_timeout_while(self.locked(), limits::files::JOURNAL_WAIT, |waiting| waiting.under_way > 0);
         let (mut waiting, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             return false;
@@ -162,9 +162,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
         let barrier = WriteBarrier::default();
-        for number in 0..3 * limits::FILE_SETTLE_MAX as u64 {
+        for number in 0..3 * limits::files::SETTLE_MAX as u64 {
             barrier.begin().done(&[((7, number), &handle)]);
-            assert!(barrier.locked().directories.len() <= limits::FILE_SETTLE_MAX);
+            assert!(barrier.locked().directories.len() <= limits::files::SETTLE_MAX);
         }
         assert_eq!(barrier.locked().devices.len(), 1);
         assert!(barrier.sync() && barrier.is_synced());

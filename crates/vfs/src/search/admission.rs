@@ -19,7 +19,7 @@ pub(crate) struct Admission {
 
 impl Default for Admission {
     fn default() -> Admission {
-        Admission { all: Arc::new(Semaphore::new(limits::NATIVE_SEARCHES_MAX)), of_users: Mutex::default() }
+        Admission { all: Arc::new(Semaphore::new(limits::files::SEARCHES_MAX)), of_users: Mutex::default() }
     }
 }
 
@@ -39,7 +39,7 @@ impl Admission {
             let one = self.all.clone().acquire_owned().await.ok()?;
             Some(Permit { _own: own, _one: one })
         };
-        let turn = tokio::time::timeout(limits::NATIVE_SEARCH_WAIT, both).await;
+        let turn = tokio::time::timeout(limits::files::SEARCH_WAIT, both).await;
         let busy = || Fail::because(Code::Io, "too many searches are under way, try again later");
         turn.ok().flatten().ok_or_else(busy)
     }
@@ -47,7 +47,7 @@ impl Admission {
     fn of(&self, uid: Uid) -> Arc<Semaphore> {
         let mut users = self.of_users.lock().unwrap_or_else(PoisonError::into_inner);
         users.retain(|_, turns| Arc::strong_count(turns) > 1);
-        let new = || Arc::new(Semaphore::new(limits::NATIVE_SEARCHES_PER_USER_MAX));
+        let new = || Arc::new(Semaphore::new(limits::files::SEARCHES_PER_USER_MAX));
         users.entry(uid).or_insert_with(new).clone()
     }
 }

@@ -19,11 +19,11 @@ pub(super) async fn search(view: &View, search: &Search) {
     waiting.reverse();
     let mut files = 0;
     while let Some((path, kind, depth)) = waiting.pop() {
-        if search.is_late() || files >= limits::NATIVE_SEARCH_LIVE_FILES_MAX {
+        if search.is_late() || files >= limits::files::SEARCH_LIVE_FILES_MAX {
             return search.found.cut_short();
         }
         match kind {
-            Kind::Directory if depth >= limits::NATIVE_SEARCH_DEPTH_MAX => search.found.cut_short(),
+            Kind::Directory if depth >= limits::files::SEARCH_DEPTH_MAX => search.found.cut_short(),
             Kind::Directory => {
                 let names = live::list(view, &path).await.unwrap_or_default();
                 let child = |named: crate::stat::Named| (path.join(&named.name), named.stat.kind, depth + 1);

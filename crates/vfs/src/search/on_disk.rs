@@ -64,7 +64,7 @@ impl<'a> DiskSearch<'a> {
         let queue = Mutex::new(Queue { waiting: vec![first], busy: 0 });
         let search = DiskSearch { disk, who, search, queue, changed: Condvar::new() };
         std::thread::scope(|scope| {
-            for _ in 1..limits::NATIVE_SEARCH_THREADS {
+            for _ in 1..limits::files::SEARCH_THREADS {
                 scope.spawn(|| search.work());
             }
             search.work();
@@ -104,7 +104,7 @@ impl<'a> DiskSearch<'a> {
             if queue.busy == 0 {
                 return None;
             }
-            let waited = self.changed.wait_timeout(queue, limits::SEARCH_TIME_MAX);
+            let waited = self.changed.wait_timeout(queue, limits::device_files::SEARCH_TIME_MAX);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -120,7 +120,7 @@ impl<'a> DiskSearch<'a> {
 
     /// Puts what is in a directory in line. Links are not followed, `.git` is not entered.
     fn look_around(&self, dir: Arc<Dir>, depth: usize) {
-        if depth > limits::NATIVE_SEARCH_DEPTH_MAX {
+        if depth > limits::files::SEARCH_DEPTH_MAX {
             return self.search.found.cut_short();
         }
         if dir.need_list(self.who).is_err() {
@@ -136,14 +136,14 @@ impl<'a> DiskSearch<'a> {
                     _ => {}
                 }
             }
-            let is_enough = files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX;
+            let is_enough = files.len() + directories.len() > limits::files::DIRECTORY_NAMES_MAX;
             if is_enough || self.search.is_late() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
-        if listed.is_err() || files.len() + directories.len() > limits::DIRECTORY_NAMES_MAX {
+        if listed.is_err() || files.len() + directories.len() > limits::files::DIRECTORY_NAMES_MAX {
             self.search.found.cut_short();
         }
         files.sort_unstable();

@@ -23,7 +23,7 @@ impl Sweeper {
     pub(super) fn sweep(&self, disk: &Disk, dir: &Dir, now_ms: i64) -> Result<(), Fail> {
         let id = dir.id()?;
         let mut swept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if swept.is_some_and(|(last, at)| last == id && now_ms - at < limits::UPLOAD_SWEEP_MS) {
+        if swept.is_some_and(|(last, at)| last == id && now_ms - at < limits::device_files::UPLOAD_SWEEP_MS) {
             return Ok(());
         }
         *swept = Some((id, now_ms));
@@ -35,7 +35,11 @@ impl Sweeper {
             if name.as_encoded_bytes().starts_with(mounts::PARTIAL.as_bytes()) {
                 partials.push(name.to_os_string());
             }
-            if seen < limits::READ_ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if seen < limits::device_files::READ_ENTRIES_MAX {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         })?;
         for name in partials {
             if let Err(fail) = remove_abandoned(disk, dir, &name, now_ms) {
@@ -49,7 +53,7 @@ impl Sweeper {
 /// A lock on it means that an upload is at work.
 fn remove_abandoned(disk: &Disk, dir: &Dir, name: &OsStr, now_ms: i64) -> Result<(), Fail> {
     let Some(there) = disk.look(dir, name)? else { return Ok(()) };
-    if now_ms.saturating_sub(there.stat.modified_ms) < limits::UPLOAD_PARTIAL_KEPT_MS {
+    if now_ms.saturating_sub(there.stat.modified_ms) < limits::device_files::UPLOAD_PARTIAL_KEPT_MS {
         return Ok(());
     }
     let stat = there.stat;

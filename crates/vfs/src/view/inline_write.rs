@@ -41,8 +41,8 @@ impl WriteLatency {
     fn allows_inline(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| {
-            last.took <= limits::FILE_WRITE_HERE_TIME_MAX
-                && last.ended.elapsed() >= limits::FILE_WRITE_HERE_GAP
+            last.took <= limits::files::WRITE_HERE_TIME_MAX
+                && last.ended.elapsed() >= limits::files::WRITE_HERE_GAP
         })
     }
 }
@@ -69,12 +69,12 @@ impl View {
         let may_wait_here =
             Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
         // Counting what users keep may take long.
-        let is_small = bytes <= limits::FILE_WRITE_HERE_BYTES_MAX && !self.tree.disk.counts_usage();
+        let is_small = bytes <= limits::files::WRITE_HERE_MAX_BYTES && !self.tree.disk.counts_usage();
         if !may_wait_here || !is_small || !self.tree.write_latency.allows_inline() {
             return None;
         }
         let turn = self.tree.turns.try_acquire().ok()?;
-        let is_alone = self.tree.turns.available_permits() + 1 == limits::FILE_WORK_MAX;
+        let is_alone = self.tree.turns.available_permits() + 1 == limits::files::WORK_MAX;
         is_alone.then_some(turn)
     }
 }
@@ -91,7 +91,7 @@ mod tests {
             write_latency.allows_inline()
         };
         let (now, second) = (Instant::now(), Duration::from_secs(1));
-        let quick = limits::FILE_WRITE_HERE_TIME_MAX;
+        let quick = limits::files::WRITE_HERE_TIME_MAX;
         assert!(!WriteLatency::default().allows_inline(), "nothing is known yet");
         assert!(allows_inline(now.checked_sub(second).unwrap(), quick));
         assert!(!allows_inline(now.checked_sub(second).unwrap(), quick * 2));

@@ -74,7 +74,7 @@ impl View {
         })
     }
 
-    /// A whole file, at most `limits::FILE_READ_BYTES_MAX` ([`Code::TooLarge`] beyond).
+    /// A whole file, at most `limits::files::READ_MAX_BYTES` ([`Code::TooLarge`] beyond).
     pub async fn read(&self, path: &VPath) -> Result<Vec<u8>, Fault> {
         let led = self.found(path, Follow::Yes, |_, who, found| {
             let Found::Entry(entry) = found else { return Err(Code::IsDirectory.into()) };

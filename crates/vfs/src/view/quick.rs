@@ -33,7 +33,7 @@ impl Tree {
             Ok(plain) => plain,
             Err(fail) => return Some(Err(fail.at("open", path.as_str()))),
         };
-        if plain.stat.size > limits::NATIVE_READ_NOW_BYTES_MAX {
+        if plain.stat.size > limits::files::READ_NOW_MAX_BYTES {
             return None;
         }
         // Block by block, so that a large file is not in memory twice.

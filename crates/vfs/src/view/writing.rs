@@ -81,7 +81,7 @@ impl View {
             // Nothing is kept there.
             return Ok(None);
         }
-        let waited = tokio::time::timeout(limits::FILE_WORK_WAIT, self.tree.live_changes.lock()).await;
+        let waited = tokio::time::timeout(limits::files::WORK_WAIT, self.tree.live_changes.lock()).await;
         let busy = "others are changing live files; try again";
         waited.map(Some).map_err(|_| Fault::new(Code::Io, "open", path.as_str()).because(busy))
     }
@@ -191,7 +191,7 @@ fn copy(disk: &Disk, who: &ProcessIdentity, entry: &Entry, from: &File, stat: St
 }
 
 fn pour(mut from: &File, to: &mut Filling) -> Result<(), Fail> {
-    let mut buffer = vec![0; limits::FILE_COPY_BYTES];
+    let mut buffer = vec![0; limits::files::COPY_BYTES];
     loop {
         match from.read(&mut buffer)? {
             0 => return Ok(()),

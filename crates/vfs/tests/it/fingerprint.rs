@@ -74,7 +74,7 @@ async fn what_a_glance_can_not_know_it_does_not_claim() {
     assert_eq!(fingerprint(&ann), None, "a link may lead anywhere");
     fs::remove_file(world.host("/home/ann/d/link")).unwrap();
     assert!(fingerprint(&ann).is_some());
-    for number in 0..limits::FILE_GLANCE_NAMES_MAX {
+    for number in 0..limits::files::GLANCE_NAMES_MAX {
         fs::write(world.host(&format!("/home/ann/d/{number}")), "x").unwrap();
     }
     assert_eq!(fingerprint(&ann), None, "too much to look at");

@@ -60,7 +60,7 @@ async fn odd_directories_do_not_stop_others() {
     let bob = world.as_(Who::Bob);
     let many = world.host("/home/ann/many");
     std::fs::create_dir(&many).unwrap();
-    for number in 0..=base::limits::DIRECTORY_NAMES_MAX {
+    for number in 0..=base::limits::files::DIRECTORY_NAMES_MAX {
         std::os::unix::fs::symlink("x", many.join(number.to_string())).unwrap();
     }
     world.store.config().set("config/files/quota_bytes", "1000").await.unwrap();

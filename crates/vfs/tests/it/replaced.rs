@@ -42,15 +42,15 @@ async fn their_room_is_given_back() {
         links.filter(|link| link.starts_with(&files) && link.to_string_lossy().ends_with("(deleted)")).count()
     };
     let ann = world.as_(Who::Ann);
-    for number in 0..3 * limits::FILE_REPLACED_MAX {
+    for number in 0..3 * limits::files::REPLACED_MAX {
         ann.write(&at("/home/ann/file"), b"x".to_vec(), Writing::default()).await.unwrap();
         ann.edit(&at("/home/ann/file"), |text| Ok::<_, ()>((text, ()))).await.unwrap().unwrap();
         // Twice as many while one lot is being closed and the next one waits.
-        assert!(replaced() <= 2 * limits::FILE_REPLACED_MAX, "after {number} writes");
+        assert!(replaced() <= 2 * limits::files::REPLACED_MAX, "after {number} writes");
     }
     let given_back = async {
         while replaced() > 0 {
-            tokio::time::sleep(limits::FILE_SETTLE_AFTER).await;
+            tokio::time::sleep(limits::files::SETTLE_AFTER).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), given_back).await.unwrap();

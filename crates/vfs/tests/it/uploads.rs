@@ -157,7 +157,7 @@ async fn a_file_makes_room_for_one_successor_at_a_time() {
 async fn what_is_swept_counts_no_more() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
-    let long_ago_ms = Clock::system().now_ms() - limits::UPLOAD_PARTIAL_KEPT_MS - 60_000;
+    let long_ago_ms = Clock::system().now_ms() - limits::device_files::UPLOAD_PARTIAL_KEPT_MS - 60_000;
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_millis(long_ago_ms as u64);
     let mut is_free_again = false;
     // What looks through everything at the start may be faster, once, and leaves the count to the next counting.
@@ -198,7 +198,7 @@ async fn what_was_abandoned_long_ago_is_swept() {
     let (_, old) = begin(&ann, "/home/ann/old", 9).await.unwrap();
     let (_, busy) = begin(&ann, "/home/ann/busy", 9).await.unwrap();
     let (_, young) = begin(&ann, "/home/ann/young", 9).await.unwrap();
-    let long_ago_ms = Clock::system().now_ms() - limits::UPLOAD_PARTIAL_KEPT_MS - 60_000;
+    let long_ago_ms = Clock::system().now_ms() - limits::device_files::UPLOAD_PARTIAL_KEPT_MS - 60_000;
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_millis(long_ago_ms as u64);
     old.set_modified(long_ago).unwrap();
     busy.set_modified(long_ago).unwrap();

@@ -76,7 +76,7 @@ fn rules(files: &Files, dir: &Path, paths: &[&Path]) -> Gitignore {
 
 fn text(files: &Files, path: &Path) -> Option<String> {
     let file = files.open_found(path).ok()?;
-    let max = limits::SEARCH_IGNORE_BYTES_MAX;
+    let max = limits::device_files::SEARCH_IGNORE_MAX_BYTES;
     let mut bytes = Vec::new();
     file.take(max + 1).read_to_end(&mut bytes).ok()?;
     if bytes.len() as u64 > max {

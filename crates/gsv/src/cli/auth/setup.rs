@@ -76,7 +76,7 @@ pub async fn wizard(context: &Context) -> Result<Auth> {
 async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Auth)> {
     let call = ask(context, args)?;
     let (connection, url) = session::open_anonymous(context).await?;
-    let raw = connection.call_raw(Call::SPEC.name, &to_json(&call), limits::CALL_TIMEOUT).await?;
+    let raw = connection.call_raw(Call::SPEC.name, &to_json(&call), limits::client::CALL_TIMEOUT).await?;
     connection.close().await;
     let done: SetupDone = serde_json::from_str(&raw)
         .map_err(|why| client::Error::Decode { call: Call::SPEC.name.to_string(), why: why.to_string() })?;

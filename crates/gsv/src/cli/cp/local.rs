@@ -127,7 +127,7 @@ fn writable(path: &Path) -> Result<PathBuf> {
 /// Copies from different places to the same one do not meet; a long name is cut to leave room.
 async fn partial_name(destination: &Path, source: &Remote) -> String {
     let name = destination.file_name().unwrap_or_default().to_string_lossy();
-    let name = &name[..name.floor_char_boundary(limits::CLI_PARTIAL_NAME_BYTES_MAX)];
+    let name = &name[..name.floor_char_boundary(limits::cli::PARTIAL_NAME_MAX_BYTES)];
     let source = format!("{}\0{}", source.target, source.path);
     // Memory can always be read.
     let tag = transfer::hash(&mut source.as_bytes(), source.len() as u64).await.unwrap_or_default();

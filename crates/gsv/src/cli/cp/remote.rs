@@ -53,7 +53,7 @@ pub fn safe_name(name: &str) -> Result<&str> {
 }
 
 async fn call<S: Syscall>(session: &Session, at: &Remote, args: &S) -> Result<S::Result> {
-    Ok(session.connection.call_on(Some(&at.target), args, limits::CALL_TIMEOUT).await?)
+    Ok(session.connection.call_on(Some(&at.target), args, limits::client::CALL_TIMEOUT).await?)
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl<'a> Copier<'a> {
         what: &Remote,
         mut attempt: impl AsyncFnMut(&mut Self) -> std::result::Result<u64, AttemptError>,
     ) -> Result<()> {
-        let mut pause = limits::CLI_COPY_PAUSE_FIRST;
+        let mut pause = limits::cli::COPY_PAUSE_FIRST;
         let mut was_stale = false;
         for tried in 1.. {
             let failure = match attempt(self).await {
@@ -205,7 +205,7 @@ impl<'a> Copier<'a> {
                     }
                     failure
                 }
-                Err(AttemptError::Lost(failure)) if tried >= limits::CLI_COPY_ATTEMPTS_MAX => {
+                Err(AttemptError::Lost(failure)) if tried >= limits::cli::COPY_ATTEMPTS_MAX => {
                     self.gave_up = is_absence(&failure);
                     return Err(failure.while_doing(what));
                 }
@@ -285,7 +285,8 @@ impl<'a> Copier<'a> {
     ) -> std::result::Result<std::result::Result<PullOpened, String>, AttemptError> {
         let call =
             Pull { path: from.path.clone(), offset: (offset > 0).then_some(offset), transfer_id: None };
-        let opened = self.session.connection.call_on(Some(&from.target), &call, limits::CALL_TIMEOUT).await?;
+        let opened =
+            self.session.connection.call_on(Some(&from.target), &call, limits::client::CALL_TIMEOUT).await?;
         Ok(opened.into_result())
     }
 
@@ -294,7 +295,8 @@ impl<'a> Copier<'a> {
         let sha256 = source.digest().await?;
         let call =
             Push { path: to.path.clone(), size: source.size, sha256, mode: source.mode, transfer_id: None };
-        let opened = self.session.connection.call_on(Some(&to.target), &call, limits::CALL_TIMEOUT).await?;
+        let opened =
+            self.session.connection.call_on(Some(&to.target), &call, limits::client::CALL_TIMEOUT).await?;
         let opened: PushOpened = opened.into_result().map_err(Failure::new)?;
         let mut link = self.session.connection.link(opened.transfer_id);
         let hash = match transfer::hash(&mut source.file, opened.offset).await {

@@ -51,7 +51,7 @@ async fn copy_directory(copier: &mut Copier<'_>, source: &Location, destination:
     let mut waiting = vec![(source.clone(), destination.clone(), 0usize)];
     while let Some((source, destination, depth)) = waiting.pop() {
         let names = match names(copier, &source).await {
-            Ok(names) if depth < limits::CLI_COPY_DEPTH_MAX => names,
+            Ok(names) if depth < limits::cli::COPY_DEPTH_MAX => names,
             Ok(_) => {
                 copier.skip(&Failure::new(format!("{} is nested too deeply", show(&source))));
                 continue;

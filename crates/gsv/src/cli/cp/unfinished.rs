@@ -62,12 +62,12 @@ impl Unfinished {
 /// Forgets copies that nobody went on with.
 fn sweep(directory: &Path, now_ms: i64) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
-    for entry in entries.take(limits::READ_ENTRIES_MAX).flatten() {
+    for entry in entries.take(limits::device_files::READ_ENTRIES_MAX).flatten() {
         let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok();
         let changed_ms = changed
             .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
             .and_then(|since| i64::try_from(since.as_millis()).ok());
-        if changed_ms.is_some_and(|changed_ms| now_ms - changed_ms > limits::CLI_COPY_RECORD_KEPT_MS)
+        if changed_ms.is_some_and(|changed_ms| now_ms - changed_ms > limits::cli::COPY_RECORD_KEPT_MS)
             && let Err(error) = std::fs::remove_file(entry.path())
         {
             tracing::debug!(%error, "the record of a copy stays");

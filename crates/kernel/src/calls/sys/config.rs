@@ -124,7 +124,7 @@ fn check_key(key: &str) -> Result<(), Error> {
     }
     let clean =
         !key.contains(char::is_control) && key.split('/').all(|part| !part.is_empty() && part != "..");
-    if !clean || key.len() > limits::CONFIG_KEY_BYTES_MAX || key == SERVER_VERSION.name() {
+    if !clean || key.len() > limits::config::KEY_MAX_BYTES || key == SERVER_VERSION.name() {
         return Err(Error::bad_argument("sys.config.set", "key", "is not a key that can be set"));
     }
     Ok(())

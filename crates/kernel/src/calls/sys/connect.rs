@@ -201,7 +201,7 @@ async fn authenticate(
 
 /// Checks 12 to 14: what a role needs besides credentials.
 fn check_role(kernel: &Kernel, request: &Connect, role: Role) -> Result<Option<DriverLogin>, Error> {
-    let lengthy = |text: &str| text.len() > limits::CLIENT_ID_BYTES_MAX;
+    let lengthy = |text: &str| text.len() > limits::route::CLIENT_ID_MAX_BYTES;
     if lengthy(&request.client.id) || request.client.channel.as_deref().is_some_and(lengthy) {
         return Err(Error::invalid_client_id());
     }
@@ -217,11 +217,11 @@ fn check_role(kernel: &Kernel, request: &Connect, role: Role) -> Result<Option<D
             if let Some(bad) = driver.implements.iter().find(|pattern| !capability::is_valid(pattern)) {
                 return Err(Error::invalid_implements(bad));
             }
-            if driver.implements.len() > limits::IMPLEMENTS_MAX {
+            if driver.implements.len() > limits::route::IMPLEMENTS_MAX {
                 return Err(Error::invalid_implements("too many patterns"));
             }
             let device_id = device_id(kernel, &request.client.id)?;
-            if driver.instance.as_ref().is_some_and(|name| name.len() > limits::CLIENT_ID_BYTES_MAX) {
+            if driver.instance.as_ref().is_some_and(|name| name.len() > limits::route::CLIENT_ID_MAX_BYTES) {
                 return Err(Error::invalid_client_id());
             }
             let remembers = driver.remembers == Some(true) && driver.instance.is_some();
@@ -258,7 +258,7 @@ async fn register(
 
 /// What a client says of itself, fit to be kept and shown.
 fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(limits::LABEL_CHARS_MAX).collect()
+    text.chars().filter(|c| !c.is_control()).take(limits::config::LABEL_MAX_CHARS).collect()
 }
 
 /// From here on calls reach the device over this socket.

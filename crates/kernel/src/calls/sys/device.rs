@@ -29,8 +29,8 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
         return Err(Error::forbidden("Permission denied: device metadata is owner-managed"));
     }
     let description = args.description.trim();
-    if description.chars().count() > limits::DEVICE_DESCRIPTION_CHARS_MAX {
-        let why = format!("must be at most {} characters", limits::DEVICE_DESCRIPTION_CHARS_MAX);
+    if description.chars().count() > limits::route::DEVICE_DESCRIPTION_MAX_CHARS {
+        let why = format!("must be at most {} characters", limits::route::DEVICE_DESCRIPTION_MAX_CHARS);
         return Err(Error::bad_argument("sys.device.update", "description", &why));
     }
     if description.contains('\0') {

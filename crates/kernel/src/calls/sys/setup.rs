@@ -147,8 +147,11 @@ pub(crate) fn check_password<'a>(field: &str, password: &'a str) -> Result<&'a s
     if password.chars().count() < 8 {
         return Err(Error::bad(format!("{field} must be at least 8 characters")));
     }
-    if password.len() > limits::PASSWORD_BYTES_MAX {
-        return Err(Error::bad(format!("{field} must be at most {} bytes", limits::PASSWORD_BYTES_MAX)));
+    if password.len() > limits::login::PASSWORD_MAX_BYTES {
+        return Err(Error::bad(format!(
+            "{field} must be at most {} bytes",
+            limits::login::PASSWORD_MAX_BYTES
+        )));
     }
     Ok(password)
 }

@@ -111,8 +111,11 @@ pub(crate) fn check_expiry(field: &str, at: Option<f64>, now_ms: i64) -> Result<
 /// A short text for people; blank counts as none.
 pub(crate) fn check_label(field: &str, label: Option<&str>) -> Result<Option<String>, Error> {
     let label = label.map(str::trim).filter(|label| !label.is_empty());
-    if label.is_some_and(|label| label.chars().count() > limits::LABEL_CHARS_MAX) {
-        return Err(Error::bad(format!("{field} must be at most {} characters", limits::LABEL_CHARS_MAX)));
+    if label.is_some_and(|label| label.chars().count() > limits::config::LABEL_MAX_CHARS) {
+        return Err(Error::bad(format!(
+            "{field} must be at most {} characters",
+            limits::config::LABEL_MAX_CHARS
+        )));
     }
     if label.is_some_and(|label| label.contains(char::is_control)) {
         return Err(Error::bad(format!("{field} must not contain control characters")));

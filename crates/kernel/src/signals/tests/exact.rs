@@ -275,14 +275,14 @@ proptest! {
         for act in &acts {
             play.act(act);
             let full = play.watchers.iter().any(|watcher| {
-                watcher.client.waiting().0 + 20 > base::limits::SIGNALS_WAITING_MANY
+                watcher.client.waiting().0 + 20 > base::limits::signal::WAITING_MANY
             });
             if full {
                 (0..CLIENTS).for_each(|client| play.act(&Act::Read(client, usize::MAX)));
             }
         }
         // Whoever was away for long may come back to a long line.
-        let waiting = play.sent.len() > base::limits::SIGNALS_WAITING_MANY;
+        let waiting = play.sent.len() > base::limits::signal::WAITING_MANY;
         let refreshed = play.end();
         prop_assert!(refreshed == 0 || waiting);
     }

@@ -102,7 +102,7 @@ async fn pages_say_what_is_around_them() {
 #[tokio::test]
 async fn limits_hold() {
     let fixture = Fixture::new().await;
-    let many = limits::PROCESS_HISTORY_MAX as usize + 1;
+    let many = limits::process::HISTORY_MAX as usize + 1;
     fixture.say("default", vec![user("x"); many]).await;
     let length = async |limit| history(&fixture, Read { limit, ..Read::default() }).await.messages.len();
     assert_eq!(length(None).await, 200);
@@ -112,8 +112,8 @@ async fn limits_hold() {
 #[tokio::test]
 async fn a_page_is_not_larger_than_can_be_sent() {
     let fixture = Fixture::new().await;
-    let third = "x".repeat(limits::PROCESS_HISTORY_BYTES_MAX / 3);
-    let huge = "x".repeat(limits::PROCESS_HISTORY_BYTES_MAX + 1);
+    let third = "x".repeat(limits::process::HISTORY_MAX_BYTES / 3);
+    let huge = "x".repeat(limits::process::HISTORY_MAX_BYTES + 1);
     let mut rows = vec![user(&third); 5];
     rows.push(user(&huge));
     fixture.say("default", rows).await;

@@ -27,14 +27,17 @@ pub(super) async fn read(
     let mut pieces = Pieces::new(chars_max);
     let mut page = Page::After(span.from_id - 1);
     loop {
-        let rows =
-            world.store.messages().page(&process.pid, conversation, page, limits::PROCESS_ARCHIVE_PAGE).await;
+        let rows = world
+            .store
+            .messages()
+            .page(&process.pid, conversation, page, limits::process::ARCHIVE_PAGE)
+            .await;
         let rows = rows.map_err(|error| format!("the conversation could not be read: {error}"))?;
         let Some(last) = rows.last().map(|row| row.id) else { break };
         for row in rows.iter().take_while(|row| row.id <= span.to_id) {
             pieces.add(&line(row));
         }
-        let most = limits::PROCESS_SUMMARY_PASSES_MAX;
+        let most = limits::process::SUMMARY_PASSES_MAX;
         if pieces.all.len() > most {
             return Err(format!(
                 "it is too long for {most} passes of {chars_max} characters. Compact an older part of it first \

@@ -39,8 +39,8 @@ pub(crate) async fn call(cx: Cx, args: Call) -> Result<Outcome<Called>, Error> {
         Ok(ready) => ready,
         Err(why) => return Ok(Outcome::Failed(why)),
     };
-    let (shortest, longest) = limits::PROCESS_IPC_TIMEOUT_MS_RANGE;
-    let timeout_ms = timeout_ms.unwrap_or(limits::PROCESS_IPC_TIMEOUT_MS).clamp(shortest, longest);
+    let (shortest, longest) = limits::process::IPC_TIMEOUT_RANGE_MS;
+    let timeout_ms = timeout_ms.unwrap_or(limits::process::IPC_TIMEOUT_MS).clamp(shortest, longest);
     let deadline_at = ready.deliver.sent_at.saturating_add_unsigned(timeout_ms);
     let call_id = cx.area.gateway.random().uuid();
     ready.deliver.call =

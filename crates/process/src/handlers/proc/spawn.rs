@@ -159,16 +159,16 @@ fn context_files(assignment: Option<&Assignment>) -> Result<String, Error> {
     for (index, file) in files.iter().enumerate() {
         let name = file.name.trim();
         if name.is_empty()
-            || name.chars().count() > limits::LABEL_CHARS_MAX
+            || name.chars().count() > limits::config::LABEL_MAX_CHARS
             || name.chars().any(char::is_control)
         {
-            let why = format!("must be 1 to {} characters on one line", limits::LABEL_CHARS_MAX);
+            let why = format!("must be 1 to {} characters on one line", limits::config::LABEL_MAX_CHARS);
             return Err(Error::bad_argument("proc.spawn", &field(index), &why));
         }
     }
     let bytes: usize = files.iter().map(|file| file.name.len() + file.text.len()).sum();
-    if bytes > limits::PROCESS_CONTEXT_BYTES_MAX {
-        let most = limits::PROCESS_CONTEXT_BYTES_MAX;
+    if bytes > limits::process::CONTEXT_MAX_BYTES {
+        let most = limits::process::CONTEXT_MAX_BYTES;
         let why = format!("proc.spawn: assignment.contextFiles: at most {most} bytes all together");
         return Err(Error::new(413, why));
     }
@@ -178,7 +178,7 @@ fn context_files(assignment: Option<&Assignment>) -> Result<String, Error> {
 /// A note for people, fit to be shown on one line.
 fn label(text: &str) -> String {
     let shown = text.trim().chars().filter(|c| !c.is_control());
-    shown.take(limits::LABEL_CHARS_MAX).collect()
+    shown.take(limits::config::LABEL_MAX_CHARS).collect()
 }
 
 /// Its first message, or a run without one.

@@ -64,7 +64,9 @@ impl Machine {
     /// Counts what is done, so that no program goes on for ever.
     fn step(&mut self) -> Done<()> {
         self.steps += 1;
-        if self.steps > limits::BC_STEPS_MAX || self.printed.len() > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+        if self.steps > limits::native_shell::BC_STEPS_MAX
+            || self.printed.len() > limits::native_shell::STREAM_MAX_BYTES
+        {
             return Err("the program takes too long".to_string());
         }
         Ok(())
@@ -204,13 +206,13 @@ impl Machine {
                 let exponent =
                     i32::try_from(right.integer()).map_err(|_| "exponent too large".to_string())?;
                 let bits = left.digits.bits().max(1).saturating_mul(exponent.unsigned_abs().into());
-                if bits > limits::BC_BITS_MAX {
+                if bits > limits::native_shell::BC_BITS_MAX {
                     return Err("the number is too large".to_string());
                 }
                 left.power(exponent, self.scale).ok_or_else(zero)?
             }
         };
-        if value.digits.bits() > limits::BC_BITS_MAX {
+        if value.digits.bits() > limits::native_shell::BC_BITS_MAX {
             return Err("the number is too large".to_string());
         }
         Ok(value)
@@ -235,7 +237,7 @@ impl Machine {
         let small = |most: u32| u32::try_from(value.integer()).unwrap_or(0).min(most);
         match place {
             Variable::Variable(name) => match name.as_str() {
-                "scale" => self.scale = small(limits::BC_SCALE_MAX) as usize,
+                "scale" => self.scale = small(limits::native_shell::BC_SCALE_MAX) as usize,
                 "ibase" => self.input_base = small(16).max(2),
                 "obase" => self.output_base = small(999_999_999).max(2),
                 name => {
@@ -265,7 +267,9 @@ impl Machine {
             }
             "scale" => Ok(Number::whole(value.scale)),
             "s" | "c" | "a" | "l" | "e" if self.library => {
-                if value.digits.bits() > u64::from(limits::BC_SCALE_MAX) || self.scale > MATH_SCALE_MAX {
+                if value.digits.bits() > u64::from(limits::native_shell::BC_SCALE_MAX)
+                    || self.scale > MATH_SCALE_MAX
+                {
                     return Err("the number is too large".to_string());
                 }
                 math::call(name, value, self.scale)
@@ -280,7 +284,7 @@ impl Machine {
             return Err(format!("Parameter number mismatch in {name}"));
         }
         self.depth += 1;
-        if self.depth > limits::BC_CALLS_MAX {
+        if self.depth > limits::native_shell::BC_CALLS_MAX {
             return Err("functions are nested too deeply".to_string());
         }
         let names = function.parameters.iter().chain(&function.locals);

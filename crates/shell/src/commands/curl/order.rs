@@ -138,11 +138,11 @@ impl Order {
             write_out,
             redirects_max: options.has("location").then_some(number(options, "max-redirs")?),
             max_time: seconds(options, "max-time")?
-                .unwrap_or(limits::CURL_TIME_MAX)
-                .min(limits::CURL_TIME_MAX),
+                .unwrap_or(limits::curl::TIME_MAX)
+                .min(limits::curl::TIME_MAX),
             connect_time: seconds(options, "connect-timeout")?
-                .unwrap_or(limits::CURL_CONNECT_TIME_MAX)
-                .min(limits::CURL_CONNECT_TIME_MAX),
+                .unwrap_or(limits::curl::CONNECT_TIME_MAX)
+                .min(limits::curl::CONNECT_TIME_MAX),
             family: match (options.has("ipv4"), options.has("ipv6")) {
                 (true, false) => Some(Family::V4),
                 (false, true) => Some(Family::V6),
@@ -187,8 +187,8 @@ fn urls(options: &Options, query: Option<&str>) -> Result<Vec<Url>, Trouble> {
     if given.is_empty() {
         return Err(Trouble::refusal(2, "no URL specified"));
     }
-    if given.len() > limits::CURL_URLS_MAX {
-        return Err(Trouble::refusal(2, format!("more than {} URLs", limits::CURL_URLS_MAX)));
+    if given.len() > limits::curl::URLS_MAX {
+        return Err(Trouble::refusal(2, format!("more than {} URLs", limits::curl::URLS_MAX)));
     }
     given.into_iter().map(|text| url_of(text, query)).collect()
 }
@@ -208,7 +208,7 @@ fn url_of(text: &str, query: Option<&str>) -> Result<Url, Trouble> {
 
 fn number(options: &Options, name: &str) -> Result<u64, Trouble> {
     let number = options.number(name).map_err(|why| Trouble::refusal(2, why))?;
-    Ok(number.unwrap_or(limits::CURL_REDIRECTS_MAX).min(limits::CURL_REDIRECTS_MAX))
+    Ok(number.unwrap_or(limits::curl::REDIRECTS_MAX).min(limits::curl::REDIRECTS_MAX))
 }
 
 fn seconds(options: &Options, name: &str) -> Result<Option<Duration>, Trouble> {
@@ -323,10 +323,10 @@ impl Data {
                 none => *none = Some(part),
             }
         }
-        if data.body.as_ref().is_some_and(|body| body.len() > limits::CURL_BODY_BYTES_MAX) {
+        if data.body.as_ref().is_some_and(|body| body.len() > limits::curl::BODY_MAX_BYTES) {
             return Err(Trouble::refusal(
                 26,
-                format!("more than {} bytes to send", limits::CURL_BODY_BYTES_MAX),
+                format!("more than {} bytes to send", limits::curl::BODY_MAX_BYTES),
             ));
         }
         Ok(data)

@@ -68,7 +68,7 @@ fn request(order: &Order, url: &Url) -> Request {
     request.redirects = order.redirects_max.map_or(Redirects::Return, |max| Redirects::Follow { max });
     request.limits.total = order.max_time;
     request.limits.idle = order.max_time;
-    request.limits.body_bytes = limits::CURL_BODY_BYTES_MAX as u64;
+    request.limits.body_bytes = limits::curl::BODY_MAX_BYTES as u64;
     if let Some(value) = order.credentials.clone().filter(|_| url.username().is_empty()) {
         request.headers.insert(header::AUTHORIZATION, value);
     }

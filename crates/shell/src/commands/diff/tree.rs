@@ -30,7 +30,7 @@ impl Comparing<'_> {
         let mut met = 0;
         while let Some(pair) = todo.pop() {
             met += 1;
-            if met > limits::WALK_FILES_MAX {
+            if met > limits::native_shell::WALK_FILES_MAX {
                 return self.done.complain(self.cx.name, format!("{}: Too many files below", pair.old), 2);
             }
             if let Some((old, new)) = self.pair(pair).await {

@@ -173,7 +173,7 @@ impl Reader {
     async fn skip(&mut self) -> io::Result<()> {
         self.left += std::mem::take(&mut self.padding);
         let mut buffer =
-            vec![0; base::limits::FILE_COPY_BYTES.min(usize::try_from(self.left).unwrap_or(usize::MAX))];
+            vec![0; base::limits::files::COPY_BYTES.min(usize::try_from(self.left).unwrap_or(usize::MAX))];
         while self.read(&mut buffer)? > 0 {
             tokio::task::yield_now().await;
         }

@@ -252,7 +252,7 @@ impl<'a> Packer<'a> {
         self.pour(from.take(size)).await?;
         let copied = self.written - before;
         let cannot = |fault: Fault| format!("{name}: Cannot write: {}", words(&fault));
-        let zeros = vec![0; limits::FILE_COPY_BYTES];
+        let zeros = vec![0; limits::files::COPY_BYTES];
         let mut missing = size.next_multiple_of(BLOCK as u64) - copied;
         while missing > 0 {
             let length = missing.min(zeros.len() as u64);
@@ -266,7 +266,7 @@ impl<'a> Packer<'a> {
     }
 
     async fn pour(&mut self, mut from: impl Read + Send) -> Result<(), String> {
-        let mut buffer = vec![0; limits::FILE_COPY_BYTES];
+        let mut buffer = vec![0; limits::files::COPY_BYTES];
         loop {
             match from.read(&mut buffer).map_err(|error| error.to_string())? {
                 0 => return Ok(()),

@@ -176,7 +176,7 @@ impl Unpacker<'_> {
         let mut sink = Sink::stdout(self.view);
         self.pour(&mut sink, member).await?;
         let bytes = sink.finish().await.map_err(|fault| words(&fault).to_string())?;
-        if self.done.stdout.len() + bytes.len() > limits::NATIVE_SHELL_STREAM_BYTES_MAX {
+        if self.done.stdout.len() + bytes.len() > limits::native_shell::STREAM_MAX_BYTES {
             return Err(Code::TooLarge.shell_words().to_string());
         }
         self.done.print(bytes);
@@ -184,7 +184,7 @@ impl Unpacker<'_> {
     }
 
     async fn pour(&mut self, sink: &mut Sink<'_>, member: &Member) -> Result<(), String> {
-        let mut buffer = vec![0; limits::FILE_COPY_BYTES];
+        let mut buffer = vec![0; limits::files::COPY_BYTES];
         loop {
             match self.reader.read(&mut buffer).map_err(|error| error.to_string())? {
                 0 => return Ok(()),

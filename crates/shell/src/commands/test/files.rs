@@ -73,7 +73,7 @@ async fn end_of(cx: &Cx<'_>, path: VPath) -> Option<VPath> {
             continue;
         }
         links += 1;
-        if links > limits::LINKS_FOLLOWED_MAX {
+        if links > limits::files::LINKS_FOLLOWED_MAX {
             return None;
         }
         let target = cx.view.read_link(&next).await.ok()?;

@@ -206,7 +206,7 @@ async fn what_is_expanded_to_be_printed_has_a_limit() {
     let path = VPath::absolute("/home/alice/zeros.gz").unwrap();
     stage.view("alice").write(&path, small, vfs::view::Writing::default()).await.unwrap();
     let done = stage.run("alice", &[&["zcat"][..], &["zeros.gz"; 1_000]].concat()).await;
-    assert_eq!((done.code, done.stdout.len()), (1, base::limits::NATIVE_SHELL_STREAM_BYTES_MAX));
+    assert_eq!((done.code, done.stdout.len()), (1, base::limits::native_shell::STREAM_MAX_BYTES));
     assert_eq!(text(&done.stderr), "more than 64 MiB of output\n");
     let (code, why) = stage.fails(&["xxd", "-c1"]).await;
     assert_eq!((code, why.as_str()), (3, "xxd: File too large\n"));

@@ -99,7 +99,7 @@ fn modes_owners_and_times() {
 
 #[test]
 fn appending_and_writing_much() {
-    let much = vec![b'x'; limits::FILE_JOURNAL_CONTENT_MAX + 1];
+    let much = vec![b'x'; limits::files::JOURNAL_CONTENT_MAX_BYTES + 1];
     let changes: [&dyn Fn(&Ground); 2] =
         [&|ground| ground.disk().append(&root(), &ground.entry(FILE), b"more").unwrap(), &|ground| {
             write(ground.disk(), FILE, &much)
@@ -156,7 +156,7 @@ fn what_a_record_depends_on_is_durable_before_it() {
         disk.rename(&who, &ground.entry(FILE), &ground.entry(OTHER)).unwrap();
         ground.write(FILE, "text");
         assert!(is_durable(), "a file was moved");
-        write(disk, OTHER, &vec![b'x'; limits::FILE_JOURNAL_CONTENT_MAX + 1]);
+        write(disk, OTHER, &vec![b'x'; limits::files::JOURNAL_CONTENT_MAX_BYTES + 1]);
         ground.write(FILE, "text");
         assert!(is_durable(), "a file was synced and has taken its place");
         disk.change_mode(&who, found(&ground, &moved), 0o700).unwrap();

@@ -504,10 +504,10 @@ export interface Syscalls {
     args: SysLinkConsumeArgs;
     result: SysLinkResult;
   };
-  /** Adds a user with a home and a private group. */
+  /** Adds a user with a home and a private group. Files that are there already stay closed to it unless it adopts them. */
   "sys.user.create": {
     args: SysUserCreateArgs;
-    result: SysUserResult;
+    result: SysUserCreateResult;
   };
   /** Lists all accounts by uid. */
   "sys.user.list": {
@@ -519,10 +519,13 @@ export interface Syscalls {
     args: SysUserUpdateArgs;
     result: SysUserResult;
   };
-  /** Removes a user with its tokens and closes its connections. Its devices and files stay, owned by a number. */
+  /**
+   * Removes a user with everything that is its own: agents, conversations, tokens, devices, config and connected
+   * accounts. Its connections are closed. Its files are kept for root, or deleted if that is asked for.
+   */
   "sys.user.remove": {
     args: SysUserRemoveArgs;
-    result: SysRemoved;
+    result: SysUserRemoveResult;
   };
   /** Lists all groups by gid. */
   "sys.group.list": {
@@ -4304,7 +4307,7 @@ export interface ShellExecArgs {
   yieldMs?: number;
 }
 
-/** Result of `shell.exec`. */
+/** Result of `shell.exec`. What other drivers leave out is filled in when it is read. */
 export type ShellExecResult = ({ status: "completed"; exitCode: number } | { status: "running"; sessionId: string } | { status: "failed"; error: string }) & {
   /** The command was started or found. */
   ok: true;
@@ -5178,9 +5181,22 @@ export interface SysUserCreateArgs {
   username: string;
   /** At least 8 characters. */
   password: string;
+  /** Whether files that are there already, such as those of a removed user of that name, become its own. */
+  adoptFiles?: boolean;
   /** Names of further groups. */
   groups?: string[];
 }
+
+/** Result of `sys.user.create`. */
+export interface SysUserCreateResult {
+  /** The account. */
+  user: SysUser;
+  /** The home, when there were files in it already. They are the user's only if it adopted them. */
+  foundFiles?: string;
+}
+
+/** What becomes of a removed user's files. */
+export type SysUserFiles = "keep" | "delete";
 
 /** Arguments of `sys.user.list`. */
 export type SysUserListArgs = Record<string, never>;
@@ -5195,9 +5211,19 @@ export interface SysUserListResult {
 export interface SysUserRemoveArgs {
   /** Whom to remove. */
   username: string;
+  /** What becomes of its files; they are kept when absent. */
+  files?: SysUserFiles;
 }
 
-/** Result of `sys.user.create` and `sys.user.update`. */
+/** Result of `sys.user.remove`. */
+export interface SysUserRemoveResult {
+  /** False when there was no such user. */
+  removed: boolean;
+  /** Where its files are, if they were kept. */
+  filesKept: string | null;
+}
+
+/** Result of `sys.user.update`. */
 export interface SysUserResult {
   /** The account as it is now. */
   user: SysUser;

@@ -74,6 +74,9 @@ pub struct Kernel {
     route_numbers: AtomicU64,
 }
 
+/// Makes an area of a gateway.
+pub type NewArea = fn(&Gateway) -> Arc<dyn Subsystem>;
+
 /// Where a gateway runs, and what it runs with.
 pub struct Setting<'a> {
     /// The rows.
@@ -87,7 +90,7 @@ pub struct Setting<'a> {
     /// The gateway's version.
     pub version: &'a str,
     /// Areas beside those of the page of subsystems.
-    pub more: Vec<fn(&Gateway) -> Arc<dyn Subsystem>>,
+    pub more: Vec<NewArea>,
 }
 
 impl Kernel {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use gateway::{Gateway, Subsystem};
 
+use crate::NewArea;
+
 /// An area: the calls it answers, and how it is made.
 struct Area {
     calls: fn() -> Vec<&'static str>,
-    new: fn(&Gateway) -> Arc<dyn Subsystem>,
+    new: NewArea,
 }
 
 /// All areas, in the order they start.

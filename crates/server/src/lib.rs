@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
+use base::random::Random;
 use base::shutdown::Shutdown;
 use kernel::Kernel;
 use store::Store;
@@ -30,6 +31,8 @@ pub struct Options {
     pub store_url: Option<String>,
     /// What it calls itself to clients.
     pub version: String,
+    /// Areas beside those of the kernel's page of subsystems.
+    pub areas: Vec<kernel::NewArea>,
 }
 
 /// What a gateway says once it listens.
@@ -71,7 +74,15 @@ pub async fn serve(
         listener.local_addr().map_err(|why| Error::Listen { listen: options.listen.clone(), why })?;
     let files = options.data.join("files");
     let store = open(store::Options { data: options.data, url: options.store_url }).await?;
-    let kernel = Kernel::start(store.clone(), &files, Clock::system(), &options.version).await?;
+    let setting = kernel::Setting {
+        store: store.clone(),
+        files: &files,
+        clock: Clock::system(),
+        random: Random::system(),
+        version: &options.version,
+        more: options.areas,
+    };
+    let kernel = Kernel::start_in(setting).await?;
     let timers = tokio::spawn(kernel.clone().run_timers(shutdown.clone()));
     on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
     tokio::select! {

@@ -54,13 +54,31 @@ impl Gateway {
         gateway
     }
 
+    /// The same with an area beside the built-in ones.
+    pub async fn set_up_with(area: kernel::NewArea) -> Gateway {
+        let own = tempfile::tempdir().expect("a temporary directory");
+        let mut gateway = Gateway::launch_with(Arc::new(own), None, "127.0.0.1:0", vec![area]).await;
+        gateway.setup().await;
+        gateway
+    }
+
     async fn launch(directory: Arc<tempfile::TempDir>, store_url: Option<String>, listen: &str) -> Gateway {
+        Gateway::launch_with(directory, store_url, listen, Vec::new()).await
+    }
+
+    async fn launch_with(
+        directory: Arc<tempfile::TempDir>,
+        store_url: Option<String>,
+        listen: &str,
+        areas: Vec<kernel::NewArea>,
+    ) -> Gateway {
         let (trigger, shutdown) = base::shutdown::channel();
         let options = server::Options {
             listen: listen.to_string(),
             data: directory.path().to_path_buf(),
             store_url: store_url.clone(),
             version: "test".to_string(),
+            areas,
         };
         let (told, ready) = oneshot::channel();
         let running = tokio::spawn(server::serve(options, shutdown, move |ready| {

@@ -52,7 +52,13 @@ pub async fn run(context: &Context, args: Serve) -> Result<u8> {
             Failure::new("there is no directory for data").with_hint("give --data, or set HOME")
         })?,
     };
-    let options = Options { listen: args.listen, data, store_url: args.store, version: VERSION.to_string() };
+    let options = Options {
+        listen: args.listen,
+        data,
+        store_url: args.store,
+        version: VERSION.to_string(),
+        areas: Vec::new(),
+    };
     let (trigger, shutdown) = shutdown::channel();
     let signals = tokio::spawn(async move {
         stop_signal().await;

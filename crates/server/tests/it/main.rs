@@ -27,5 +27,6 @@ mod shipped_clients;
 mod signals;
 mod signals_runs;
 mod tokens;
+mod toy_area;
 mod transcripts;
 mod transfers;

@@ -30,6 +30,46 @@ fn users_come_and_go() {
 }
 
 #[test]
+fn files_of_a_removed_user_are_kept_adopted_or_deleted() {
+    let world = World::set_up();
+    let add = |more: &[&str]| {
+        let words =
+            ["users", "add", "bob", "--new-password", "bobs-password", "-u", "root", "-p", "root-password"];
+        let done = world.run(&[&words[..], more].concat());
+        assert_eq!(done.code, 0, "{}", done.err);
+        done.err
+    };
+    let as_bob = |command: &str| world.run(&["run", "-u", "bob", "-p", "bobs-password", "--", command]);
+    assert!(!add(&[]).contains("found"));
+    assert_eq!(as_bob("echo tea > ~/note").code, 0);
+    world.root(&["users", "remove", "bob", "--yes", "--keep-files"]);
+    let said = add(&[]);
+    assert!(said.contains("found in /home/bob") && said.contains("--adopt-files"), "{said}");
+    assert_ne!(as_bob("cat /home/bob/note").code, 0, "what another user left is not his");
+    world.root(&["users", "remove", "bob", "--yes", "--keep-files"]);
+    let said = add(&["--adopt-files"]);
+    assert!(said.contains("now owns"), "{said}");
+    assert_eq!(as_bob("cat ~/note").out, "tea\n");
+    world.root(&["users", "remove", "bob", "--yes", "--delete-files"]);
+    assert!(!add(&[]).contains("found"));
+    assert_ne!(as_bob("cat ~/note").code, 0);
+}
+
+#[test]
+fn a_setting_of_the_gateway_is_set_and_removed() {
+    let world = World::set_up();
+    let get = || world.root(&["config", "get", "config/shell/wait_ms"]);
+    let usual = get();
+    world.root(&["config", "set", "config/shell/wait_ms", "1234"]);
+    assert_eq!(get(), "1234\n");
+    world.root(&["config", "unset", "config/shell/wait_ms"]);
+    assert_eq!(get(), usual);
+    let root = ["-u", "root", "-p", "root-password"];
+    let refused = world.fails(1, &[&["config", "set", "config/shell/wiat_ms", "1"][..], &root].concat());
+    assert!(refused.contains("config/shell/wait_ms"), "the nearest name: {refused}");
+}
+
+#[test]
 fn groups_hold_capabilities() {
     let world = World::set_up();
     world.root(&["groups", "add", "friends"]);

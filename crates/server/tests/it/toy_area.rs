@@ -156,7 +156,7 @@ async fn an_area_is_plugged_in_by_one_line() {
     let made = ann.call("notification.create", json!({ "title": "tea" })).await.unwrap();
     assert_eq!(made["notification"]["title"], "tea");
     let told = ann.signal("notification.created").await;
-    assert_eq!(told["payload"]["notification"]["title"], "tea");
+    assert_eq!(told["notification"]["title"], "tea");
     let own = ann.call("notification.list", json!({})).await.unwrap();
     assert_eq!(own["notifications"].as_array().unwrap().len(), 1);
     let others = root.call("notification.list", json!({})).await.unwrap();

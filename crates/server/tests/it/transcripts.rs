@@ -196,6 +196,7 @@ async fn model(gateway: &Gateway, turns: Vec<Reply>) -> Server {
     let base_url = model.base_url();
     for (key, value) in [
         ("provider", "openai-chat"),
+        ("input", "text,image"),
         ("model", "example"),
         ("base_url", &base_url[..]),
         ("api_key", "secret"),

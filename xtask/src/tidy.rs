@@ -3,6 +3,7 @@
 mod crates;
 mod cycles;
 mod longest;
+mod manifest;
 mod source;
 
 use std::path::{Path, PathBuf};

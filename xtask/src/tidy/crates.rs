@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+
+use super::manifest::{self, Kind};
 
 /// Who may depend on which of our crates, from the bottom to the top. What is not listed here does not exist yet.
 const ORDER: &[(&str, &[&str])] = &[
@@ -12,69 +14,61 @@ const ORDER: &[(&str, &[&str])] = &[
     ("protocol", &["base"]),
     ("policy", &["base", "protocol"]),
     ("store", &["base", "protocol"]),
+    ("auth", &["base", "protocol", "store"]),
     ("content", &["base", "protocol"]),
     ("session", &["base", "protocol"]),
     ("transfer", &["base", "protocol"]),
     ("journal", &["base"]),
     ("vfs", &["base", "protocol", "content", "journal", "store"]),
-    ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs"]),
-    ("vfs", &["base", "protocol", "content", "store"]),
     ("skills", &["base", "protocol", "vfs"]),
-    ("shell", &["base", "tls", "protocol", "session", "store", "vfs", "skills"]),
+    ("model", &["base", "outgoing", "protocol"]),
+    ("gateway", &["base", "protocol", "store", "vfs", "model"]),
+    // The areas: they know the gateway's handle, and neither each other nor the kernel.
+    ("files", &["base", "protocol", "content", "transfer", "store", "vfs", "gateway"]),
+    ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs", "skills", "gateway"]),
+    ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
     ("repo", &["base", "protocol", "store"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
-    ("model", &["base", "outgoing", "protocol", "store"]),
-    (
-        "process",
-        &[
-            "base", "protocol", "policy", "store", "vfs", "skills", "codemode", "mcp", "repo", "pkg",
-            "adapter", "model",
-        ],
-    ),
     (
         "kernel",
         &[
-            "base", "protocol", "content", "session", "transfer", "store", "vfs", "shell", "codemode", "mcp",
-            "repo", "pkg", "adapter", "model", "process",
+            "base", "protocol", "store", "auth", "vfs", "model", "gateway", "files", "shell", "process",
+            "codemode", "mcp", "repo", "pkg", "adapter",
         ],
     ),
     ("legacy", &["base", "protocol"]),
-    ("server", &["base", "protocol", "store", "kernel", "legacy"]),
+    ("server", &["base", "protocol", "store", "auth", "kernel", "legacy"]),
     ("client", &["base", "tls", "protocol", "transfer"]),
     ("device", &["base", "protocol", "content", "session", "transfer", "client"]),
     ("terminal", &["base", "protocol", "client"]),
     ("chat", &["base", "protocol", "client", "terminal"]),
-    (
-        "gsv",
-        &[
-            "base", "protocol", "transfer", "store", "kernel", "server", "client", "device", "terminal",
-            "chat",
-        ],
-    ),
-    ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
+    ("gsv", &["base", "protocol", "transfer", "server", "client", "device", "terminal", "chat"]),
+    ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
     ("xtask", &["protocol"]),
 ];
+
+/// The feature areas: what they want of each other they ask for by syscalls.
+#[cfg(test)]
+const AREAS: &[&str] = &["files", "shell", "process"];
 
 /// Libraries that only some crates may know.
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("tokio-postgres", &["store"]),
     ("deadpool-postgres", &["store"]),
-    ("tokio-tungstenite", &["server", "client", "testkit"]),
-    ("tokio-websockets", &["server", "client", "testkit"]),
-    ("axum", &["server", "testkit"]),
-    ("hyper", &["server", "outgoing", "testkit"]),
+    ("tokio-tungstenite", &["client", "testkit"]),
+    ("tokio-websockets", &["server", "testkit"]),
+    // An area's HTTP routes go through the gateway's trait and the kernel to the server.
+    ("axum", &["gateway", "kernel", "server"]),
+    ("hyper", &["server", "outgoing"]),
     ("rustls", &["tls"]),
     ("tokio-rustls", &["tls", "testkit"]),
     ("webpki-roots", &["tls"]),
-    ("bashkit", &["shell"]),
-    ("clap", &["gsv", "chat", "testkit"]),
-    ("hyper-rustls", &["model"]),
     ("bashkit", &["policy", "shell"]),
-    ("clap", &["gsv", "testkit"]),
+    ("clap", &["gsv", "chat", "testkit"]),
     ("anyhow", &["gsv", "testkit", "xtask"]),
 ];
 
@@ -82,20 +76,10 @@ const LIBRARIES: &[(&str, &[&str])] = &[
 pub fn problems(root: &Path) -> Result<Vec<String>> {
     let map = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
     let mut out = Vec::new();
-    let mut folders: Vec<_> = std::fs::read_dir(root.join("crates"))
-        .context("could not list crates/")?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|folder| folder.join("Cargo.toml").is_file())
-        .collect();
-    folders.sort();
-    folders.push(root.join("xtask"));
-    for folder in folders {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let manifest = folder.join("Cargo.toml");
-        let text = std::fs::read_to_string(&manifest)
-            .with_context(|| format!("could not read {name}/Cargo.toml"))?;
-        out.extend(misplaced(&name, &dependencies(&text)));
-        if folder.starts_with(root.join("crates")) && !in_map(&map, &name) {
+    for manifest in manifest::all(root)? {
+        let name = manifest.name.as_str();
+        out.extend(misplaced(name, &manifest.dependencies(&[Kind::Normal, Kind::Build])));
+        if manifest.folder.starts_with("crates/") && !in_map(&map, name) {
             out.push(format!("ARCHITECTURE.md: no table has a row for the crate `{name}`"));
         }
     }
@@ -103,14 +87,14 @@ pub fn problems(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Dependencies of one crate that the order does not allow.
-fn misplaced(name: &str, dependencies: &[String]) -> Vec<String> {
+fn misplaced(name: &str, dependencies: &[&str]) -> Vec<String> {
     let Some((_, allowed)) = ORDER.iter().find(|(other, _)| *other == name) else {
         return vec![format!(
             "crate `{name}`: has no place in the order of crates (xtask/src/tidy/crates.rs)"
         )];
     };
     let mut out = Vec::new();
-    for dependency in dependencies.iter().map(String::as_str) {
+    for dependency in dependencies.iter().copied() {
         let ours = ORDER.iter().any(|(other, _)| *other == dependency);
         if ours && !allowed.contains(&dependency) {
             out.push(format!("crate `{name}`: must not depend on `{dependency}`"));
@@ -118,25 +102,6 @@ fn misplaced(name: &str, dependencies: &[String]) -> Vec<String> {
         let library = LIBRARIES.iter().find(|(library, _)| *library == dependency);
         if let Some((library, users)) = library.filter(|(_, users)| !users.contains(&name)) {
             out.push(format!("crate `{name}`: must not know `{library}`; only {} may", users.join(", ")));
-        }
-    }
-    out
-}
-
-/// The names under `[dependencies]` and its relatives; what only tests need is free.
-fn dependencies(manifest: &str) -> Vec<String> {
-    let mut counts = false;
-    let mut out = Vec::new();
-    for line in manifest.lines().map(str::trim) {
-        if let Some(section) = line.strip_prefix('[') {
-            let section = section.trim_end_matches(']');
-            counts = section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
-        } else if counts && !line.starts_with('#') {
-            let name: String =
-                line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
-            if !name.is_empty() {
-                out.push(name);
-            }
         }
     }
     out
@@ -168,21 +133,31 @@ mod tests {
     }
 
     #[test]
-    fn only_real_dependencies_count() {
-        let manifest = "[package]\nname = \"x\"\n[dependencies]\nbase.workspace = true\n#store.workspace = true\n\
-            tokio = { workspace = true }\n[target.'cfg(unix)'.dependencies]\nkernel = \"1\"\n[dev-dependencies]\ntestkit = \"1\"\n";
-        assert_eq!(dependencies(manifest), ["base", "tokio", "kernel"]);
+    fn each_crate_and_each_library_has_one_row() {
+        for table in [ORDER, LIBRARIES] {
+            let mut names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+            names.sort_unstable();
+            let all = names.len();
+            names.dedup();
+            assert_eq!(names.len(), all, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn an_area_knows_the_gateway_and_neither_another_area_nor_the_kernel() {
+        for area in AREAS {
+            let (_, allowed) = ORDER.iter().find(|(name, _)| name == area).expect("each area has a row");
+            assert!(allowed.contains(&"gateway"), "{area}");
+            let astray = |name: &&&str| AREAS.contains(name) || **name == "kernel";
+            assert_eq!(allowed.iter().find(astray), None, "{area}");
+        }
     }
 
     #[test]
     fn a_device_may_not_know_the_kernel_nor_the_kernel_a_socket() {
-        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        assert_eq!(
-            misplaced("device", &names(&["base", "kernel"])),
-            ["crate `device`: must not depend on `kernel`"]
-        );
-        assert_eq!(misplaced("kernel", &names(&["tokio-tungstenite"])).len(), 1);
-        assert!(misplaced("kernel", &names(&["store", "serde"])).is_empty());
+        assert_eq!(misplaced("device", &["base", "kernel"]), ["crate `device`: must not depend on `kernel`"]);
+        assert_eq!(misplaced("kernel", &["tokio-tungstenite"]).len(), 1);
+        assert!(misplaced("kernel", &["store", "serde"]).is_empty());
         assert_eq!(misplaced("surprise", &[]).len(), 1);
     }
 

@@ -5,6 +5,7 @@ mod cycles;
 mod longest;
 mod manifest;
 mod source;
+mod unused;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ pub fn run() -> Result<()> {
     }
     let mut problems: Vec<String> = sources.iter().flat_map(problems).collect();
     problems.extend(crates::problems(&root)?);
+    problems.extend(unused::problems(&root, &sources)?);
     problems.extend(cycles::problems(&sources));
     longest::print(&sources);
     if problems.is_empty() {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use base::limits;
+use base::sync::lock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protocol::error::Error;
@@ -34,7 +35,7 @@ struct QueueSlot {
 
 impl Drop for QueueSlot {
     fn drop(&mut self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut waiting = lock(&self.waiting);
         if let Some(count) = waiting.get_mut(&self.peer) {
             *count -= 1;
             if *count == 0 {
@@ -76,7 +77,7 @@ impl Passwords {
     }
 
     fn queue(&self, peer: Option<IpAddr>) -> Option<QueueSlot> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut waiting = lock(&self.waiting);
         let total: usize = waiting.values().sum();
         let own = waiting.get(&peer).copied().unwrap_or(0);
         if total >= limits::login::PASSWORD_QUEUE_MAX || own >= limits::login::PASSWORD_QUEUE_PER_ADDRESS_MAX

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 
 use base::limits;
+use base::sync::lock;
 
 /// The failures that count.
 #[derive(Default)]
@@ -51,7 +52,7 @@ impl Throttle {
         now_ms: i64,
     ) -> Result<Attempt<'_>, i64> {
         let key = key(realm, username, peer);
-        let mut records = self.lock();
+        let mut records = lock(&self.records);
         if !records.contains_key(&key) && records.len() >= limits::login::RECORDS_MAX {
             make_room(&mut records, now_ms);
         }
@@ -71,10 +72,6 @@ impl Throttle {
         record.trying += 1;
         Ok(Attempt { throttle: self, key, now_ms, succeeded: false })
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Record>> {
-        self.records.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
 }
 
 impl Attempt<'_> {
@@ -86,7 +83,7 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        let mut records = self.throttle.lock();
+        let mut records = lock(&self.throttle.records);
         let Some(record) = records.get_mut(&self.key) else { return };
         record.trying = record.trying.saturating_sub(1);
         if self.succeeded {

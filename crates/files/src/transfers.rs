@@ -5,7 +5,7 @@ pub(crate) mod native;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use base::clock::Clock;
@@ -142,7 +142,7 @@ impl Transfers {
 
     /// Reserves an id for a transfer between a caller's socket and a file's side.
     pub(crate) fn reserve(&self, caller: &Arc<dyn Peer>, far: Side, pull: bool) -> Result<u32, Error> {
-        let mut table = self.lock();
+        let mut table = lock(&self.open);
         if table.is_full(caller.number()) || far.number().is_some_and(|socket| table.is_full(socket)) {
             return Err(Error::too_busy("too many file transfers are open"));
         }
@@ -168,7 +168,7 @@ impl Transfers {
 
     /// 429 when a socket takes part in as many as it may.
     pub(crate) fn check_room(&self, socket: &Arc<dyn Peer>) -> Result<(), Error> {
-        match self.lock().is_full(socket.number()) {
+        match lock(&self.open).is_full(socket.number()) {
             true => Err(Error::too_busy("too many file transfers are open")),
             false => Ok(()),
         }
@@ -176,21 +176,17 @@ impl Transfers {
 
     /// The transfer will not happen, or is over.
     pub(crate) fn forget(&self, id: u32) {
-        drop(self.lock().remove(id));
+        drop(lock(&self.open).remove(id));
     }
 
     /// How many are open.
     pub(crate) fn count(&self) -> usize {
-        self.lock().transfers.len()
+        lock(&self.open).transfers.len()
     }
 
     fn ids_where(&self, fits: impl Fn(&Transfer) -> bool) -> Vec<u32> {
-        let table = self.lock();
+        let table = lock(&self.open);
         table.transfers.iter().filter(|(_, transfer)| fits(transfer)).map(|(id, _)| *id).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        lock(&self.open)
     }
 
     /// Passes one binary message on. Messages of unknown transfers, and from third sockets, are dropped.
@@ -206,7 +202,7 @@ impl Transfers {
         let mut finished = false;
         let mut flooded = false;
         {
-            let mut table = self.lock();
+            let mut table = lock(&self.open);
             let Some(transfer) = table.transfers.get_mut(&id) else { return };
             let to_far = Some(transfer.caller.number()) == from;
             if !to_far && transfer.far.number() != from {
@@ -245,7 +241,7 @@ impl Transfers {
 
     /// A socket is gone: the other sides of its transfers are told.
     pub(crate) fn closed(&self, socket: u64) {
-        if !self.lock().per_socket.contains_key(&socket) {
+        if !lock(&self.open).per_socket.contains_key(&socket) {
             return;
         }
         let fits = |transfer: &Transfer| Table::sockets(transfer).any(|number| number == socket);
@@ -263,7 +259,7 @@ impl Transfers {
     }
 
     fn abort(&self, id: u32, why: impl Into<Failed>) {
-        let Some(transfer) = self.lock().remove(id) else { return };
+        let Some(transfer) = lock(&self.open).remove(id) else { return };
         let error = protocol::frame::to_json(&Control::Failed(why.into()));
         let messages = |receives_file: bool| {
             // An empty chunk says that the trailer follows; the error stands in for it.

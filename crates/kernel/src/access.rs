@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::sync::lock;
 use gateway::{Caller, Capabilities, Origin};
 use protocol::error::Error;
 use protocol::identity::Role;
@@ -78,7 +79,7 @@ pub(crate) fn capabilities_for(kernel: &Kernel, role: Role, gids: &[Gid]) -> Arc
 pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Login) -> Caller {
     let (identity, capabilities, as_of) = {
         // The account is read under the lock: capabilities of older groups must not be kept as the newest.
-        let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut cached = lock(&login.capabilities);
         let generation = kernel.grants.generation();
         let identity = login.identity();
         if cached.0 != generation {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::{lock, read, write};
 use bytes::Bytes;
 use gateway::{Capabilities, Origin, Peer};
 use protocol::identity::{ProcessIdentity, Role};
@@ -268,7 +269,7 @@ impl Login {
 
     /// The account as it is now.
     pub fn identity(&self) -> Arc<ProcessIdentity> {
-        self.account.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        read(&self.account).clone()
     }
 
     pub(crate) fn device_id(&self) -> Option<&DeviceId> {
@@ -394,9 +395,8 @@ impl Connections {
         self.feeds.refresh(&Arc::new(identity.clone()));
         for connection in self.select(|login| login.identity().uid == identity.uid) {
             if let Some(login) = connection.login() {
-                let mut cached = login.capabilities.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                *login.account.write().unwrap_or_else(|poisoned| poisoned.into_inner()) =
-                    Arc::new(identity.clone());
+                let mut cached = lock(&login.capabilities);
+                *write(&login.account) = Arc::new(identity.clone());
                 cached.0 = 0;
             }
         }
@@ -434,10 +434,10 @@ impl Connections {
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+        read(&self.index)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+        write(&self.index)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
+use base::sync::{read, write};
 use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
@@ -191,11 +192,11 @@ impl Devices {
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<DeviceId, Entry>> {
-        self.map.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+        read(&self.map)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<DeviceId, Entry>> {
-        let map = self.map.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let map = write(&self.map);
         // Whoever sees the new number waits for the lock, and so reads what it stands for.
         self.generation.fetch_add(1, Ordering::Release);
         map

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
+use base::sync::{lock, read, write};
 use gateway::Capabilities;
 use protocol::ids::Gid;
 use protocol::spec::{Group, Route};
@@ -45,8 +46,8 @@ impl Grants {
 
     /// What the groups hold together.
     pub(crate) fn of(&self, gids: &[Gid]) -> Arc<Capabilities> {
-        let by_group = self.by_group.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut shared = self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let by_group = read(&self.by_group);
+        let mut shared = lock(&self.shared);
         if let Some(known) = shared.get(gids) {
             return known.clone();
         }
@@ -72,9 +73,9 @@ impl Grants {
     }
 
     fn change(&self, change: impl FnOnce(&mut BTreeMap<Gid, BTreeSet<String>>) -> bool) {
-        let mut by_group = self.by_group.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut by_group = write(&self.by_group);
         change(&mut by_group);
-        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+        lock(&self.shared).clear();
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 }

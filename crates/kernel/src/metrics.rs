@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::quick_hash::QuickHash;
+use base::sync::lock;
 use protocol::error::ERRORS;
 
 /// Upper bounds of the latency histogram, in microseconds.
@@ -90,7 +91,7 @@ impl Metrics {
             Some(code) => {
                 // Devices choose codes freely; only those of the table get a line of their own.
                 let code = if ERRORS.iter().any(|row| row.code == code) { code } else { OTHER_CODE };
-                let mut failed = self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let mut failed = lock(&self.failed);
                 *failed.entry((call, code)).or_default() += 1;
             }
         }
@@ -107,9 +108,7 @@ impl Metrics {
                 line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"ok\""), ok);
             }
         }
-        for ((name, code), count) in
-            self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter()
-        {
+        for ((name, code), count) in lock(&self.failed).iter() {
             line(out, "gsv_calls_total", &format!("call=\"{name}\",outcome=\"{code}\""), *count);
         }
         head(out, "gsv_call_seconds", "histogram", "Time from request to answer.");

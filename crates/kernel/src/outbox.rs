@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 
 use base::limits;
+use base::sync::lock;
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use protocol::sys::Streams;
@@ -123,7 +124,7 @@ impl Outbox {
 
     fn add(&self, add: impl FnOnce(&mut Line) -> bool) {
         {
-            let mut queue = self.lock();
+            let mut queue = lock(&self.queue);
             if queue.sealed {
                 return;
             }
@@ -137,19 +138,19 @@ impl Outbox {
 
     /// Takes back what small frames were in, for the next ones.
     pub fn give_back(&self, texts: Texts) {
-        self.lock().line.give_back(texts);
+        lock(&self.queue).line.give_back(texts);
     }
 
     /// Lets go of memory that was not needed since this was called last.
     pub(crate) fn trim(&self) {
-        self.lock().line.trim();
+        lock(&self.queue).line.trim();
     }
 
     /// The next frame, for tests.
     #[cfg(test)]
     pub(crate) fn take_text(&self) -> Option<String> {
         let text = {
-            let mut queue = self.lock();
+            let mut queue = lock(&self.queue);
             let text = queue.line.take_text();
             self.note(&queue);
             text
@@ -180,7 +181,7 @@ impl Outbox {
 
     fn put(&self, put: impl FnOnce(&mut Line) -> Put) -> Put {
         let outcome = {
-            let mut queue = self.lock();
+            let mut queue = lock(&self.queue);
             if queue.sealed {
                 return Put::Lost;
             }
@@ -197,14 +198,14 @@ impl Outbox {
 
     /// Asks the socket's task to send what waits, then to close.
     pub fn close(&self, close: Close) {
-        self.lock().closing.get_or_insert(close);
+        lock(&self.queue).closing.get_or_insert(close);
         self.is_closing.store(true, Ordering::Release);
         self.waker.wake();
     }
 
     /// The socket is gone: what waits is dropped, and what comes is too.
     pub(crate) fn gone(&self) {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         self.seal(&mut queue, Close::GONE);
     }
 
@@ -223,7 +224,7 @@ impl Outbox {
 
     /// Whether nothing sent here arrives any more.
     pub(crate) fn is_sealed(&self) -> bool {
-        self.lock().sealed
+        lock(&self.queue).sealed
     }
 
     /// Whether the socket is to be closed; then what arrives on it no longer counts.
@@ -234,7 +235,7 @@ impl Outbox {
     /// The next message, for the socket's task.
     pub fn take(&self) -> Option<Outgoing> {
         let taken = {
-            let mut queue = self.lock();
+            let mut queue = lock(&self.queue);
             let taken = queue.line.take()?;
             self.note(&queue);
             taken
@@ -264,12 +265,12 @@ impl Outbox {
 
     /// Whether the socket is to be closed once the queue is empty.
     pub fn closing(&self) -> Option<Close> {
-        self.lock().closing
+        lock(&self.queue).closing
     }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.lock().line.is_empty()
+        lock(&self.queue).line.is_empty()
     }
 
     /// Whether so much waits that no further requests should be read.
@@ -292,7 +293,7 @@ impl Outbox {
     /// in line while the task was awake woke nobody.
     pub fn rest(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
-        let queue = self.lock();
+        let queue = lock(&self.queue);
         !queue.line.is_empty() || queue.closing.is_some()
     }
 
@@ -304,10 +305,6 @@ impl Outbox {
     /// Wakes the socket's task.
     pub fn wake(&self) {
         self.waker.wake();
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

@@ -20,6 +20,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use base::sync::lock;
 use gateway::{Note, NoteBody};
 use protocol::frame;
 use protocol::identity::{ProcessIdentity, Role};
@@ -32,7 +33,7 @@ use store::devices::Device;
 use crate::Kernel;
 use crate::connections::{Connection, Login};
 use crate::devices::may_use;
-use feed::{Told, lock};
+use feed::Told;
 pub(crate) use feeds::Feeds;
 use run_routes::Found;
 

@@ -2,10 +2,11 @@
 //! client for gateways that keep away from private addresses.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use model::{Choice, Client, LocalServer, PrivateHosts};
 use tokio::sync::OnceCell;
 
@@ -75,7 +76,7 @@ impl ModelDiscovery {
     fn probed(&self, hosts: PrivateHosts, base_url: &str) -> Probed {
         let now_ms = self.clock.now_ms();
         let kept_ms = limits::process::DISCOVERY_KEPT.as_millis() as i64;
-        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = lock(&self.servers);
         // A clock that was set back must not make an answer hold for long.
         servers.retain(|_, probed| (0..kept_ms).contains(&now_ms.saturating_sub(probed.at_ms)));
         if servers.len() >= SERVERS_MAX {

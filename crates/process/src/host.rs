@@ -4,10 +4,11 @@ pub(crate) mod intake;
 pub(crate) mod ipc;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::limits;
 use base::shutdown::{self, Shutdown, Trigger};
+use base::sync::lock;
 use gateway::Gateway;
 use protocol::error::Error;
 use protocol::ids::{Pid, Uid};
@@ -78,7 +79,7 @@ impl Host {
 
     /// A user is gone with all rows: ends the actors of its processes, with all they are at.
     pub async fn forget_user(&self, uid: Uid) {
-        let awake: Vec<Pid> = self.rooms.lock().keys().cloned().collect();
+        let awake: Vec<Pid> = lock(&self.rooms.awake).keys().cloned().collect();
         let told = awake.iter().map(|pid| async move {
             // One that has noticed by itself drops the mail.
             if let Err(error) = self.ask(pid, |reply| Mail::Forget(uid, reply)).await {
@@ -90,12 +91,12 @@ impl Host {
 
     /// How many processes are awake.
     pub fn awake(&self) -> usize {
-        self.rooms.lock().len()
+        lock(&self.rooms.awake).len()
     }
 
     /// Whether a process is awake.
     fn is_awake(&self, pid: &Pid) -> bool {
-        self.rooms.lock().contains_key(pid)
+        lock(&self.rooms.awake).contains_key(pid)
     }
 
     /// The row of a process that somebody names.
@@ -163,7 +164,7 @@ impl Host {
         if self.rooms.stopping.is_requested() {
             return Err(Error::stopping());
         }
-        let mut awake = self.rooms.lock();
+        let mut awake = lock(&self.rooms.awake);
         let sender = match awake.get(pid) {
             Some(sender) if !sender.is_closed() => sender.clone(),
             _ => {
@@ -183,7 +184,7 @@ impl Host {
 
     /// Closes a mailbox that is empty. False when there is mail after all.
     pub(crate) fn retire(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) -> bool {
-        let mut awake = self.rooms.lock();
+        let mut awake = lock(&self.rooms.awake);
         if !mailbox.is_empty() {
             return false;
         }
@@ -193,7 +194,7 @@ impl Host {
 
     /// Closes a mailbox whatever is in it: the gateway stops. Who waits for an answer is told so.
     pub(crate) fn close(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) {
-        let mut awake = self.rooms.lock();
+        let mut awake = lock(&self.rooms.awake);
         self.leave(&mut awake, pid, mailbox);
     }
 
@@ -204,11 +205,5 @@ impl Host {
             awake.remove(pid);
         }
         self.rooms.count.send_replace(awake.len());
-    }
-}
-
-impl Rooms {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Mailboxes> {
-        self.awake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,10 @@
 //! LRU cache of pictures in base 64, so that each turn of a run need not read them again.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::limits;
+use base::sync::lock;
 
 /// Pictures in base 64, by key. The one that was used longest ago goes first.
 #[derive(Default)]
@@ -19,7 +20,7 @@ struct Entries {
 impl Pictures {
     /// A picture, if it is here.
     pub(super) fn find(&self, key: &str) -> Option<Arc<str>> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let place = kept.pictures.iter().position(|(known, _)| known == key)?;
         let found = kept.pictures.remove(place)?;
         let data = found.1.clone();
@@ -33,7 +34,7 @@ impl Pictures {
         if data.len() > bytes_max / 2 {
             return;
         }
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         kept.drop_where(|known| known == key);
         kept.bytes += data.len();
         kept.pictures.push_back((key.to_string(), Arc::from(data)));
@@ -46,11 +47,7 @@ impl Pictures {
     /// Forgets those below a directory.
     pub(super) fn forget(&self, directory: &str) {
         let below = |key: &str| key.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
-        self.lock().drop_where(below);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).drop_where(below);
     }
 }
 

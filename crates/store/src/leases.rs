@@ -11,9 +11,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base::sync::lock;
 use protocol::ids::Pid;
 
 use crate::sql::Statement;
@@ -144,16 +145,16 @@ pub(crate) struct Fences {
 impl Fences {
     fn take(&self, name: &str) -> Lease {
         let lease = Lease { name: name.into(), fence: self.latest.fetch_add(1, Ordering::Relaxed) + 1 };
-        self.lock().insert(lease.name.clone(), lease.fence);
+        lock(&self.held).insert(lease.name.clone(), lease.fence);
         lease
     }
 
     pub fn is_held(&self, lease: &Lease) -> bool {
-        self.lock().get(&lease.name) == Some(&lease.fence)
+        lock(&self.held).get(&lease.name) == Some(&lease.fence)
     }
 
     fn release(&self, lease: &Lease) {
-        let mut held = self.lock();
+        let mut held = lock(&self.held);
         if held.get(&lease.name) == Some(&lease.fence) {
             held.remove(&lease.name);
         }
@@ -161,10 +162,6 @@ impl Fences {
 
     /// Ends a lease, whoever holds it.
     pub fn end(&self, name: &str) {
-        self.lock().remove(name);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, i64>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held).remove(name);
     }
 }

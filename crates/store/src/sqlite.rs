@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use base::limits;
+use base::sync::lock;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
@@ -99,7 +100,7 @@ impl Sqlite {
             }
         }
         let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.readers.len();
-        self.readers[turn].lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.readers[turn])
     }
 }
 

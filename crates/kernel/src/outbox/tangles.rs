@@ -2,9 +2,10 @@
 //! had not yet got an older one, because deltas were merged past signals of other runs for it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base::limits;
+use base::sync::lock;
 
 /// The tangled places of one user.
 #[derive(Default)]
@@ -22,7 +23,7 @@ struct Places {
 impl Tangles {
     /// Notes a place, before its signal leaves.
     pub(crate) fn note(&self, seq: u64) {
-        let mut places = self.lock();
+        let mut places = lock(&self.places);
         if places.known.len() >= limits::signal::TANGLED_MAX
             && let Some(oldest) = places.known.pop_front()
         {
@@ -33,12 +34,8 @@ impl Tangles {
 
     /// Whether a client whose last signal was this one may lack an older one.
     pub(crate) fn holds(&self, seq: u64) -> bool {
-        let places = self.lock();
+        let places = lock(&self.places);
         seq <= places.forgotten || places.known.contains(&seq)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

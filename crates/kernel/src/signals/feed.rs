@@ -2,7 +2,7 @@
 //! happens under one lock per user, so that a connection that comes back misses nothing and gets nothing twice.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use base::limits;
@@ -41,10 +41,6 @@ pub(crate) struct Feed {
 pub(super) struct Told {
     pub(super) connections: u64,
     pub(super) merged: u64,
-}
-
-pub(super) fn lock(feed: &Mutex<Feed>) -> MutexGuard<'_, Feed> {
-    feed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Feed {

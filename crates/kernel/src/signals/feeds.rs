@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use base::limits;
+use base::sync::{lock, read, write};
 use protocol::identity::ProcessIdentity;
 use protocol::ids::Uid;
 
-use super::feed::{Feed, lock};
+use super::feed::Feed;
 use super::ring::Total;
 use super::run_routes::RunRoutes;
 use crate::connections::Connection;
@@ -41,12 +42,12 @@ impl Default for Feeds {
 impl Feeds {
     /// The user's feed, if there is one.
     pub(super) fn of(&self, uid: Uid) -> Option<Arc<Mutex<Feed>>> {
-        self.users.read().unwrap_or_else(PoisonError::into_inner).get(&uid).cloned()
+        read(&self.users).get(&uid).cloned()
     }
 
     /// Every feed.
     pub(super) fn all(&self) -> Vec<Arc<Mutex<Feed>>> {
-        self.users.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        read(&self.users).values().cloned().collect()
     }
 
     /// Does something with the user's feed, which is made if need be.
@@ -70,7 +71,7 @@ impl Feeds {
     fn begin(&self, who: &Arc<ProcessIdentity>, now_ms: i64) -> Arc<Mutex<Feed>> {
         // The clock's milliseconds times a thousand: more than any number an earlier gateway gave out.
         let clock = u64::try_from(now_ms).unwrap_or(0).saturating_mul(1_000);
-        let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
+        let mut users = write(&self.users);
         if users.len() >= limits::signal::USERS_MAX && !users.contains_key(&who.uid) {
             self.forget_quietest(&mut users);
         }
@@ -92,7 +93,7 @@ impl Feeds {
 
     /// A user was removed: what is kept for it goes, whoever is still connected.
     pub(crate) fn remove(&self, uid: Uid) {
-        let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);
+        let mut users = write(&self.users);
         if let Some(feed) = users.remove(&uid) {
             self.beginning.fetch_max(lock(&feed).forget(), Ordering::Relaxed);
         }

@@ -1,10 +1,11 @@
 //! Which connection started a run: it alone is told how the run goes, as long as it is there.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 use protocol::ids::{RunId, Uid};
 
 use crate::connections::Connection;
@@ -44,7 +45,7 @@ pub(super) enum Found {
 impl RunRoutes {
     /// From now on signals of the run go to this connection. The oldest routes make room.
     pub(super) fn set(&self, run_id: &RunId, uid: Uid, connection: &Arc<Connection>, now: Instant) {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         table.next += 1;
         let number = table.next;
         let route = Route { uid, connection: Arc::downgrade(connection), number, since: now };
@@ -55,7 +56,7 @@ impl RunRoutes {
 
     /// Where signals of the run go. A route that is too old, or another user's, is removed.
     pub(super) fn find(&self, run_id: &RunId, uid: Uid, now: Instant) -> Found {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let Some(route) = table.routes.get(run_id) else { return Found::Nobody };
         let found = match route.connection.upgrade() {
             _ if route.uid != uid => Found::Foreign,
@@ -68,11 +69,7 @@ impl RunRoutes {
 
     /// Forgets a run.
     pub(super) fn remove(&self, run_id: &RunId) {
-        self.lock().routes.remove(run_id);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table).routes.remove(run_id);
     }
 }
 
@@ -129,7 +126,7 @@ mod tests {
         }
         assert!(matches!(found(2, Duration::ZERO), Found::Nobody));
         assert!(matches!(found(3, Duration::ZERO), Found::Connection(_)));
-        assert!(routes.lock().order.len() <= limits::signal::RUN_ROUTES_MAX);
+        assert!(lock(&routes.table).order.len() <= limits::signal::RUN_ROUTES_MAX);
     }
 
     #[test]

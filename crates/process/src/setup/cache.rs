@@ -2,10 +2,11 @@
 //! devices and the fingerprint of the user's texts are those it was made with.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 use protocol::ids::Uid;
 use store::processes::ProcessRow;
 
@@ -69,7 +70,7 @@ struct Entry {
 impl SetupCache {
     /// The setup that was made of the same.
     pub(crate) fn find(&self, fingerprint: &Fingerprint) -> Option<Arc<Setup>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         let kept = kept.get(&fingerprint.key).filter(|kept| kept.generations == fingerprint.generations)?;
         let (at, setup) = kept.setup.as_ref()?;
         (fingerprint.began.saturating_duration_since(*at) < limits::process::SETUP_KEPT)
@@ -79,7 +80,7 @@ impl SetupCache {
     /// Keeps what was made, if nothing can have changed unseen while it was.
     pub(crate) fn keep(&self, fingerprint: Fingerprint, setup: &Arc<Setup>) {
         let Fingerprint { key, generations, began } = fingerprint;
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let before = all.get(&key).filter(|kept| kept.generations == generations);
         let since = before.map_or(began, |kept| kept.since);
         let is_settled = began.saturating_duration_since(since) >= generations.files.stable_after();

@@ -1,8 +1,9 @@
 //! Calls that wait for their answers, by request id.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use base::sync::lock;
 use tokio::sync::oneshot;
 
 use crate::Error;
@@ -31,7 +32,7 @@ pub(crate) struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.pending.lock().waiting.remove(&self.id);
+        lock(&self.pending.table).waiting.remove(&self.id);
     }
 }
 
@@ -39,7 +40,7 @@ impl Pending {
     /// Enters a call, unless the connection has ended.
     pub(crate) fn enter(&self, id: &str) -> Result<Waiting<'_>, Error> {
         let (sender, answer) = oneshot::channel();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         if let Some(why) = &table.closed {
             return Err(Error::Closed(why.clone()));
         }
@@ -50,13 +51,13 @@ impl Pending {
 
     /// Hands an answer to its call. Answers nobody waits for are dropped.
     pub(crate) fn answer(&self, id: &str, answer: Answer) {
-        let sender = self.lock().waiting.remove(id);
+        let sender = lock(&self.table).waiting.remove(id);
         deliver(sender, answer);
     }
 
     /// A refusal that could not name its request: it is for the only waiting call, if there is only one.
     pub(crate) fn refuse_unnamed(&self, error: protocol::error::Error) {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let only = if table.waiting.len() == 1 { table.waiting.keys().next().cloned() } else { None };
         let sender = only.and_then(|id| table.waiting.remove(&id));
         drop(table);
@@ -65,7 +66,7 @@ impl Pending {
 
     /// Fails every call, now and from now on.
     pub(crate) fn close(&self, why: &str) {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         table.closed.get_or_insert_with(|| why.to_string());
         let waiting = std::mem::take(&mut table.waiting);
         drop(table);
@@ -76,11 +77,7 @@ impl Pending {
 
     /// Why the connection ended, once it has.
     pub(crate) fn closed(&self) -> Option<String> {
-        self.lock().closed.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table).closed.clone()
     }
 }
 

@@ -22,9 +22,10 @@
 //! # }
 //! ```
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base::limits;
+use base::sync::lock;
 use protocol::sys::{Connected, Resume, ResumeStatus};
 use tokio::sync::mpsc;
 
@@ -122,7 +123,7 @@ impl Subscription {
     /// Starts to collect; a second subscriber takes the place of the first.
     pub(crate) fn subscribe(&self) -> mpsc::Receiver<Signal> {
         let (sender, receiver) = mpsc::channel(limits::client::SIGNALS_MAX);
-        let mut slot = self.lock();
+        let mut slot = lock(&self.sender);
         if !matches!(*slot, Slot::Over) {
             *slot = Slot::To(sender);
         }
@@ -131,7 +132,7 @@ impl Subscription {
 
     /// Whom to give a signal to, if not the events.
     pub(crate) fn sender(&self) -> Option<mpsc::Sender<Signal>> {
-        match &*self.lock() {
+        match &*lock(&self.sender) {
             Slot::To(sender) => Some(sender.clone()),
             Slot::None | Slot::Over => None,
         }
@@ -139,10 +140,6 @@ impl Subscription {
 
     /// The subscriber sees the end of the queue.
     pub(crate) fn close(&self) {
-        *self.lock() = Slot::Over;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Slot> {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.sender) = Slot::Over;
     }
 }

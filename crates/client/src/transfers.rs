@@ -2,9 +2,10 @@
 //! messages that come after a transfer ended are dropped.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use base::limits;
+use base::sync::lock;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -35,7 +36,7 @@ impl Transfers {
     /// Starts to collect the messages of a transfer.
     pub(crate) fn register(&self, id: u32) -> mpsc::Receiver<Bytes> {
         let (sender, receiver) = mpsc::channel(limits::transfer::QUEUE_MAX);
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         for payload in table.take_early(id) {
             // The early messages are fewer than the queue holds.
             drop(sender.try_send(payload));
@@ -49,12 +50,12 @@ impl Transfers {
 
     /// Forgets a transfer.
     pub(crate) fn end(&self, id: u32) {
-        self.lock().end(id);
+        lock(&self.table).end(id);
     }
 
     /// Puts a message where it belongs.
     pub(crate) fn place(&self, id: u32, payload: Bytes) -> Placed {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         if let Some(sender) = table.open.get(&id) {
             // A full queue means that the other side does not keep to the window; a dropped receiver that
             // nobody listens. Either way this transfer ends here and the socket goes on.
@@ -71,15 +72,11 @@ impl Transfers {
 
     /// Ends all transfers: their receivers see the end of the queue.
     pub(crate) fn close(&self) {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         table.closed = true;
         table.open.clear();
         table.early.clear();
         table.early_bytes = 0;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

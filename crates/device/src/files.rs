@@ -19,8 +19,9 @@ pub use place::Place;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use base::sync::lock;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry};
 
@@ -146,8 +147,7 @@ impl Files {
     pub(crate) fn lock_edit(&self, real: &Path) -> MutexGuard<'_, ()> {
         use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(real);
-        let lock = &self.edits[hash as usize % EDIT_LOCKS];
-        lock.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.edits[hash as usize % EDIT_LOCKS])
     }
 
     fn canonical(&self, inner: &Path) -> io::Result<PathBuf> {

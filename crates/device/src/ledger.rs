@@ -2,9 +2,10 @@
 //! memory, within bounds. A call whose result had to go is still told from one that never came.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::limits;
+use base::sync::lock;
 use tokio::time::Instant;
 
 /// What is remembered.
@@ -54,7 +55,7 @@ impl Ledger {
 
     /// A durable request has come. `again` asks only for what became of it.
     pub(crate) fn enter(&self, id: &str, again: bool) -> Entry {
-        let mut books = self.lock();
+        let mut books = lock(&self.books);
         books.drop_old();
         match books.calls.get(id) {
             Some(Call::Open) => return Entry::Open,
@@ -76,7 +77,7 @@ impl Ledger {
 
     /// A call has ended, or is now answered otherwise.
     pub(crate) fn end(&self, id: &str, text: &str) {
-        let mut books = self.lock();
+        let mut books = lock(&self.books);
         let Some(call) = books.calls.get_mut(id) else { return };
         let before = std::mem::replace(call, Call::Ended(text.to_string()));
         books.bytes += text.len();
@@ -85,10 +86,6 @@ impl Ledger {
             Call::Ended(old) => books.bytes -= old.len(),
         }
         books.drop_old();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -142,7 +139,7 @@ mod tests {
         assert_eq!(ledger.enter("a", true), Entry::Ended("otherwise".into()));
         ledger.end("b", "never begun");
         assert_eq!(ledger.enter("b", true), Entry::NeverSeen);
-        assert_eq!(ledger.lock().bytes, "otherwise".len());
+        assert_eq!(lock(&ledger.books).bytes, "otherwise".len());
         let long = "x".repeat(limits::device::LEDGER_ID_MAX_BYTES + 1);
         assert_eq!(ledger.enter(&long, false), Entry::Forgotten);
     }
@@ -159,7 +156,7 @@ mod tests {
         assert_eq!(ledger.enter("1", false), Entry::Forgotten);
         assert_eq!(ledger.enter("2", true), Entry::Ended("x".into()));
         assert_eq!(ledger.enter("new", true), Entry::NeverSeen);
-        assert_eq!(ledger.lock().bytes, limits::device::LEDGER_CALLS_MAX);
+        assert_eq!(lock(&ledger.books).bytes, limits::device::LEDGER_CALLS_MAX);
     }
 
     #[test]
@@ -191,7 +188,7 @@ mod tests {
     fn without_all_ids_nothing_is_said_never_to_have_come() {
         let ledger = Ledger::new();
         for number in 0..=limits::device::LEDGER_FORGOTTEN_MAX {
-            ledger.lock().forget(number.to_string());
+            lock(&ledger.books).forget(number.to_string());
         }
         assert_eq!(ledger.enter("0", true), Entry::Forgotten);
         assert_eq!(ledger.enter("new", true), Entry::Forgotten);

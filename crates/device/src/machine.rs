@@ -4,10 +4,11 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use client::Connection;
 use futures_util::FutureExt;
 use protocol::error::Error;
@@ -103,12 +104,12 @@ impl Cx {
 
     /// Leaves work that begins once the answer is on its way.
     pub(crate) fn then(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.afterwards.lock().unwrap_or_else(PoisonError::into_inner).then = Some(Box::pin(task));
+        lock(&self.afterwards).then = Some(Box::pin(task));
     }
 
     /// Says how to take back what the answer hands over.
     pub(crate) fn take_back(&self, take_back: impl FnOnce() -> String + Send + 'static) {
-        self.afterwards.lock().unwrap_or_else(PoisonError::into_inner).take_back = Some(Box::new(take_back));
+        lock(&self.afterwards).take_back = Some(Box::new(take_back));
     }
 
     /// Whether the socket that asked is gone.
@@ -156,7 +157,7 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
         }
         Err(error) => frame::failure(&id, &error),
     };
-    let mut afterwards = afterwards.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut afterwards = lock(&afterwards);
     let mut reply = Reply { text, then: afterwards.then.take(), take_back: afterwards.take_back.take() };
     if reply.text.len() > limits::frame::MAX_BYTES {
         let error = Error::answer_too_large(reply.text.len() as u64, limits::frame::MAX_BYTES);

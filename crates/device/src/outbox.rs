@@ -3,10 +3,11 @@
 //! carry an id of their own.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::limits;
+use base::sync::lock;
 use client::Connection;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -108,7 +109,7 @@ impl Outbox {
 
     /// Keeps a status signal for the sender of this link, or of the next one.
     pub(crate) fn status(&self, text: String) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let item = kept.item(text, None, None);
         // Statuses hand nothing over, so there is nothing to take back.
         drop(kept.statuses.push(item));
@@ -119,7 +120,7 @@ impl Outbox {
     /// A new socket: returns its number. Everything kept is to be sent on it, again where need be.
     pub(crate) fn connected(&self, connection: &Connection) -> u64 {
         self.start_over();
-        let number = self.lock().next_number();
+        let number = lock(&self.kept).next_number();
         self.link.send_replace(Some(Link { connection: connection.clone(), number }));
         number
     }
@@ -134,7 +135,7 @@ impl Outbox {
     pub(crate) async fn flush(&self) {
         let Some(link) = self.link.borrow().clone() else { return };
         loop {
-            let next = self.lock().next_untried(link.number);
+            let next = lock(&self.kept).next_untried(link.number);
             let Some((key, text)) = next else { return };
             if link.connection.send_text(text).await.is_err() {
                 return;
@@ -145,18 +146,18 @@ impl Outbox {
 
     /// The number a ping should carry now: everything sent before it is confirmed by its pong.
     pub(crate) fn last_sent(&self) -> u64 {
-        self.lock().last_sent
+        lock(&self.kept).last_sent
     }
 
     /// A pong came back for the ping with this number.
     pub(crate) fn confirm(&self, number: u64) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         kept.replies.remove_sent(number);
         kept.statuses.remove_sent(number);
     }
 
     fn keep_reply(&self, text: String, take_back: Option<TakeBack>, link: Option<&Link>) -> (u64, String) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let item = kept.item(text.clone(), take_back, link.map(|link| link.number));
         let key = item.key;
         let given_up = kept.replies.push(item);
@@ -168,27 +169,23 @@ impl Outbox {
     /// Nothing counts as sent any more, and what only the lost socket was to get is taken back. That reaches
     /// into the sessions, which reach back here to tell their status: never under the lock.
     fn start_over(&self) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let given_up = kept.replies.drop_old();
         let back = kept.start_over();
         drop(kept);
         run_all(given_up);
         for (key, take_back) in back {
             let text = take_back();
-            self.lock().replies.set_text(key, text);
+            lock(&self.kept).replies.set_text(key, text);
         }
     }
 
     fn mark_sent(&self, key: u64, number: u64) {
         let current = self.link.borrow().as_ref().map(|link| link.number);
         if current == Some(number) {
-            self.lock().mark_sent(key);
+            lock(&self.kept).mark_sent(key);
             self.sent.notify_one();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

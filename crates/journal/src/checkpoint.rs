@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 use rustix::fs::fsync;
 
 use crate::journal::{Shared, remove_both};
@@ -78,7 +79,7 @@ impl Shared {
     /// Makes the older records' files durable and cleans their part of the journal. False when that did not
     /// work now; a journal that failed is given up.
     pub(crate) fn checkpoint(&self) -> bool {
-        let _alone = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.checkpointing);
         let Some((at, file)) = self.leave_segment() else { return false };
         let pending: Vec<(Key, Pending)> = {
             let state = self.locked();
@@ -192,7 +193,7 @@ fn sync_files(files: Vec<&File>) -> io::Result<()> {
         return files.into_iter().try_for_each(|file| Ok(fsync(file)?));
     }
     let queue = Mutex::new(files);
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let next = || lock(&queue).pop();
     let work = || -> io::Result<()> {
         while let Some(file) = next() {
             fsync(file)?;

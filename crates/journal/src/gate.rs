@@ -1,9 +1,10 @@
 //! Shared/exclusive gate between journaled writes and changes of directories: a record names its file by a path, which must not
 //! lead elsewhere before the file is in its place.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 
 use crate::journal::Error;
 
@@ -25,7 +26,7 @@ pub(crate) struct GateEntry<'a>(&'a Gate);
 
 impl Drop for GateEntry<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.locked();
+        let mut state = lock(&self.0.state);
         state.inside -= 1;
         if state.inside == 0 && state.closed {
             self.0.changed.notify_all();
@@ -38,7 +39,7 @@ pub struct ClosedGate<'a>(&'a Gate);
 
 impl Drop for ClosedGate<'_> {
     fn drop(&mut self) {
-        self.0.locked().closed = false;
+        lock(&self.0.state).closed = false;
         self.0.changed.notify_all();
     }
 }
@@ -46,7 +47,7 @@ impl Drop for ClosedGate<'_> {
 impl Gate {
     /// Enters, unless it is closed.
     pub fn enter(&self) -> Option<GateEntry<'_>> {
-        let mut state = self.locked();
+        let mut state = lock(&self.state);
         if state.closed {
             return None;
         }
@@ -57,7 +58,8 @@ impl Gate {
     /// Closes it and waits until nobody is inside.
     pub fn close(&self) -> Result<ClosedGate<'_>, Error> {
         let waited =
-            self.changed.wait_timeout_while(self.locked(), limits::files::JOURNAL_WAIT, |state| state.closed);
+            self.changed
+                .wait_timeout_while(lock(&self.state), limits::files::JOURNAL_WAIT, |state| state.closed);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             return Err(Error::Late);
@@ -68,10 +70,6 @@ impl Gate {
         let (state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(state);
         if late.timed_out() { Err(Error::Late) } else { Ok(closed) }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

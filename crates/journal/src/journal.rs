@@ -5,10 +5,11 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
@@ -53,7 +54,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn locked(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(crate) fn count(&self, state: &State) {
@@ -246,7 +247,7 @@ impl Journal {
 
     /// Closes the journal as if the program was killed: for tests.
     pub fn abandon(&self) {
-        let _alone = self.shared.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.shared.checkpointing);
         let mut state = self.shared.locked();
         (state.closing, state.phase) = (true, Phase::Off);
         state.pending.clear();

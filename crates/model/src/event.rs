@@ -1,7 +1,8 @@
 //! Stream event of a model's answer: one of twelve shapes, and a shared handle on the answer so far.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use base::sync::lock;
 use protocol::signal::stream::{AssistantMessage, DoneReason, ErrorReason, StreamEvent, ToolCall, Usage};
 use serde::Serialize;
 use serde_json::Value;
@@ -95,7 +96,7 @@ impl Partial {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Draft) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Serialisation cache of tools: what a model may call, written once, since it is the same in all requests of a run.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use base::sync::lock;
 use protocol::ai::Tool;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ pub struct Tools {
 impl Tools {
     /// Their JSON in the words of a provider, written when that provider is first asked.
     pub(crate) fn written(&self, api: &'static str, write: impl FnOnce(&[Tool]) -> Value) -> Arc<str> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = lock(&self.written);
         match &*written {
             Some((of, text)) if *of == api => text.clone(),
             _ => {

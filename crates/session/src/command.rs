@@ -1,11 +1,12 @@
 //! Shared state of one command, with back-pressure on its writer: its output as it comes, its stdin, its end, and
 //! those who wait for them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use protocol::shell::ExecResult;
 use protocol::signal::ExecStatus;
 use tokio::sync::{mpsc, watch};
@@ -125,7 +126,7 @@ impl Session {
     /// Takes in what the command wrote. After the end it is dropped: whoever was left in the background can go
     /// on writing.
     pub fn push(&self, stream: Stream, bytes: &[u8]) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.end.is_some() {
             return;
         }
@@ -151,7 +152,7 @@ impl Session {
         let mut news = self.news.subscribe();
         loop {
             let until = {
-                let state = self.lock();
+                let state = lock(&self.state);
                 if !self.holds(&state) {
                     return;
                 }
@@ -164,7 +165,7 @@ impl Session {
 
     /// Whether the command is made to wait for somebody to take its output.
     pub fn is_held(&self) -> bool {
-        self.holds(&self.lock())
+        self.holds(&lock(&self.state))
     }
 
     fn holds(&self, state: &State) -> bool {
@@ -202,12 +203,12 @@ impl Session {
 
     async fn wait_until(&self, limit: Duration, is: impl Fn(&State) -> bool) -> bool {
         let mut news = self.news.subscribe();
-        matches!(timeout(limit, news.wait_for(|_| is(&self.lock()))).await, Ok(Ok(_)))
+        matches!(timeout(limit, news.wait_for(|_| is(&lock(&self.state)))).await, Ok(Ok(_)))
     }
 
     /// Somebody asks and waits so long: the last answer has arrived, and output is not dropped meanwhile.
     fn ask(&self, wait: Duration) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.handed_over = 0;
         state.awaited_until = Instant::now() + wait + limits::shell::UNREAD_WAIT;
         drop(state);
@@ -220,18 +221,18 @@ impl Session {
 
     /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
-        self.lock().end.is_some()
+        lock(&self.state).end.is_some()
     }
 
     /// When it was last asked for or changed its state.
     pub fn touched(&self) -> Instant {
-        self.lock().touched
+        lock(&self.state).touched
     }
 
     /// How it stands, with the output since the last answer; a character that is not complete is left out
     /// unless `all` is wanted. From the first answer that says `running` on, its end will be told.
     pub fn answer(&self, all: bool) -> (ExecResult, Taken) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.touched = Instant::now();
         if state.end.is_none() && !state.known {
             state.known = true;
@@ -250,13 +251,13 @@ impl Session {
 
     /// Says `running` and hands nothing over: for a caller that may not hear it.
     pub fn answer_later(&self) -> ExecResult {
-        let state = self.lock();
+        let state = lock(&self.state);
         ExecResult { truncated: Some(false), ..self.running(&state) }
     }
 
     /// Output that did not arrive will be in the next answer.
     pub fn put_back(&self, taken: Taken) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.handed_over = 0;
         state.unread.put_back(taken);
         state.touched = Instant::now();
@@ -266,7 +267,7 @@ impl Session {
 
     /// Leaves text for the command to read.
     pub fn write(&self, input: &str) -> Result<(), StdinRefused> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Some(stdin) = &state.stdin else { return Err(StdinRefused::Closed) };
         if state.stdin_bytes + input.len() > limits::shell::STDIN_MAX_BYTES {
             return Err(StdinRefused::Full);
@@ -281,18 +282,18 @@ impl Session {
 
     /// The command has read so many bytes of what waited for it.
     pub fn took_stdin(&self, bytes: usize) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.stdin_bytes = state.stdin_bytes.saturating_sub(bytes);
     }
 
     /// No more stdin: the command sees the end of it once it has read what waits.
     pub fn close_stdin(&self) {
-        self.lock().stdin = None;
+        lock(&self.state).stdin = None;
     }
 
     /// It has ended. Only the first end counts.
     pub fn finish(&self, end: End) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.end.is_some() {
             return;
         }
@@ -310,10 +311,6 @@ impl Session {
         }
         drop(state);
         self.say_news();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

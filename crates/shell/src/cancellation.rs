@@ -1,10 +1,11 @@
 //! Cancellation token of a running command: who wants it to end, and how long it has kept its thread busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use base::limits;
+use base::sync::lock;
 use session::End;
 use tokio::sync::Notify;
 
@@ -76,7 +77,7 @@ pub(crate) struct Cancellation {
 impl Cancellation {
     /// Tells the command to end. The first reason counts.
     pub(crate) fn cancel(&self, why: StopReason) {
-        self.lock().get_or_insert_with(|| (why, Instant::now()));
+        lock(&self.cancelled).get_or_insert_with(|| (why, Instant::now()));
         if let Some(flag) = self.flag.get() {
             flag.store(true, Ordering::Relaxed);
         }
@@ -92,7 +93,7 @@ impl Cancellation {
 
     /// Why it is to end, and since when, if it is.
     pub(crate) fn cancelled(&self) -> Option<(StopReason, Instant)> {
-        *self.lock()
+        *lock(&self.cancelled)
     }
 
     /// Whether it was told to end some looks ago and still keeps its thread busy.
@@ -136,9 +137,5 @@ impl Cancellation {
         {
             tracing::debug!(%error, "the thread of a command could not be made less urgent");
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(StopReason, Instant)>> {
-        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

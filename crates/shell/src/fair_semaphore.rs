@@ -1,8 +1,9 @@
 //! Fair semaphore: permits that commands of all users wait for, of which one user never has all.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use base::sync::lock;
 use protocol::ids::Uid;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
@@ -27,7 +28,7 @@ impl FairSemaphore {
     /// Waits for a place. Who has all of its share waits for one of its own, in nobody's way.
     pub(crate) async fn take(&self, uid: Uid) -> Result<Permit, AcquireError> {
         let own = {
-            let mut of_user = self.of_user.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut of_user = lock(&self.of_user);
             // Whoever has or waits for a place holds more than the one here.
             of_user.retain(|_, own| Arc::strong_count(own) > 1);
             of_user.entry(uid).or_insert_with(|| Arc::new(Semaphore::new(self.share))).clone()

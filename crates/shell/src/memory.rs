@@ -1,10 +1,11 @@
 //! Memory watchdog: how much the gateway holds, and which command has taken most of it. The interpreter counts a part
 //! of what a script makes; this sees all of it from outside, and ends the greediest one before the others suffer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 
 use crate::cancellation::Cancellation;
 
@@ -29,14 +30,14 @@ pub(crate) struct Share {
 
 impl Share {
     pub(crate) fn of(cancellation: &Arc<Cancellation>) -> Share {
-        lock().running.push(Arc::downgrade(cancellation));
+        lock(&GUARD).running.push(Arc::downgrade(cancellation));
         Share { cancellation: cancellation.clone(), before: None }
     }
 
     /// Whether the commands that run have taken more than they may, and this one most of it.
     pub(crate) fn is_too_much(&mut self) -> bool {
         let (grown, running) = {
-            let mut guard = lock();
+            let mut guard = lock(&GUARD);
             let Some(held) = guard.look() else { return false };
             let grown = held.saturating_sub(*self.before.get_or_insert(held));
             if grown <= limits::native_shell::HELD_MAX_BYTES {
@@ -61,7 +62,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        lock()
+        lock(&GUARD)
             .running
             .retain(|one| one.strong_count() > 0 && !std::ptr::eq(one.as_ptr(), &*self.cancellation));
     }
@@ -78,10 +79,6 @@ impl Guard {
             }
         }
     }
-}
-
-fn lock() -> MutexGuard<'static, Guard> {
-    GUARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Memory of the whole program; nothing where the system does not tell it in this way.

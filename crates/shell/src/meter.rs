@@ -4,10 +4,11 @@
 pub(crate) mod endless;
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 use bashkit::hooks::{HookAction, ToolEvent};
 
 use crate::builtins::{self, Holds};
@@ -62,7 +63,7 @@ impl Meter {
     /// Asked before every command.
     pub(crate) fn begin(&self, mut event: ToolEvent) -> HookAction<ToolEvent> {
         self.taken.store(0, Ordering::Relaxed);
-        let mut now = self.lock();
+        let mut now = lock(&self.now);
         let io = builtins::io(&event.name);
         (now.holds, now.times) = (io.holds, (io.growth)(&event.args));
         now.unread = event.args.iter().filter(|word| may_be_file(word)).map(|word| last_part(word)).collect();
@@ -82,7 +83,7 @@ impl Meter {
 
     /// Counts what was read of a file. False when the command holds too much by now.
     pub(crate) fn take(&self, path: &str, bytes: &[u8]) -> bool {
-        let mut now = self.lock();
+        let mut now = lock(&self.now);
         if !now.is_read_by_command(path) {
             return true;
         }
@@ -101,7 +102,7 @@ impl Meter {
             let device = path.strip_suffix(endless::REST)?;
             return endless::usual(device).map(|_| Endless::Refused(endless::WAS_CUT));
         };
-        let mut now = self.lock();
+        let mut now = lock(&self.now);
         // Who asks by name reads once for each name; what is read otherwise is read for a redirection.
         Some(match now.asked.pop() {
             Some(Request::All) => Endless::Refused(endless::NEVER_ENDS),
@@ -120,13 +121,13 @@ impl Meter {
 
     /// The endless device that was redirected into a command, and that it could not be given by name. Asked once.
     pub(crate) fn fed(&self, name: &str) -> Option<String> {
-        let mut now = self.lock();
+        let mut now = lock(&self.now);
         now.fed.take_if(|(fed, _)| fed == name).map(|(_, device)| device)
     }
 
     /// Notes that a device is redirected into a command.
     pub(crate) fn feed(&self, name: &str, device: String) {
-        self.lock().fed = Some((name.to_string(), device));
+        lock(&self.now).fed = Some((name.to_string(), device));
     }
 
     /// What is said of such a device.
@@ -142,7 +143,7 @@ impl Meter {
 
     /// Counts what is appended to a file. False when it is too much for one script.
     pub(crate) fn append(&self, path: &str, bytes: usize) -> bool {
-        let mut appended = self.appended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut appended = lock(&self.appended);
         let so_far = appended.entry(path.to_string()).or_default();
         *so_far = so_far.saturating_add(bytes);
         *so_far <= APPENDED_BYTES_MAX
@@ -157,10 +158,6 @@ impl Meter {
     pub(crate) fn learn_umask(&self, variable: Option<&String>) {
         let mask = variable.and_then(|text| u32::from_str_radix(text, 8).ok());
         self.umask.store(mask.unwrap_or(USUAL_MASK) & 0o777, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,10 @@
 //! stack took is given back, and one that was made less urgent is never used again.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::limits;
+use base::sync::lock;
 use protocol::ids::Uid;
 use tokio::runtime::Handle;
 
@@ -63,7 +64,7 @@ impl Pool {
     /// Has a thread do a user's work, now or once there is one for it. `bytes` is what it holds while it waits. The
     /// ticket names the work.
     pub(crate) fn submit(&self, runtime: &Handle, uid: Uid, bytes: usize, job: Job) -> Result<u64, Refused> {
-        let mut state = self.lock();
+        let mut state = lock(&self.shared);
         if state.closed {
             return Err(Refused::Closed);
         }
@@ -108,14 +109,14 @@ impl Pool {
     }
 
     fn ended(&self, ticket: u64, runtime: &Handle) {
-        let mut state = self.lock();
+        let mut state = lock(&self.shared);
         state.running.remove(&ticket);
         self.start_what_may(&mut state, runtime);
     }
 
     /// Gives a job up. One that runs loses its place to another, and `let_go` is done while it certainly runs.
     pub(crate) fn give_up(&self, ticket: u64, runtime: &Handle, let_go: impl FnOnce()) -> GiveUpOutcome {
-        let mut state = self.lock();
+        let mut state = lock(&self.shared);
         if let Some(waiting) = state.take_out(ticket) {
             // What a job holds may want the pool when it goes.
             drop(state);
@@ -134,15 +135,11 @@ impl Pool {
     /// Takes no more work. What waits is let go of.
     pub(crate) fn close(&self) {
         let waiting = {
-            let mut state = self.lock();
+            let mut state = lock(&self.shared);
             state.closed = true;
             std::mem::take(&mut state.queue)
         };
         drop(waiting);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,7 +176,7 @@ fn work(job: Option<Job>) {
 }
 
 fn take(job: &Mutex<Option<Job>>) -> Option<Job> {
-    job.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(job).take()
 }
 
 #[cfg(test)]
@@ -203,7 +200,7 @@ mod tests {
     }
 
     fn threads(pool: &Pool) -> usize {
-        pool.lock().running.len()
+        lock(&pool.shared).running.len()
     }
 
     fn until(pool: &Pool, count: usize) {
@@ -272,7 +269,7 @@ mod tests {
         // The waiting ones start as others end, and all of them end.
         ends.clear();
         until(&pool, 0);
-        assert!(pool.lock().queue.is_empty());
+        assert!(lock(&pool.shared).queue.is_empty());
     }
 
     #[tokio::test]

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use bashkit::BuiltinRegistry;
 use protocol::calls::Calls;
 use protocol::config::{self, Key, Setting};
@@ -188,17 +189,17 @@ impl Shells {
 
     /// Whether a command has ended, or is not known any more.
     pub fn has_ended(&self, id: &str) -> bool {
-        self.lock().get(id).is_none_or(|running| running.session.has_ended())
+        lock(&self.running).get(id).is_none_or(|running| running.session.has_ended())
     }
 
     /// The commands that run, of every user.
     pub fn facts(&self) -> Vec<SessionFact> {
-        self.lock().values().filter_map(|running| running.fact()).collect()
+        lock(&self.running).values().filter_map(|running| running.fact()).collect()
     }
 
     /// One that runs, by its id.
     pub fn fact(&self, id: &str) -> Option<SessionFact> {
-        self.lock().get(id).and_then(|running| running.fact())
+        lock(&self.running).get(id).and_then(|running| running.fact())
     }
 
     /// Commands that did not end when they were told to and still run; each costs a thread.
@@ -207,14 +208,14 @@ impl Shells {
     }
 
     fn still_lost(&self, which: impl Fn(&Running) -> bool) -> usize {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = lock(&self.lost);
         lost.retain(|running| !running.has_left.load(Ordering::Acquire));
         lost.iter().filter(|running| which(running)).count()
     }
 
     /// Ends the commands of some users, who have lost rights that the commands run with.
     pub fn end_of(&self, is_one: impl Fn(Uid) -> bool) {
-        let running = self.lock();
+        let running = lock(&self.running);
         running
             .values()
             .filter(|one| is_one(one.uid))
@@ -223,14 +224,14 @@ impl Shells {
 
     /// Ends and forgets a command whose caller never learns of it.
     pub fn end(&self, id: &str) {
-        if let Some(running) = self.lock().remove(id) {
+        if let Some(running) = lock(&self.running).remove(id) {
             running.cancellation.cancel(StopReason::Signal(9));
         }
     }
 
     /// Tells every command to end and takes no more.
     pub fn stop(&self) {
-        self.lock().values().for_each(|running| running.cancellation.cancel(StopReason::Stopping));
+        lock(&self.running).values().for_each(|running| running.cancellation.cancel(StopReason::Stopping));
         self.pool.close();
     }
 
@@ -308,7 +309,7 @@ impl Shells {
     /// Makes room and takes a command in.
     fn admit(&self, uid: Uid, new: &Arc<Running>) -> Result<(), Error> {
         let lost = self.still_lost(|one| one.uid == uid);
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         running.retain(|_, one| {
             !one.session.has_ended() || one.session.touched().elapsed() < limits::shell::FINISHED_KEPT
         });
@@ -327,15 +328,11 @@ impl Shells {
     }
 
     fn find(&self, uid: Uid, id: &str) -> Option<Arc<Running>> {
-        self.lock().get(id).filter(|running| running.uid == uid).cloned()
+        lock(&self.running).get(id).filter(|running| running.uid == uid).cloned()
     }
 
     fn forget(&self, id: &str) {
-        self.lock().remove(id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running).remove(id);
     }
 }
 

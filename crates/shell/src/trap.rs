@@ -3,9 +3,10 @@
 //! `engine` does it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use base::sync::lock;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
 use crate::cancellation::StopReason;
@@ -31,7 +32,7 @@ impl Handlers {
             StopReason::Signal(15) | StopReason::Time(_) => "TERM",
             _ => return None,
         };
-        let handlers = self.lock();
+        let handlers = lock(&self.0);
         let wanted: Vec<&String> = [signal, "EXIT"].iter().filter_map(|name| handlers.get(*name)).collect();
         let of = |handler: &&String| format!("{handler}\n");
         Some(wanted.iter().map(of).collect::<String>()).filter(|script| !script.trim().is_empty())
@@ -39,12 +40,12 @@ impl Handlers {
 
     /// Whether something is done at the end.
     pub(crate) fn has_end(&self) -> bool {
-        self.lock().contains_key("EXIT")
+        lock(&self.0).contains_key("EXIT")
     }
 
     fn note(&self, args: &[String]) {
         let args = args.strip_prefix(&["--".to_string()]).unwrap_or(args);
-        let mut handlers = self.lock();
+        let mut handlers = lock(&self.0);
         match args {
             // What is asked for is shown, nothing is set.
             [first, ..] if first == "-p" || first == "-l" || first == "-lp" => {}
@@ -59,10 +60,6 @@ impl Handlers {
             }
             [] => {}
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 //! write. It keeps the mask in a variable, so that a subshell has its own, and does not look at it. Here every command
 //! that stands before one of the interpreter's tells the script's meter what the variable says.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use base::sync::lock;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 use vfs::Kind;
 
@@ -33,7 +34,7 @@ pub(crate) struct Tie(Commands);
 
 impl Drop for Tie {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lock(&self.0).take();
     }
 }
 
@@ -54,7 +55,7 @@ impl Builtin for Umask {
         self.meter.learn_umask(ctx.variables.get(VARIABLE));
         if let Some(mask) = wanted(ctx.args, self.meter.umask()) {
             self.meter.learn_umask(Some(&format!("{mask:o}")));
-            let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let commands = lock(&self.commands).take();
             if let Some(commands) = commands {
                 for name in builtins::names(|io| io.writes) {
                     let (before, meter) = (commands.lookup(name), self.meter.clone());

@@ -1,9 +1,10 @@
 //! Watchdog of one command: its time, its CPU, its memory, and whether it ends when it is told to.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::limits;
+use base::sync::lock;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -57,7 +58,7 @@ impl Watch {
     fn give_up(&self, why: StopReason) {
         let let_go = || {
             self.running.cancellation.lower_priority();
-            self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(self.running.clone());
+            lock(&self.lost).push(self.running.clone());
         };
         // One that has ended in this moment has said itself how; to be told so twice does nothing.
         if self.pool.give_up(self.ticket, &Handle::current(), let_go) != GiveUpOutcome::Ended {

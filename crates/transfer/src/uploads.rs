@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use base::sync::lock;
 use tokio::sync::Notify;
 
 /// The suffix of partial files.
@@ -36,12 +37,6 @@ impl<K> Default for Uploads<K> {
     }
 }
 
-impl<K: Hash + Eq> Uploads<K> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Arc<Notify>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// An upload in the table; dropping it takes it out.
 pub struct Running<K: Hash + Eq> {
     uploads: Arc<Uploads<K>>,
@@ -53,7 +48,7 @@ impl<K: Hash + Eq + Clone> Running<K> {
     /// Enters an upload and ends an older one of the same partial file.
     pub fn enter(uploads: &Arc<Uploads<K>>, partial: K) -> Running<K> {
         let ended = Arc::new(Notify::new());
-        if let Some(older) = uploads.lock().insert(partial.clone(), ended.clone()) {
+        if let Some(older) = lock(&uploads.running).insert(partial.clone(), ended.clone()) {
             older.notify_one();
         }
         Running { uploads: uploads.clone(), partial, ended }
@@ -67,7 +62,7 @@ impl<K: Hash + Eq + Clone> Running<K> {
 
 impl<K: Hash + Eq> Drop for Running<K> {
     fn drop(&mut self) {
-        let mut running = self.uploads.lock();
+        let mut running = lock(&self.uploads.running);
         if running.get(&self.partial).is_some_and(|ended| Arc::ptr_eq(ended, &self.ended)) {
             running.remove(&self.partial);
         }
@@ -98,6 +93,6 @@ mod tests {
         let newest = Running::enter(&uploads, "file");
         newer.ended().notified().await;
         drop((newer, newest));
-        assert!(uploads.lock().is_empty());
+        assert!(lock(&uploads.running).is_empty());
     }
 }

@@ -39,9 +39,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use base::clock::Clock;
+use base::sync::{lock, read, write};
 use journal::Journal;
 use protocol::ids::{Gid, Uid};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
@@ -141,8 +142,8 @@ impl Disk {
     /// Changes what is known of whose homes are whose. A home that is somebody's no more keeps its owner: else
     /// the next user of that name would inherit it.
     pub(crate) fn change_homes(&self, change: impl FnOnce(&mut HashMap<String, (Uid, Gid)>)) {
-        let _alone = self.home_changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.homes.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let _alone = lock(&self.home_changes);
+        let before = read(&self.homes).clone();
         let mut after = before.clone();
         change(&mut after);
         for name in before.keys().filter(|name| before.get(*name) != after.get(*name)) {
@@ -151,7 +152,7 @@ impl Disk {
             }
         }
         let _invalidation = self.invalidate_directories();
-        *self.homes.write().unwrap_or_else(PoisonError::into_inner) = after;
+        *write(&self.homes) = after;
     }
 
     /// The same for one home. What it costs does not depend on how many there are.
@@ -160,8 +161,8 @@ impl Disk {
         name: &str,
         change: impl FnOnce(Option<(Uid, Gid)>) -> Option<(Uid, Gid)>,
     ) {
-        let _alone = self.home_changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.homes.read().unwrap_or_else(PoisonError::into_inner).get(name).copied();
+        let _alone = lock(&self.home_changes);
+        let before = read(&self.homes).get(name).copied();
         let after = change(before);
         if before.is_some()
             && before != after
@@ -170,7 +171,7 @@ impl Disk {
             tracing::warn!(name, ?fail, "a home could not be given its owner");
         }
         let _invalidation = self.invalidate_directories();
-        let mut homes = self.homes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut homes = write(&self.homes);
         match after {
             Some(owner) => drop(homes.insert(name.to_string(), owner)),
             None => drop(homes.remove(name)),
@@ -191,7 +192,7 @@ impl Disk {
     }
 
     fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
-        self.homes.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+        read(&self.homes).get(name).copied()
     }
 
     fn make_mounts(&self) -> io::Result<()> {

@@ -9,10 +9,11 @@ mod on_disk;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use base::limits;
+use base::sync::lock;
 use content::query::Query;
 use protocol::fs::Match;
 use protocol::identity::ProcessIdentity;
@@ -106,12 +107,12 @@ impl Search {
         let names = crate::live::names_in(directory).iter().map(|name| directory.join(name));
         let live: Vec<VPath> = names.filter(crate::live::covers).collect();
         if !live.is_empty() {
-            self.met.lock().unwrap_or_else(PoisonError::into_inner).extend(live);
+            lock(&self.met).extend(live);
         }
     }
 
     fn met(&self) -> Vec<VPath> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.met).clone()
     }
 
     /// The path of a file as the caller sees it.

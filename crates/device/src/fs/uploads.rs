@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 
 use crate::files::Entry;
 
@@ -29,7 +30,7 @@ impl Uploads {
     pub(super) fn sweep(&self, target: &Entry) {
         let dir = target.real().with_file_name("");
         let now = self.clock.now_ms();
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = lock(&self.swept);
         // Many files are often sent into one directory: it is looked through once.
         if swept
             .as_ref()

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use protocol::error::Error;
 use protocol::frame;
 use session::Tell;
@@ -37,7 +38,7 @@ impl Shells {
         call_id: &str,
         time_limit: Duration,
     ) -> Result<Arc<Session>, Error> {
-        let mut sessions = self.lock();
+        let mut sessions = lock(&self.sessions);
         make_room(&mut sessions)?;
         let child = self
             .spawner
@@ -50,19 +51,20 @@ impl Shells {
 
     /// A session that is still known.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
-        let mut sessions = self.lock();
+        let mut sessions = lock(&self.sessions);
         forget_old(&mut sessions);
         sessions.get(id).cloned()
     }
 
     /// Forgets a session nobody was told of.
     pub(crate) fn forget(&self, id: &str) {
-        self.lock().remove(id);
+        lock(&self.sessions).remove(id);
     }
 
     /// Ends every running command: asks, then insists.
     pub(crate) async fn stop(&self) {
-        let running: Vec<_> = self.lock().values().filter(|session| !session.has_ended()).cloned().collect();
+        let running: Vec<_> =
+            lock(&self.sessions).values().filter(|session| !session.has_ended()).cloned().collect();
         for signal in [libc::SIGTERM, libc::SIGKILL] {
             for session in &running {
                 if let Err(error) = session.signal(signal) {
@@ -74,10 +76,6 @@ impl Shells {
                 session.wait_for_end(deadline.saturating_duration_since(Instant::now())).await;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Scripted provider: turns that are played as if a model had thought of them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
+use base::sync::lock;
 use protocol::signal::stream::DoneReason;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -138,7 +139,7 @@ impl Script {
     pub fn new(turns: impl IntoIterator<Item = Turn>) -> Script {
         let turns = Mutex::new(turns.into_iter().collect::<VecDeque<_>>());
         let next = move |_: &Request| {
-            let next = turns.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let next = lock(&turns).pop_front();
             next.unwrap_or_else(|| Turn::new().fail("The script has ended"))
         };
         Script { keeps: true, ..Script::answering(next) }
@@ -157,7 +158,7 @@ impl Script {
 
     /// What it was asked, oldest first, each with its repaired messages.
     pub fn requests(&self) -> Vec<Request> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.asked).clone()
     }
 }
 
@@ -166,7 +167,7 @@ impl Provider for Script {
         request.messages = repair(std::mem::take(&mut request.messages), &request.model);
         let turn = (self.answers)(&request);
         if self.keeps {
-            self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+            lock(&self.asked).push(request.clone());
         }
         EventStream::over(&request, "script", self.clock.now_ms(), cancel, move |sink| async move {
             play(turn, &sink).await

@@ -3,10 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::limits;
+use base::sync::lock;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -135,7 +136,7 @@ impl Server {
     pub async fn replying(replies: Vec<Reply>) -> io::Result<Server> {
         let count = Mutex::new(0);
         Server::start(move |_| {
-            let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut count = lock(&count);
             let reply = replies.get(*count).or(replies.last());
             *count += 1;
             reply.cloned().unwrap_or_else(|| Reply::json(500, Value::Null))
@@ -150,7 +151,7 @@ impl Server {
 
     /// What it was asked, oldest first.
     pub fn received(&self) -> Vec<Received> {
-        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.shared.received).clone()
     }
 
     /// How many connections were made to it.
@@ -193,7 +194,7 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut buffer).await? {
         let reply = (shared.answers)(&request);
-        shared.received.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        lock(&shared.received).push(request);
         if !answer(&mut stream, reply, shared).await? {
             return Ok(());
         }

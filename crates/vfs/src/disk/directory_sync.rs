@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 use rustix::io::Errno;
 
 use super::dir::HostId;
@@ -54,10 +55,10 @@ impl Changed {
         loop {
             // Those that come meanwhile share the sync.
             std::thread::sleep(limits::files::SETTLE_AFTER);
-            let replaced = locked(&self.waiting).take();
+            let replaced = lock(&self.waiting).take();
             self.barrier.sync();
             drop(replaced);
-            let waiting = locked(&self.waiting);
+            let waiting = lock(&self.waiting);
             let idle = |waiting: &mut Waiting| !waiting.changed;
             let waited = self.more.wait_timeout_while(waiting, limits::files::SETTLE_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -94,7 +95,7 @@ struct State {
 impl DirectorySync {
     /// Lets go of a file that was replaced, when its successor's name is durable.
     pub fn close_later(&self, mut replaced: Option<OwnedFd>) {
-        let mut waiting = locked(&self.changed.waiting);
+        let mut waiting = lock(&self.changed.waiting);
         if waiting.changed && waiting.replaced.len() < limits::files::REPLACED_MAX {
             waiting.replaced.extend(replaced.take());
         }
@@ -109,7 +110,7 @@ impl DirectorySync {
     /// Ends such a change, which is made durable within moments; see also [`Change::done`].
     pub fn end_change(&self, change: Change<'_>, directories: &[(HostId, &Arc<OwnedFd>)]) {
         change.done(directories);
-        let mut waiting = locked(&self.changed.waiting);
+        let mut waiting = lock(&self.changed.waiting);
         waiting.changed = true;
         self.ensure_thread(waiting);
     }
@@ -147,14 +148,14 @@ impl DirectorySync {
     /// Returns when everything that was done to the directory before the call is durable.
     pub fn sync_now(&self, id: HostId, dir: impl AsFd) -> Result<(), Errno> {
         let group = {
-            let mut groups = locked(&self.groups);
+            let mut groups = lock(&self.groups);
             let group = groups.entry(id).or_default().clone();
-            locked(&group.state).waiting += 1;
+            lock(&group.state).waiting += 1;
             group
         };
         let result = group.wait(dir.as_fd());
-        let mut groups = locked(&self.groups);
-        let mut state = locked(&group.state);
+        let mut groups = lock(&self.groups);
+        let mut state = lock(&group.state);
         state.waiting -= 1;
         if state.waiting == 0 {
             groups.remove(&id);
@@ -165,7 +166,7 @@ impl DirectorySync {
 
 impl Group {
     fn wait(&self, dir: BorrowedFd) -> Result<(), Errno> {
-        let mut state = locked(&self.state);
+        let mut state = lock(&self.state);
         let mine = state.started + 1;
         while state.finished < mine {
             if state.started > state.finished {
@@ -175,7 +176,7 @@ impl Group {
             state.started += 1;
             drop(state);
             let done = make_durable(dir);
-            state = locked(&self.state);
+            state = lock(&self.state);
             state.finished = state.started;
             let number = state.finished;
             match done {
@@ -189,8 +190,4 @@ impl Group {
             None => Ok(()),
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

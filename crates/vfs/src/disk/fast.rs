@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use base::limits;
+use base::sync::{read, write};
 use protocol::identity::ProcessIdentity;
 
 use super::Disk;
@@ -52,7 +53,7 @@ impl DirectoryCache {
 
     /// The way to a directory, as far as it is remembered.
     fn get(&self, directory: &str) -> Option<Passed> {
-        let directories = self.directories.read().unwrap_or_else(PoisonError::into_inner);
+        let directories = read(&self.directories);
         directories.get(directory).filter(|passed| self.is_fresh(passed, Instant::now())).cloned()
     }
 
@@ -70,7 +71,7 @@ impl DirectoryCache {
 
     /// Remembers the directories on the way to one.
     pub fn put(&self, directory: &VPath, metas: Vec<Meta>, default_owner: DefaultOwner, generation: u64) {
-        let mut directories = self.directories.write().unwrap_or_else(PoisonError::into_inner);
+        let mut directories = write(&self.directories);
         if directories.len() >= limits::files::DIRECTORIES_REMEMBERED_MAX {
             directories.clear();
         }

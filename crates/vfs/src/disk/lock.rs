@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 
 use super::dir::HostId;
 use super::fail::Fail;
@@ -33,14 +34,14 @@ struct Taken<'a>(&'a Stripe);
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *lock(&self.0.taken) = false;
         self.0.free.notify_one();
     }
 }
 
 impl Stripe {
     fn take(&self) -> Result<Taken<'_>, Fail> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = lock(&self.taken);
         let waited = self.free.wait_timeout_while(taken, limits::files::LOCK_WAIT, |taken| *taken);
         let (mut taken, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
         if timed_out.timed_out() {

@@ -5,10 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::lock;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat, unlinkat};
 use rustix::io::Errno;
 
@@ -20,7 +21,7 @@ impl Disk {
     pub(super) fn sweep(&self, dir: &Dir) {
         let Ok(id) = dir.id() else { return };
         let now_ms = self.clock.now_ms();
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = lock(&self.swept);
         if swept.get(&id).is_some_and(|at| now_ms.saturating_sub(*at) < limits::files::DRAFT_KEPT_MS) {
             return;
         }

@@ -8,11 +8,12 @@
 //! One look is enough for everybody who had asked before it was taken: what it saw is no older than their question.
 
 use std::collections::HashMap;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use base::limits;
+use base::sync::{read, write};
 use content::lines::Window;
 use protocol::fs::{Content, FileContent};
 use protocol::identity::ProcessIdentity;
@@ -94,7 +95,7 @@ impl Disk {
         window: Window,
         since: Instant,
     ) -> Option<FileContent> {
-        let files = self.text_cache.files.read().unwrap_or_else(PoisonError::into_inner);
+        let files = read(&self.text_cache.files);
         let kept = files.get(path.as_str())?;
         let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
         let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
@@ -126,7 +127,7 @@ impl Disk {
         if plain.stat.size > limits::files::SHOWN_FILE_MAX_BYTES || !is_text {
             return;
         }
-        let mut files = self.text_cache.files.write().unwrap_or_else(PoisonError::into_inner);
+        let mut files = write(&self.text_cache.files);
         let before = files.get(path.as_str()).filter(|kept| kept.version == plain.version);
         let since = before.map_or_else(Instant::now, |kept| kept.since);
         let stood_still = began.saturating_duration_since(since);

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base::limits;
+use base::sync::lock;
 use protocol::ids::Uid;
 
 use super::Disk;
@@ -49,7 +50,7 @@ struct Counting<'a>(&'a Usage);
 
 impl Drop for Counting<'_> {
     fn drop(&mut self) {
-        *locked(&self.0.counting) = false;
+        *lock(&self.0.counting) = false;
         self.0.finished.notify_all();
     }
 }
@@ -61,7 +62,7 @@ impl Usage {
         if default_bytes > 0 || own_bytes.is_some_and(|bytes| bytes > 0) {
             self.on.store(true, Ordering::Relaxed);
         }
-        let mut all = locked(&self.own_bytes);
+        let mut all = lock(&self.own_bytes);
         match own_bytes {
             Some(bytes) => all.insert(uid, bytes),
             None => all.remove(&uid),
@@ -69,14 +70,14 @@ impl Usage {
     }
 
     fn anybody_is_limited(&self) -> bool {
-        self.default_bytes.load(Ordering::Relaxed) > 0 || locked(&self.own_bytes).values().any(|own| *own > 0)
+        self.default_bytes.load(Ordering::Relaxed) > 0 || lock(&self.own_bytes).values().any(|own| *own > 0)
     }
 
     fn quota(&self, uid: Uid) -> u64 {
         if uid.is_root() {
             return 0;
         }
-        let own = locked(&self.own_bytes).get(&uid).copied();
+        let own = lock(&self.own_bytes).get(&uid).copied();
         own.unwrap_or_else(|| self.default_bytes.load(Ordering::Relaxed))
     }
 }
@@ -89,10 +90,10 @@ impl Disk {
         }
         let quota = self.usage.quota(uid);
         let limited = bytes > 0 && quota > 0;
-        if limited && locked(&self.usage.counted).is_none() {
+        if limited && lock(&self.usage.counted).is_none() {
             self.count_usage();
         }
-        let mut counted = locked(&self.usage.counted);
+        let mut counted = lock(&self.usage.counted);
         let Some(counted) = counted.as_mut() else { return Ok(()) };
         let used = counted.bytes.entry(uid).or_default();
         if limited && used.saturating_add(bytes) > signed(quota) {
@@ -107,7 +108,7 @@ impl Disk {
     /// Takes back what was charged, or what was removed.
     pub(crate) fn refund(&self, uid: Uid, bytes: i64) {
         if self.counts_usage()
-            && let Some(counted) = locked(&self.usage.counted).as_mut()
+            && let Some(counted) = lock(&self.usage.counted).as_mut()
         {
             let used = counted.bytes.entry(uid).or_default();
             *used = used.saturating_sub(bytes);
@@ -136,12 +137,12 @@ impl Disk {
     /// Counts everything, unless that was done a short while ago. While somebody counts anew, others go on with
     /// the old numbers; for the first ones they wait, but not for ever.
     fn count_usage(&self) {
-        let age = || locked(&self.usage.counted).as_ref().map(Counted::is_fresh);
+        let age = || lock(&self.usage.counted).as_ref().map(Counted::is_fresh);
         let before = age();
         if before == Some(true) {
             return;
         }
-        let mut counting = locked(&self.usage.counting);
+        let mut counting = lock(&self.usage.counting);
         if *counting && before.is_none() {
             let waited =
                 self.usage
@@ -159,7 +160,7 @@ impl Disk {
         match self.count() {
             Ok(bytes) => {
                 let counted = Counted { bytes, at: Instant::now(), took: began.elapsed() };
-                *locked(&self.usage.counted) = Some(counted);
+                *lock(&self.usage.counted) = Some(counted);
             }
             Err(fail) => tracing::error!(?fail, "what users keep could not be counted; the old count holds"),
         }
@@ -187,8 +188,4 @@ impl Disk {
 /// A number of bytes that can be reckoned with.
 pub(crate) fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

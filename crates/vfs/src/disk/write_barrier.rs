@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 use rustix::io::Errno;
 
 use super::dir::HostId;
@@ -44,7 +45,7 @@ pub(crate) struct Change<'a>(&'a WriteBarrier);
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        self.0.locked().under_way -= 1;
+        lock(&self.0.waiting).under_way -= 1;
         self.0.ended.notify_all();
     }
 }
@@ -52,7 +53,7 @@ impl Drop for Change<'_> {
 impl Change<'_> {
     /// These directories were changed, which is durable before any journaled write, but not sooner.
     pub fn done(self, directories: &[(HostId, &Arc<OwnedFd>)]) {
-        let mut waiting = self.0.locked();
+        let mut waiting = lock(&self.0.waiting);
         for (id, directory) in directories {
             waiting.directories.insert(*id, Arc::clone(directory));
         }
@@ -67,7 +68,7 @@ impl Change<'_> {
 impl WriteBarrier {
     /// A change begins.
     pub fn begin(&self) -> Change<'_> {
-        let mut waiting = self.locked();
+        let mut waiting = lock(&self.waiting);
         waiting.under_way += 1;
         self.begun.fetch_add(1, Ordering::SeqCst);
         Change(self)
@@ -83,13 +84,14 @@ impl WriteBarrier {
         if self.is_synced() {
             return true;
         }
-        let _alone = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.syncing);
         if self.is_synced() {
             return true;
         }
-        let waited = self
-            .ended
-            .wait_timeout_while(self.locked(), limits::files::JOURNAL_WAIT, |waiting| waiting.under_way > 0);
+        let waited =
+            self.ended.wait_timeout_while(lock(&self.waiting), limits::files::JOURNAL_WAIT, |waiting| {
+                waiting.under_way > 0
+            });
         let (mut waiting, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             return false;
@@ -103,7 +105,7 @@ impl WriteBarrier {
         for done in devices.values().map(sync_device).chain(one_by_one) {
             if let Err(errno) = done {
                 tracing::error!(%errno, "a directory of the file tree could not be made durable");
-                self.locked().failed = true;
+                lock(&self.waiting).failed = true;
                 failed = true;
             }
         }
@@ -115,10 +117,6 @@ impl WriteBarrier {
 
     pub fn is_synced(&self) -> bool {
         self.begun.load(Ordering::SeqCst) == self.synced.load(Ordering::SeqCst)
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,9 +162,9 @@ mod tests {
         let barrier = WriteBarrier::default();
         for number in 0..3 * limits::files::SETTLE_MAX as u64 {
             barrier.begin().done(&[((7, number), &handle)]);
-            assert!(barrier.locked().directories.len() <= limits::files::SETTLE_MAX);
+            assert!(lock(&barrier.waiting).directories.len() <= limits::files::SETTLE_MAX);
         }
-        assert_eq!(barrier.locked().devices.len(), 1);
+        assert_eq!(lock(&barrier.waiting).devices.len(), 1);
         assert!(barrier.sync() && barrier.is_synced());
         assert_eq!(Arc::strong_count(&handle), 1);
     }
@@ -174,7 +172,7 @@ mod tests {
     #[test]
     fn what_could_not_be_made_durable_keeps_everybody_out() {
         let barrier = WriteBarrier::default();
-        barrier.locked().failed = true;
+        lock(&barrier.waiting).failed = true;
         drop(barrier.begin());
         assert!(!barrier.sync() && !barrier.is_synced());
     }

@@ -1,9 +1,10 @@
 //! Admission control of searches: a few at a time and fewer of one user, for each takes disks and threads for seconds.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::limits;
+use base::sync::lock;
 use protocol::ids::Uid;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -45,7 +46,7 @@ impl Admission {
     }
 
     fn of(&self, uid: Uid) -> Arc<Semaphore> {
-        let mut users = self.of_users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = lock(&self.of_users);
         users.retain(|_, turns| Arc::strong_count(turns) > 1);
         let new = || Arc::new(Semaphore::new(limits::files::SEARCHES_PER_USER_MAX));
         users.entry(uid).or_insert_with(new).clone()

@@ -4,8 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use base::sync::lock;
 use protocol::fs::Match;
 
 /// The matches to be kept.
@@ -39,14 +40,14 @@ impl FirstMatches {
         if !self.is_full.load(Memory::Relaxed) {
             return true;
         }
-        let kept = self.lock();
+        let kept = lock(&self.kept);
         kept.by_path.last_key_value().is_none_or(|(last, _)| in_order(path, &last.0).is_lt())
     }
 
     /// Adds what was found in one file.
     pub(super) fn add(&self, matches: Vec<Match>) {
         let Some(first) = matches.first() else { return };
-        let mut guard = self.lock();
+        let mut guard = lock(&self.kept);
         let kept = &mut *guard;
         kept.count += matches.len();
         kept.by_path.insert(InOrder(first.path.clone()), matches);
@@ -75,10 +76,6 @@ impl FirstMatches {
         let is_truncated = self.is_cut_short.into_inner() || matches.len() > self.max;
         matches.truncate(self.max);
         (matches, is_truncated)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ByPath> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use base::limits;
+use base::sync::lock;
 use content::query::Lens;
 use protocol::identity::ProcessIdentity;
 use rustix::fs::FileType;
@@ -92,7 +93,7 @@ impl<'a> DiskSearch<'a> {
     }
 
     fn next(&self) -> Option<Task> {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         loop {
             if self.search.is_late() {
                 queue.waiting.clear();
@@ -150,7 +151,7 @@ impl<'a> DiskSearch<'a> {
         directories.sort_unstable_by(|a, b| b.cmp(a));
         let below = |name| Task::Below { parent: dir.clone(), name, depth: depth + 1 };
         let some = |names: &[OsString]| Task::Files { dir: dir.clone(), names: names.to_vec() };
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         queue.waiting.extend(directories.into_iter().map(below));
         queue.waiting.extend(files.chunks(FILES_AT_ONCE).rev().map(some));
         drop(queue);
@@ -185,10 +186,6 @@ impl<'a> DiskSearch<'a> {
             self.search.found.add(lens.look(file, || path.clone(), self.search.found.room()));
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Counts a task as done when it goes.
@@ -196,7 +193,7 @@ struct Done<'a, 'b>(&'a DiskSearch<'b>);
 
 impl Drop for Done<'_, '_> {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
+        let mut queue = lock(&self.0.queue);
         queue.busy -= 1;
         if queue.busy == 0 && queue.waiting.is_empty() {
             self.0.changed.notify_all();

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use base::sync::lock;
 use protocol::ids::Uid;
 
 use super::PartialId;
@@ -30,12 +31,8 @@ struct Arrival {
 impl Arriving {
     /// What a file counts for: one that is arriving for what was asked for it, any other for its size.
     pub fn counted(&self, there: &OpenEntry) -> i64 {
-        let arrival = self.lock().get(&there.id).map(|arrival| arrival.bytes.load(Ordering::Relaxed));
+        let arrival = lock(&self.0).get(&there.id).map(|arrival| arrival.bytes.load(Ordering::Relaxed));
         arrival.unwrap_or_else(|| signed(there.stat.size))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PartialId, Arc<Arrival>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -59,7 +56,7 @@ impl Reservation {
     ) -> Result<Reservation, Fail> {
         let (id, uid) = (partial.id, partial.stat.uid);
         let here = signed(partial.stat.size);
-        let mut arriving = tree.disk.usage.arriving.lock();
+        let mut arriving = lock(&tree.disk.usage.arriving.0);
         let replaces = replaced > 0
             && !arriving
                 .iter()
@@ -91,7 +88,7 @@ impl Reservation {
 
     /// A newer upload may have the same partial file by now.
     fn forget(&self) {
-        let mut arriving = self.tree.disk.usage.arriving.lock();
+        let mut arriving = lock(&self.tree.disk.usage.arriving.0);
         if arriving.get(&self.id).is_some_and(|arrival| Arc::ptr_eq(arrival, &self.arrival)) {
             arriving.remove(&self.id);
         }

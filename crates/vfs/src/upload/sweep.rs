@@ -3,9 +3,10 @@
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base::limits;
+use base::sync::lock;
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::PartialId;
@@ -22,7 +23,7 @@ impl Sweeper {
     /// looked through once in a while.
     pub(super) fn sweep(&self, disk: &Disk, dir: &Dir, now_ms: i64) -> Result<(), Fail> {
         let id = dir.id()?;
-        let mut swept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = lock(&self.0);
         if swept.is_some_and(|(last, at)| last == id && now_ms - at < limits::device_files::UPLOAD_SWEEP_MS) {
             return Ok(());
         }

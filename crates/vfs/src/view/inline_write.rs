@@ -5,10 +5,11 @@
 //! over as usual when others are under way, when the disk has been slow, or when it was waiting already: then more
 //! of them may follow on the same socket, and several at a time are faster.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use base::limits;
+use base::sync::lock;
 use protocol::identity::ProcessIdentity;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::SemaphorePermit;
@@ -33,13 +34,13 @@ impl WriteLatency {
         let done = work();
         let ended = Instant::now();
         let last = Last { ended, took: ended.duration_since(began) };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        *lock(&self.0) = Some(last);
         done
     }
 
     /// Whether the disk is quick and nobody was waiting for it.
     fn allows_inline(&self) -> bool {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *lock(&self.0);
         last.is_some_and(|last| {
             last.took <= limits::files::WRITE_HERE_TIME_MAX
                 && last.ended.elapsed() >= limits::files::WRITE_HERE_GAP

@@ -1,8 +1,9 @@
 //! What a user may keep, read from the config before something is written.
 
 use std::collections::HashMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
+use base::sync::lock;
 use protocol::config::FILES_QUOTA_BYTES;
 use protocol::ids::Uid;
 
@@ -32,6 +33,6 @@ impl View {
     }
 
     fn quotas_read(&self) -> MutexGuard<'_, HashMap<Uid, u64>> {
-        self.tree.quotas_read.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tree.quotas_read)
     }
 }

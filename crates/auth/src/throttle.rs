@@ -153,7 +153,7 @@ mod tests {
         match logins.begin(Realm::Password, name, PEER, now_ms) {
             Ok(attempt) => {
                 // Looking is not trying.
-                logins.lock().get_mut(&attempt.key).unwrap().trying -= 1;
+                lock(&logins.records).get_mut(&attempt.key).unwrap().trying -= 1;
                 std::mem::forget(attempt);
                 None
             }
@@ -215,13 +215,13 @@ mod tests {
             fail(&logins, &format!("junk-{n}"), 1_001);
         }
         fail(&logins, &"x".repeat(10_000_000), 1_002);
-        assert!(logins.lock().len() <= limits::login::RECORDS_MAX);
+        assert!(lock(&logins.records).len() <= limits::login::RECORDS_MAX);
         assert!(wait(&logins, "root", 1_003).is_some());
         for _ in 0..limits::login::FAILURES_MAX {
             fail(&logins, "ann", 1_004);
         }
         assert!(wait(&logins, "ann", 1_005).is_some(), "also with a full book failures count");
-        assert!(logins.lock().keys().all(|(_, name, _)| name.len() <= limits::login::USERNAME_MAX_BYTES));
+        assert!(lock(&logins.records).keys().all(|(_, name, _)| name.len() <= limits::login::USERNAME_MAX_BYTES));
     }
 
     #[test]
@@ -231,6 +231,6 @@ mod tests {
             let peer = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
             drop(logins.begin(Realm::Password, "ann", peer, 7).ok());
         }
-        assert_eq!(logins.lock().len(), 1);
+        assert_eq!(lock(&logins.records).len(), 1);
     }
 }

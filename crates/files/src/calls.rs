@@ -2,7 +2,6 @@
 //! What fails in the operation itself is an outcome; bad paths and what is not permitted are errors.
 
 use std::io::{self, BufReader};
-use std::sync::Arc;
 
 use base::limits;
 use content::Side;
@@ -15,11 +14,10 @@ use protocol::fs::{
 use protocol::identity::ProcessIdentity;
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vfs::view::{Opened, Writing};
 use vfs::{Code, Fault, Kind, VPath, View};
 
-use crate::subsystem::Files;
+use crate::area::Files;
 
 type Cx = gateway::Cx<Files>;
 
@@ -62,27 +60,6 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
                 (shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
             });
             read.await.map(|(shown, _part)| shown)
-        }
-    }
-}
-
-/// The memory that contents of large files may take while they are made, by KiB; so many can be in the making that
-/// each alone is small enough and all together are not.
-pub(crate) struct Reads(Arc<Semaphore>);
-
-impl Default for Reads {
-    fn default() -> Reads {
-        Reads(Arc::new(Semaphore::new((limits::files::READS_MAX_BYTES / 1024) as usize)))
-    }
-}
-
-impl Reads {
-    /// Waits for a part of it, for a while.
-    async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
-        let part = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        match tokio::time::timeout(limits::files::READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
-            Ok(Ok(part)) => Ok(part),
-            _ => Err(Error::too_busy("too many large files are being read, try again later")),
         }
     }
 }
@@ -220,6 +197,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
+    use crate::area::Reads;
 
     #[tokio::test]
     async fn large_readings_wait_for_memory_and_small_ones_share_it() {

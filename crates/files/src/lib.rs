@@ -1,8 +1,9 @@
 //! The subsystem of files: `fs.*` on the gateway itself, and file transfers between any two ends.
 
+mod area;
 mod calls;
 mod subsystem;
 mod transfer_calls;
 mod transfers;
 
-pub use subsystem::Files;
+pub use area::Files;

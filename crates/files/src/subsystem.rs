@@ -3,33 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use base::limits;
 use base::timer::Alarm;
 use bytes::Bytes;
-use gateway::{Call, Cx, Gateway, Gauges, Gone, Later, Rewrite, RoutedCall, Subsystem};
+use gateway::{Call, Cx, Gauges, Gone, Later, Rewrite, RoutedCall, Subsystem};
 use protocol::error::Error;
 use protocol::router::Router;
 
-use crate::transfers::{self, Side, Transfers};
+use crate::area::Files;
+use crate::transfers::{self, Side};
 use crate::{calls, transfer_calls};
 
 /// The calls that open a transfer.
 const OPENING: &[&str] = &["fs.pull", "fs.push"];
-
-/// Native files, and transfers.
-pub struct Files {
-    pub(crate) gateway: Gateway,
-    pub(crate) transfers: Arc<Transfers>,
-    pub(crate) reads: calls::Reads,
-}
-
-impl Files {
-    /// The files of a gateway.
-    pub fn new(gateway: Gateway) -> Arc<Files> {
-        let transfers = Transfers::new(gateway.clock().clone());
-        Arc::new(Files { gateway, transfers, reads: Default::default() })
-    }
-}
 
 fn router() -> Router<Cx<Files>> {
     Router::new()
@@ -96,6 +81,3 @@ impl Subsystem for Files {
         self.transfers.pass(socket, message)
     }
 }
-
-/// What may wait in the gateway for one side: the window, its acknowledgements, and some slack.
-pub(crate) const WAITING_BYTES_MAX: usize = 2 * limits::transfer::WINDOW_BYTES as usize;

@@ -15,8 +15,8 @@ use vfs::upload::{Upload, Wanted};
 use vfs::view::Opened;
 use vfs::{Code, Fault, Stat};
 
+use crate::area::Files;
 use crate::calls::{outcome, place};
-use crate::subsystem::Files;
 use crate::transfers::native::{self, begin};
 
 type Cx = gateway::Cx<Files>;

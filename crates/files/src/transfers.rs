@@ -20,7 +20,8 @@ use protocol::transfer::{Control, FailReason, Failed, HEADER_BYTES, message, spl
 use tokio::sync::mpsc;
 use vfs::upload::{PartialId, Sweeper};
 
-use crate::subsystem::WAITING_BYTES_MAX;
+/// What may wait in the gateway for one side: the window, its acknowledgements, and some slack.
+const WAITING_BYTES_MAX: usize = 2 * limits::transfer::WINDOW_BYTES as usize;
 
 /// All transfers.
 pub(crate) struct Transfers {

@@ -77,7 +77,7 @@ mod tests {
         pictures.keep("ab/1", "x");
         pictures.forget("a");
         assert!(pictures.find("a/0").is_none() && pictures.find("ab/1").is_some());
-        assert_eq!(pictures.lock().bytes, 1);
+        assert_eq!(lock(&pictures.0).bytes, 1);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use base::limits;
 use base::random::Random;
 use base::shutdown::Shutdown;
 use kernel::Kernel;
+pub use kernel::NewArea;
 use store::Store;
 use tokio::net::TcpListener;
 
@@ -32,7 +33,7 @@ pub struct Options {
     /// What it calls itself to clients.
     pub version: String,
     /// Areas beside those of the kernel's page of subsystems.
-    pub areas: Vec<kernel::NewArea>,
+    pub areas: Vec<NewArea>,
 }
 
 /// What a gateway says once it listens.

@@ -55,7 +55,7 @@ impl Gateway {
     }
 
     /// The same with an area beside the built-in ones.
-    pub async fn set_up_with(area: kernel::NewArea) -> Gateway {
+    pub async fn set_up_with(area: server::NewArea) -> Gateway {
         let own = tempfile::tempdir().expect("a temporary directory");
         let mut gateway = Gateway::launch_with(Arc::new(own), None, "127.0.0.1:0", vec![area]).await;
         gateway.setup().await;
@@ -70,7 +70,7 @@ impl Gateway {
         directory: Arc<tempfile::TempDir>,
         store_url: Option<String>,
         listen: &str,
-        areas: Vec<kernel::NewArea>,
+        areas: Vec<server::NewArea>,
     ) -> Gateway {
         let (trigger, shutdown) = base::shutdown::channel();
         let options = server::Options {

@@ -221,7 +221,9 @@ mod tests {
             fail(&logins, "ann", 1_004);
         }
         assert!(wait(&logins, "ann", 1_005).is_some(), "also with a full book failures count");
-        assert!(lock(&logins.records).keys().all(|(_, name, _)| name.len() <= limits::login::USERNAME_MAX_BYTES));
+        assert!(
+            lock(&logins.records).keys().all(|(_, name, _)| name.len() <= limits::login::USERNAME_MAX_BYTES)
+        );
     }
 
     #[test]

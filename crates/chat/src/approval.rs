@@ -4,7 +4,8 @@ use protocol::proc::approval::{Decision, HilRequest, Scope};
 use terminal::escape;
 use terminal::layout::{Style, YELLOW};
 
-use super::tools::{self, Look};
+use super::look::Look;
+use super::tools;
 
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]

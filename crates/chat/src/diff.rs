@@ -6,7 +6,7 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 use terminal::escape;
 use terminal::layout::{self, GREEN, RED, Style};
 
-use crate::tools::Look;
+use crate::look::Look;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 2;

@@ -23,6 +23,7 @@ mod editor;
 mod following;
 mod gateway;
 mod input;
+pub mod look;
 mod markdown;
 pub mod tools;
 pub mod transcript;
@@ -32,7 +33,7 @@ use editor::{Editor, Typed};
 use following::Ended;
 use gateway::Gateway;
 use input::Input;
-use tools::Look;
+use look::Look;
 
 /// Arguments of `gsv chat`.
 #[derive(Args, Debug)]

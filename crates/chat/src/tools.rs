@@ -5,6 +5,7 @@ use terminal::escape;
 use terminal::layout::{self, RED, Style};
 
 use crate::diff;
+use crate::look::Look;
 
 /// Lines of a result that are shown.
 const RESULT_LINES_MAX: usize = 6;
@@ -15,30 +16,6 @@ pub const INDENT: &str = "  ";
 
 /// What a tool is called with.
 pub type Args = Map<String, Value>;
-
-/// How things look here.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Whether colours are possible.
-    pub colour: bool,
-    /// The width of the terminal, if it is one.
-    pub columns: Option<usize>,
-}
-
-impl Look {
-    /// Text in a style, where colours are possible.
-    pub fn paint(self, style: Style, text: &str) -> String {
-        if self.colour { style.paint(text) } else { text.to_string() }
-    }
-
-    /// Text in what is left of a line after `taken` columns.
-    pub fn cut(self, text: &str, taken: usize) -> String {
-        match self.columns {
-            Some(columns) => layout::cut(text, columns.saturating_sub(taken).max(10)),
-            None => text.to_string(),
-        }
-    }
-}
 
 /// Where a call runs; `None` for calls that run nowhere in particular.
 pub fn target<'a>(syscall: &str, args: &'a Args) -> Option<&'a str> {

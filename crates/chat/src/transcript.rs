@@ -7,7 +7,8 @@ use terminal::layout::Style;
 use terminal::output::clean;
 use terminal::{escape, times};
 
-use crate::tools::{self, Look};
+use crate::look::Look;
+use crate::tools;
 
 /// One line about a compacted conversation.
 pub fn compacted(compacted: &Compacted) -> String {

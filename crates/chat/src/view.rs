@@ -10,7 +10,8 @@ use serde_json::Value;
 use terminal::escape;
 use terminal::layout::{Layout, Style};
 
-use super::tools::{self, Args, Look};
+use super::look::Look;
+use super::tools::{self, Args};
 use crate::markdown::Markdown;
 
 mod from_history;

@@ -8,7 +8,8 @@ use gateway::Gateway;
 use protocol::ids::{Pid, RunId};
 use protocol::signal::Signal;
 use store::Store;
-use store::leases::{self, Lease};
+use store::lease::Lease;
+use store::leases;
 use store::processes::ProcessRow;
 
 use crate::discovery::ModelDiscovery;

@@ -3,7 +3,7 @@
 //! A lease has a name, an owner (the gateway), an expiry and a fencing number, which increases with each new holder. The
 //! expiry only decides when somebody else may take over; clocks may differ and a holder may be paused for long, so it
 //! protects nothing. The fencing number does: [`Store::fenced_by`] gives a store whose every write is checked in its own
-//! transaction, and a holder whose lease has passed to another one gets [`Error::LeaseLost`] and nothing is written.
+//! transaction, and a holder whose lease has passed to another one gets [`crate::Error::LeaseLost`] and nothing is written.
 //!
 //! With PostgreSQL leases are rows. With SQLite they are numbers in memory and always won: one program has the data
 //! directory's lock for as long as it lives, so no other gateway can hold anything, and what an earlier one held went
@@ -17,31 +17,9 @@ use std::time::Duration;
 use base::sync::lock;
 use protocol::ids::Pid;
 
+use crate::lease::Lease;
 use crate::sql::Statement;
-use crate::{Engine, Error, Result, Store};
-
-/// A lease that somebody holds, or held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lease {
-    name: Arc<str>,
-    fence: i64,
-}
-
-impl Lease {
-    /// What it is for.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its fencing number, higher than that of every earlier holder.
-    pub fn fence(&self) -> i64 {
-        self.fence
-    }
-
-    pub(crate) fn lost(&self) -> Error {
-        Error::LeaseLost(self.name.to_string())
-    }
-}
+use crate::{Engine, Result, Store};
 
 /// The name of the lease that the actor of a process holds.
 pub fn of_process(pid: &Pid) -> String {
@@ -66,7 +44,7 @@ impl Store {
         Leases(self)
     }
 
-    /// The same store, whose every write fails with [`Error::LeaseLost`] and changes nothing once the lease has passed to
+    /// The same store, whose every write fails with [`crate::Error::LeaseLost`] and changes nothing once the lease has passed to
     /// another holder or was given back. Reads are not checked.
     pub fn fenced_by(&self, lease: &Lease) -> Store {
         Store { inner: self.inner.clone(), lease: Some(lease.clone()) }

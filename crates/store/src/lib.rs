@@ -14,6 +14,7 @@ pub mod devices;
 pub mod grants;
 pub mod groups;
 pub mod ipc;
+pub mod lease;
 pub mod leases;
 pub mod loose_archives;
 pub mod messages;
@@ -42,7 +43,7 @@ use std::sync::Arc;
 
 use changes::Changes;
 use directory::Directory;
-use leases::Lease;
+use lease::Lease;
 use metrics::Metrics;
 use postgres::Postgres;
 use secrets::Secrets;

@@ -6,7 +6,7 @@
 use protocol::ids::{ConversationId, DeviceId, Gid, Pid, RunId, SessionId, TokenId, Uid};
 
 use crate::changes::{Topic, Topics};
-use crate::leases::Lease;
+use crate::lease::Lease;
 use crate::{Error, Result};
 
 /// A value of a column or a parameter. An absent one keeps its type, so that a statement always has the same

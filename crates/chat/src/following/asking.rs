@@ -9,7 +9,7 @@ use super::super::Chat;
 use super::super::approval::{self, Answer};
 use super::super::editor::{self, Typed};
 use super::super::gateway::Arrived;
-use super::super::tools::Look;
+use super::super::look::Look;
 use super::{Following, payload_of};
 
 impl Chat<'_> {

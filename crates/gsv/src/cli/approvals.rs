@@ -2,7 +2,8 @@
 
 use chat::approval::{coverage, name, question};
 use chat::done;
-use chat::tools::{self, Look};
+use chat::look::Look;
+use chat::tools;
 use clap::{Args, Subcommand, ValueEnum};
 use client::Session;
 use protocol::frame::to_json;

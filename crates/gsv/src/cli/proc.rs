@@ -1,7 +1,8 @@
 //! `gsv proc`: agents and their conversations, one call each.
 
 use base::limits;
-use chat::tools::{self, Look};
+use chat::look::Look;
+use chat::tools;
 use clap::{Args, Subcommand};
 use client::Answer;
 use protocol::frame::to_json;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use store::leases::{Lease, of_process};
+use store::lease::Lease;
+use store::leases::of_process;
 use store::{Error, OpenError, Store};
 
 use crate::home::{Home, NOW_MS, provisioned};

@@ -1,0 +1,28 @@
+//! A lease as its holder has it: a name and a fencing number.
+
+use std::sync::Arc;
+
+use crate::Error;
+
+/// A lease that somebody holds, or held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub(crate) name: Arc<str>,
+    pub(crate) fence: i64,
+}
+
+impl Lease {
+    /// What it is for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its fencing number, higher than that of every earlier holder.
+    pub fn fence(&self) -> i64 {
+        self.fence
+    }
+
+    pub(crate) fn lost(&self) -> Error {
+        Error::LeaseLost(self.name.to_string())
+    }
+}

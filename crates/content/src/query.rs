@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Component, Path};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use globset::{Glob, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -99,7 +100,7 @@ struct Timed<R> {
 
 impl<R: Read> Read for Timed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if Instant::now() >= self.deadline { Ok(0) } else { self.file.read(buffer) }
+        if Clock::system().instant() >= self.deadline { Ok(0) } else { self.file.read(buffer) }
     }
 }
 
@@ -121,7 +122,7 @@ impl<P: Fn() -> String> Sink for FileLines<P> {
         let line = String::from_utf8_lossy(&line[..end.min(4 * limits::device_files::SEARCH_LINE_MAX_CHARS)]);
         let content = line.chars().take(limits::device_files::SEARCH_LINE_MAX_CHARS).collect();
         self.matches.push(Match { path: (self.path)(), line: found.line_number().unwrap_or(0), content });
-        Ok(self.matches.len() < self.room && Instant::now() < self.deadline)
+        Ok(self.matches.len() < self.room && Clock::system().instant() < self.deadline)
     }
 
     fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {
@@ -144,7 +145,7 @@ mod tests {
 
     fn look(file: impl Read) -> (Vec<Match>, bool) {
         let query = query(Side::Native, "needle", None);
-        let mut lens = query.lens(Instant::now() + Duration::from_secs(3_600));
+        let mut lens = query.lens(Clock::system().instant() + Duration::from_secs(3_600));
         let matches = lens.look(file, || "/x".to_string(), 9);
         (matches, lens.is_cut_short())
     }

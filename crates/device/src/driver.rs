@@ -10,7 +10,7 @@ use client::{Connection, Events};
 use protocol::spec::Syscall;
 use protocol::sys::Connect;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::ledger::Ledger;
 use crate::machine::{Machine, router};
@@ -141,15 +141,17 @@ fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
     if implements.is_empty() {
         return Err(RunError::Options("--allow leaves nothing to offer".to_string()));
     }
-    let outbox = Outbox::new();
+    let clock = Clock::system();
+    let outbox = Outbox::new(clock.clone());
     let statuses = outbox.clone();
-    let machine = Machine::new(files, Clock::system(), move |text| statuses.status(text));
+    let machine = Machine::new(files, clock.clone(), move |text| statuses.status(text));
     Ok(Arc::new(Driver {
         machine,
         router,
         implements,
         outbox,
-        ledger: Ledger::new(),
+        ledger: Ledger::new(clock.clone()),
+        clock,
         requests: Arc::new(Semaphore::new(limits::device::REQUESTS_MAX)),
         refusals: Arc::new(Semaphore::new(limits::device::REQUESTS_MAX)),
     }))
@@ -179,7 +181,7 @@ async fn keep_connected(
                     implements: driver.implements.clone(),
                 });
                 (attempt, was_connected, refusals) = (0, true, 0);
-                let since = Instant::now();
+                let since = driver.clock.instant();
                 let ended = online::work(driver, &connection, events, shutdown).await;
                 connection.close().await;
                 if shutdown.is_requested() {
@@ -188,7 +190,8 @@ async fn keep_connected(
                 if ended.code == Some(protocol::sys::CLOSE_TAKEN_OVER) {
                     return Err(RunError::TakenOver { device_id: options.device_id.clone() });
                 }
-                if since.elapsed() >= limits::device::RECONNECT_RESET {
+                if driver.clock.instant().saturating_duration_since(since) >= limits::device::RECONNECT_RESET
+                {
                     backoff.reset();
                 }
                 retry_ms = backoff.next_ms();

@@ -3,14 +3,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
-use tokio::time::Instant;
 
 /// What is remembered.
-#[derive(Default)]
 pub(crate) struct Ledger {
+    clock: Clock,
     books: Mutex<Books>,
 }
 
@@ -49,14 +50,14 @@ pub(crate) enum Entry {
 }
 
 impl Ledger {
-    pub(crate) fn new() -> Arc<Ledger> {
-        Arc::default()
+    pub(crate) fn new(clock: Clock) -> Arc<Ledger> {
+        Arc::new(Ledger { clock, books: Mutex::default() })
     }
 
     /// A durable request has come. `again` asks only for what became of it.
     pub(crate) fn enter(&self, id: &str, again: bool) -> Entry {
         let mut books = lock(&self.books);
-        books.drop_old();
+        books.drop_old(self.clock.instant());
         match books.calls.get(id) {
             Some(Call::Open) => return Entry::Open,
             Some(Call::Ended(text)) => return Entry::Ended(text.clone()),
@@ -82,17 +83,17 @@ impl Ledger {
         let before = std::mem::replace(call, Call::Ended(text.to_string()));
         books.bytes += text.len();
         match before {
-            Call::Open => books.ended.push_back((id.to_string(), Instant::now())),
+            Call::Open => books.ended.push_back((id.to_string(), self.clock.instant())),
             Call::Ended(old) => books.bytes -= old.len(),
         }
-        books.drop_old();
+        books.drop_old(self.clock.instant());
     }
 }
 
 impl Books {
-    fn drop_old(&mut self) {
+    fn drop_old(&mut self, now: Instant) {
         while let Some((id, since)) = self.ended.front() {
-            let is_old = since.elapsed() >= limits::device::LEDGER_KEPT;
+            let is_old = now.saturating_duration_since(*since) >= limits::device::LEDGER_KEPT;
             let is_much = self.ended.len() > limits::device::LEDGER_CALLS_MAX
                 || self.bytes > limits::device::LEDGER_MAX_BYTES;
             if !is_old && !is_much {
@@ -121,13 +122,11 @@ impl Books {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn a_call_is_carried_out_once() {
-        let ledger = Ledger::new();
+        let ledger = Ledger::new(Clock::manual(0));
         assert_eq!(ledger.enter("a", true), Entry::NeverSeen);
         assert_eq!(ledger.enter("a", false), Entry::New);
         assert_eq!(ledger.enter("a", false), Entry::Open);
@@ -146,7 +145,7 @@ mod tests {
 
     #[test]
     fn results_go_by_number_and_ids_are_remembered_longer() {
-        let ledger = Ledger::new();
+        let ledger = Ledger::new(Clock::manual(0));
         let count = limits::device::LEDGER_CALLS_MAX + 2;
         for number in 0..count {
             assert_eq!(ledger.enter(&number.to_string(), false), Entry::New);
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn results_go_by_size() {
-        let ledger = Ledger::new();
+        let ledger = Ledger::new(Clock::manual(0));
         let half = "x".repeat(limits::device::LEDGER_MAX_BYTES / 2 + 1);
         for id in ["a", "b"] {
             ledger.enter(id, false);
@@ -171,22 +170,24 @@ mod tests {
         assert_eq!(ledger.enter("b", true), Entry::Ended(half));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn results_go_by_age_and_what_is_under_way_stays() {
-        let ledger = Ledger::new();
+    #[test]
+    fn results_go_by_age_and_what_is_under_way_stays() {
+        let clock = Clock::manual(0);
+        let ledger = Ledger::new(clock.clone());
+        let kept_ms = limits::device::LEDGER_KEPT.as_millis() as i64;
         ledger.enter("open", false);
         ledger.enter("ended", false);
         ledger.end("ended", "x");
-        tokio::time::advance(limits::device::LEDGER_KEPT - Duration::from_secs(1)).await;
+        clock.advance(kept_ms - 1_000);
         assert_eq!(ledger.enter("ended", true), Entry::Ended("x".into()));
-        tokio::time::advance(Duration::from_secs(1)).await;
+        clock.advance(1_000);
         assert_eq!(ledger.enter("ended", true), Entry::Forgotten);
         assert_eq!(ledger.enter("open", true), Entry::Open);
     }
 
     #[test]
     fn without_all_ids_nothing_is_said_never_to_have_come() {
-        let ledger = Ledger::new();
+        let ledger = Ledger::new(Clock::manual(0));
         for number in 0..=limits::device::LEDGER_FORGOTTEN_MAX {
             lock(&ledger.books).forget(number.to_string());
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::clock::Clock;
 use base::limits;
 use base::shutdown::Shutdown;
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use protocol::frame;
 use protocol::router::Router;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::ledger::{Entry, Ledger};
 use crate::machine::{Asker, Cx, Machine, Reply, TakeBack, answer};
@@ -29,6 +30,7 @@ pub(crate) struct Driver {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) refusals: Arc<Semaphore>,
+    pub(crate) clock: Clock,
 }
 
 /// What the gateway asks.
@@ -59,11 +61,11 @@ pub(crate) async fn work(
     let mut tick = interval(limits::device::KEEPALIVE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tick.reset();
-    let mut heard = Instant::now();
+    let mut heard = driver.clock.instant();
     let how = loop {
         tokio::select! {
             event = events.queue.recv() => {
-                heard = Instant::now();
+                heard = driver.clock.instant();
                 match event {
                     Some(Event::Request { id, call, args, durable, again }) => {
                         let request = Request { id, call, args, is_durable: durable, is_again: again };
@@ -81,7 +83,7 @@ pub(crate) async fn work(
                 }
             }
             _ = tick.tick() => {
-                if heard.elapsed() >= limits::device::KEEPALIVE * 2 {
+                if driver.clock.instant().saturating_duration_since(heard) >= limits::device::KEEPALIVE * 2 {
                     break Ended::because("the gateway has gone silent");
                 }
                 // The queue may be full of a large answer; the next tick comes soon enough.

@@ -4,13 +4,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use client::Connection;
 use tokio::sync::{Notify, watch};
-use tokio::time::Instant;
 
 use crate::machine::{Reply, TakeBack};
 
@@ -32,6 +32,7 @@ pub(crate) struct Outbox {
 }
 
 struct Kept {
+    clock: Clock,
     replies: Shelf,
     statuses: Shelf,
     last_number: u64,
@@ -60,7 +61,7 @@ struct Shelf {
 }
 
 impl Outbox {
-    pub(crate) fn new() -> Arc<Outbox> {
+    pub(crate) fn new(clock: Clock) -> Arc<Outbox> {
         let shelf = |items_max, bytes_max, age_max| Shelf {
             items: VecDeque::new(),
             bytes: 0,
@@ -70,6 +71,7 @@ impl Outbox {
         };
         Arc::new(Outbox {
             kept: Mutex::new(Kept {
+                clock,
                 replies: shelf(
                     limits::device::REPLIES_KEPT_MAX,
                     limits::device::REPLIES_KEPT_MAX_BYTES,
@@ -170,7 +172,8 @@ impl Outbox {
     /// into the sessions, which reach back here to tell their status: never under the lock.
     fn start_over(&self) {
         let mut kept = lock(&self.kept);
-        let given_up = kept.replies.drop_old();
+        let now = kept.clock.instant();
+        let given_up = kept.replies.drop_old(now);
         let back = kept.start_over();
         drop(kept);
         run_all(given_up);
@@ -203,7 +206,7 @@ impl Kept {
     }
 
     fn item(&mut self, text: String, take_back: Option<TakeBack>, tried: Option<u64>) -> Item {
-        Item { key: self.next_number(), text, since: Instant::now(), take_back, tried, sent: None }
+        Item { key: self.next_number(), text, since: self.clock.instant(), take_back, tried, sent: None }
     }
 
     fn start_over(&mut self) -> Vec<(u64, TakeBack)> {
@@ -236,9 +239,10 @@ impl Shelf {
     /// Returns what must be taken back of the items that had to go.
     #[must_use]
     fn push(&mut self, item: Item) -> Vec<TakeBack> {
+        let now = item.since;
         self.bytes += item.text.len();
         self.items.push_back(item);
-        let mut given_up = self.drop_old();
+        let mut given_up = self.drop_old(now);
         while self.items.len() > self.items_max || (self.bytes > self.bytes_max && self.items.len() > 1) {
             // What is on a living socket has most likely arrived; what is not, has not.
             given_up
@@ -248,10 +252,10 @@ impl Shelf {
     }
 
     #[must_use]
-    fn drop_old(&mut self) -> Vec<TakeBack> {
+    fn drop_old(&mut self, now: Instant) -> Vec<TakeBack> {
         let Some(age_max) = self.age_max else { return Vec::new() };
         let mut given_up = Vec::new();
-        while self.items.front().is_some_and(|item| item.since.elapsed() >= age_max) {
+        while self.items.front().is_some_and(|item| now.saturating_duration_since(item.since) >= age_max) {
             given_up.extend(self.drop_first().and_then(|item| item.take_back));
         }
         given_up

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use rustix::fs::fsync;
@@ -53,7 +54,7 @@ impl Shared {
         loop {
             let mut state = self.locked();
             let due = self.due(&state);
-            let now = Instant::now();
+            let now = Clock::system().instant();
             let wait = match due {
                 Some(due) => due.saturating_duration_since(now),
                 None => limits::files::SETTLE_IDLE,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, openat, unlinkat};
@@ -112,7 +113,7 @@ impl Journal {
             changed: Condvar::new(),
             checkpointing: Mutex::default(),
             waiting: AtomicUsize::new(0),
-            opened: Instant::now(),
+            opened: Clock::system().instant(),
         };
         Journal { shared: Arc::new(shared), gate: Gate::default() }
     }

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 
 use crate::journal::{DirectoryId, Shared};
@@ -212,10 +213,10 @@ impl Shared {
         segment::add(&mut active.buffer, active.header.epoch, number, &body, &checksum);
         active.end += length;
         active.in_flight += 1;
-        active.began.get_or_insert_with(Instant::now);
+        active.began.get_or_insert_with(|| Clock::system().instant());
         state.added = number;
         let guard = RecordGuard { shared: self, number, segment: at };
-        if self.due(&state).is_some_and(|due| due <= Instant::now()) {
+        if self.due(&state).is_some_and(|due| due <= Clock::system().instant()) {
             self.changed.notify_all();
         }
         Some(guard)
@@ -231,7 +232,7 @@ impl Shared {
     // buffers, so that everything up to `committed` is durable whoever asked for it. A leader that fails gives the whole
     // log up: what others waited for is not durable either, and they learn it by the phase.
     pub(crate) fn commit(&self, number: u64) -> Result<(), CommitError> {
-        let deadline = Instant::now() + limits::files::JOURNAL_WAIT;
+        let deadline = Clock::system().instant() + limits::files::JOURNAL_WAIT;
         let mut state = self.locked();
         loop {
             if state.committed >= number {
@@ -241,7 +242,7 @@ impl Shared {
                 return Err(CommitError::Broken);
             }
             if state.has_leader {
-                let left = deadline.saturating_duration_since(Instant::now());
+                let left = deadline.saturating_duration_since(Clock::system().instant());
                 if left.is_zero() {
                     return Err(CommitError::Late);
                 }

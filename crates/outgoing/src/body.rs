@@ -1,11 +1,13 @@
 //! Streaming body with a cap on its bytes, an idle timeout and a deadline for the whole exchange, so that neither a
 //! flood nor a trickle (slow loris) holds a caller for long.
 
+use std::time::Instant;
+
+use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
-use tokio::time::Instant;
 
 use crate::error::{self, Error, Stage};
 use crate::request::Limits;
@@ -27,7 +29,7 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     pub(crate) fn new(limits: &Limits) -> Deadline {
-        let now = Instant::now();
+        let now = Clock::system().instant();
         // A limit that the clock can not hold is one of many years.
         let far = || now + std::time::Duration::from_secs(u32::MAX.into());
         Deadline { limits: *limits, end: now.checked_add(limits.total).unwrap_or_else(far) }
@@ -35,9 +37,9 @@ impl Deadline {
 
     /// Waits for something, no longer than the silence may last and not past the end.
     pub(crate) async fn keep<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        let silence = Instant::now().checked_add(self.limits.idle).unwrap_or(self.end);
+        let silence = Clock::system().instant().checked_add(self.limits.idle).unwrap_or(self.end);
         let until = silence.min(self.end);
-        tokio::time::timeout_at(until, work).await.map_err(|_| match silence < self.end {
+        tokio::time::timeout_at(until.into(), work).await.map_err(|_| match silence < self.end {
             true => Error::TimedOut { stage: Stage::Silence, limit: self.limits.idle },
             false => Error::TimedOut { stage: Stage::Total, limit: self.limits.total },
         })

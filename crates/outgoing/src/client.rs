@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Version};
@@ -13,7 +14,6 @@ use hyper::body::Incoming;
 use hyper::ext::ReasonPhrase;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::Instant;
 use url::Url;
 
 use crate::body::{Body, Deadline};
@@ -128,7 +128,7 @@ impl Client {
     }
 
     async fn exchange(&self, request: &Request, deadline: &Deadline) -> Result<(Exchange, Incoming), Error> {
-        let started = Instant::now();
+        let started = Clock::system().instant();
         let written = request.written()?;
         let sent = written.headers().clone();
         let pool = self.pool.get_or_init(|| pool(&self.settings));
@@ -147,7 +147,7 @@ impl Client {
             version: head.version,
             headers: head.headers,
             peer: head.extensions.get().copied(),
-            first_byte_time: started.elapsed(),
+            first_byte_time: Clock::system().instant().saturating_duration_since(started),
         };
         Ok((exchange, incoming))
     }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use base::clock::Clock;
 use base::limits;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -15,7 +16,6 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Instant;
 use tower_service::Service;
 use url::Host;
 
@@ -47,7 +47,7 @@ impl Service<Uri> for Connector {
 }
 
 async fn open(settings: &Settings, uri: &Uri) -> Result<Stream, Error> {
-    let started = Instant::now();
+    let started = Clock::system().instant();
     let name = uri.host().unwrap_or_default();
     let host = Host::parse(name).map_err(|why| Error::BadUrl(why.to_string()))?;
     let encrypted = uri.scheme_str() != Some("http");
@@ -58,7 +58,7 @@ async fn open(settings: &Settings, uri: &Uri) -> Result<Stream, Error> {
         port,
         why: error.to_string(),
     })?;
-    let peer = Peer { address, connect_time: started.elapsed() };
+    let peer = Peer { address, connect_time: Clock::system().instant().saturating_duration_since(started) };
     if !encrypted {
         return Ok(Stream { inner: Box::new(stream), peer });
     }

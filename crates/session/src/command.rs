@@ -2,7 +2,7 @@
 //! those who wait for them.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::clock::Clock;
 use base::limits;
@@ -10,7 +10,6 @@ use base::sync::lock;
 use protocol::shell::ExecResult;
 use protocol::signal::ExecStatus;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::buffer::{Buffer, Taken};
 
@@ -27,7 +26,7 @@ pub struct About {
     pub call_id: Option<String>,
     /// Bytes kept per stream; the tail wins.
     pub output_bytes_max: usize,
-    /// For the times that are told.
+    /// For the times that are told, and for all waiting.
     pub clock: Clock,
     /// Told when callers know the command, and when it ends after that.
     pub tell: Tell,
@@ -98,6 +97,7 @@ impl Session {
     pub fn begin(about: About) -> (Session, mpsc::Receiver<Vec<u8>>) {
         let cap = about.output_bytes_max;
         let (stdin, lines) = mpsc::channel(limits::shell::STDIN_WRITES_MAX);
+        let now = about.clock.instant();
         let state = State {
             stdout: Buffer::new(cap),
             stderr: Buffer::new(cap),
@@ -107,9 +107,9 @@ impl Session {
             end: None,
             ended_at: 0,
             known: false,
-            touched: Instant::now(),
+            touched: now,
             handed_over: 0,
-            awaited_until: Instant::now() + limits::shell::UNREAD_WAIT,
+            awaited_until: now + limits::shell::UNREAD_WAIT,
             stdin: Some(stdin),
             stdin_bytes: 0,
         };
@@ -136,7 +136,7 @@ impl Session {
         }
         state.tail.push(bytes);
         state.unread.push(bytes);
-        if !state.is_awaited() {
+        if !self.is_awaited(&state) {
             let kept = self.about.output_bytes_max;
             state.unread.keep(kept);
         }
@@ -159,7 +159,8 @@ impl Session {
                 state.awaited_until
             };
             // Whether there is news or the time is up is seen above.
-            drop(timeout_at(until, news.changed()).await);
+            let wait = until.saturating_duration_since(self.about.clock.instant());
+            drop(self.about.clock.timeout(wait, news.changed()).await);
         }
     }
 
@@ -169,7 +170,12 @@ impl Session {
     }
 
     fn holds(&self, state: &State) -> bool {
-        state.end.is_none() && self.is_full(state) && state.is_awaited()
+        state.end.is_none() && self.is_full(state) && self.is_awaited(state)
+    }
+
+    /// Whether somebody has asked lately.
+    fn is_awaited(&self, state: &State) -> bool {
+        self.about.clock.instant() < state.awaited_until
     }
 
     /// Whether there is as much unread output as is kept.
@@ -191,26 +197,28 @@ impl Session {
     /// Waits for output or the end, at most `limit`; says whether there is any. Output that comes in a burst
     /// is waited for a little.
     pub async fn wait_for_news(&self, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
+        let deadline = self.about.clock.instant() + limit;
         self.ask(limit);
         if !self.wait_until(limit, |state| state.end.is_some() || !state.unread.is_empty()).await {
             return false;
         }
-        let left = deadline.saturating_duration_since(Instant::now()).min(limits::shell::COALESCE);
+        let left =
+            deadline.saturating_duration_since(self.about.clock.instant()).min(limits::shell::COALESCE);
         self.wait_until(left, |state| state.end.is_some() || self.is_full(state)).await;
         true
     }
 
     async fn wait_until(&self, limit: Duration, is: impl Fn(&State) -> bool) -> bool {
         let mut news = self.news.subscribe();
-        matches!(timeout(limit, news.wait_for(|_| is(&lock(&self.state)))).await, Ok(Ok(_)))
+        let news = news.wait_for(|_| is(&lock(&self.state)));
+        matches!(self.about.clock.timeout(limit, news).await, Ok(Ok(_)))
     }
 
     /// Somebody asks and waits so long: the last answer has arrived, and output is not dropped meanwhile.
     fn ask(&self, wait: Duration) {
         let mut state = lock(&self.state);
         state.handed_over = 0;
-        state.awaited_until = Instant::now() + wait + limits::shell::UNREAD_WAIT;
+        state.awaited_until = self.about.clock.instant() + wait + limits::shell::UNREAD_WAIT;
         drop(state);
         self.say_news();
     }
@@ -229,11 +237,16 @@ impl Session {
         lock(&self.state).touched
     }
 
+    /// How long it has not been asked for and has not changed its state.
+    pub fn untouched_for(&self) -> Duration {
+        self.about.clock.instant().saturating_duration_since(self.touched())
+    }
+
     /// How it stands, with the output since the last answer; a character that is not complete is left out
     /// unless `all` is wanted. From the first answer that says `running` on, its end will be told.
     pub fn answer(&self, all: bool) -> (ExecResult, Taken) {
         let mut state = lock(&self.state);
-        state.touched = Instant::now();
+        state.touched = self.about.clock.instant();
         if state.end.is_none() && !state.known {
             state.known = true;
             self.tell_status(&state, "started");
@@ -241,7 +254,7 @@ impl Session {
         let ended = state.end.is_some();
         let taken = state.unread.take(all || ended);
         state.handed_over = taken.len();
-        state.awaited_until = Instant::now() + limits::shell::UNREAD_WAIT;
+        state.awaited_until = self.about.clock.instant() + limits::shell::UNREAD_WAIT;
         let mut result = self.result(&state);
         result.output = taken.text();
         result.truncated =
@@ -260,7 +273,7 @@ impl Session {
         let mut state = lock(&self.state);
         state.handed_over = 0;
         state.unread.put_back(taken);
-        state.touched = Instant::now();
+        state.touched = self.about.clock.instant();
         drop(state);
         self.say_news();
     }
@@ -305,19 +318,12 @@ impl Session {
         state.end = Some(end);
         state.ended_at = self.about.clock.now_ms();
         state.stdin = None;
-        state.touched = Instant::now();
+        state.touched = self.about.clock.instant();
         if state.known {
             self.tell_status(&state, event);
         }
         drop(state);
         self.say_news();
-    }
-}
-
-impl State {
-    /// Whether somebody has asked lately.
-    fn is_awaited(&self) -> bool {
-        Instant::now() < self.awaited_until
     }
 }
 

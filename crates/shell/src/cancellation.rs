@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use session::End;
@@ -77,7 +78,7 @@ pub(crate) struct Cancellation {
 impl Cancellation {
     /// Tells the command to end. The first reason counts.
     pub(crate) fn cancel(&self, why: StopReason) {
-        lock(&self.cancelled).get_or_insert_with(|| (why, Instant::now()));
+        lock(&self.cancelled).get_or_insert_with(|| (why, Clock::system().instant()));
         if let Some(flag) = self.flag.get() {
             flag.store(true, Ordering::Relaxed);
         }
@@ -98,7 +99,9 @@ impl Cancellation {
 
     /// Whether it was told to end some looks ago and still keeps its thread busy.
     pub(crate) fn is_overdue(&self) -> bool {
-        let is_late = |(_, since): (StopReason, Instant)| since.elapsed() > limits::native_shell::TICK * 4;
+        let is_late = |(_, since): (StopReason, Instant)| {
+            Clock::system().instant().saturating_duration_since(since) > limits::native_shell::TICK * 4
+        };
         self.busy.get().is_some() && self.cancelled().is_some_and(is_late)
     }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use bashkit::{Bash, BuiltinRegistry, ExecOptions, ExecResult, StreamData};
 use session::{End, Session, Stream};
@@ -123,7 +124,7 @@ fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, settings: 
             builder = builder.builtin(*name, Box::new(adapter));
         }
     }
-    let deadline = Instant::now() + time;
+    let deadline = Clock::system().instant() + time;
     for which in Which::ALL {
         builder = builder
             .builtin(which.name(), Box::new(Heavy { which, deadline, uid: surroundings.view.who().uid }));

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use base::clock::Clock;
 use base::limits;
 use bashkit::{
     Bash, Builtin, BuiltinContext, DirEntry, ExecOptions, ExecResult, FileSystem, FileSystemExt, Metadata,
@@ -103,7 +104,8 @@ impl Heavy {
     async fn run(&self, ctx: &BuiltinContext<'_>, args: Vec<String>) -> bashkit::Result<ExecResult> {
         let left = AtomicUsize::new(limits::native_shell::SORT_MAX_BYTES);
         let files = Arc::new(Counted { inner: ctx.fs.clone(), which: self.which, left });
-        let mut time = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut time =
+            self.deadline.saturating_duration_since(Clock::system().instant()).max(Duration::from_millis(1));
         if self.which == Which::Jq {
             // Only its own time stops a program that makes no value: whoever ends the script does not reach it.
             time = time.min(jq::time(JqWords::read(&args).filter.unwrap_or_default()));
@@ -130,7 +132,7 @@ impl Heavy {
         let script = format!("{} \"$@\"", self.which.name());
         let done = match builder.build().exec_with_options(&script, options).await {
             // Its own time is up; the script's may not be.
-            Err(error) if bounds::is_time_up(&error) && Instant::now() < self.deadline => {
+            Err(error) if bounds::is_time_up(&error) && Clock::system().instant() < self.deadline => {
                 return Ok(ExecResult::err(format!("{}: execution timed out\n", self.which.name()), 5));
             }
             done => done?,

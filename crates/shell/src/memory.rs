@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 
@@ -74,7 +75,7 @@ impl Guard {
             Some((at, held)) if at.elapsed() < limits::native_shell::TICK / 2 => Some(held),
             _ => {
                 let held = held_bytes()?;
-                self.seen = Some((Instant::now(), held));
+                self.seen = Some((Clock::system().instant(), held));
                 Some(held)
             }
         }

@@ -311,7 +311,7 @@ impl Shells {
         let lost = self.still_lost(|one| one.uid == uid);
         let mut running = lock(&self.running);
         running.retain(|_, one| {
-            !one.session.has_ended() || one.session.touched().elapsed() < limits::shell::FINISHED_KEPT
+            !one.session.has_ended() || one.session.untouched_for() < limits::shell::FINISHED_KEPT
         });
         // One that was told to end and has not may be lost in a moment.
         let ending = running.values().filter(|one| one.uid == uid && one.is_ending()).count();

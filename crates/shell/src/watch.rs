@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::cancellation::StopReason;
 use crate::engine;
@@ -30,7 +31,7 @@ impl Watch {
     /// Until it has ended or is given up.
     pub(crate) async fn until(self, mut ended: oneshot::Receiver<()>) {
         let mut memory = Share::of(&self.running.cancellation);
-        let deadline = Instant::now() + Duration::from_millis(self.time_ms);
+        let deadline = Clock::system().instant() + Duration::from_millis(self.time_ms);
         loop {
             tokio::select! {
                 biased;
@@ -39,7 +40,7 @@ impl Watch {
                 () = sleep(limits::native_shell::TICK) => {}
             }
             let cancellation = &self.running.cancellation;
-            if Instant::now() >= deadline {
+            if Clock::system().instant() >= deadline {
                 cancellation.cancel(StopReason::Time(self.time_ms));
             } else if cancellation.busy_for() > limits::native_shell::CPU {
                 cancellation.cancel(StopReason::Cpu);
@@ -47,7 +48,7 @@ impl Watch {
                 cancellation.cancel(StopReason::Memory);
             }
             let Some((why, since)) = cancellation.cancelled() else { continue };
-            if since.elapsed() < limits::native_shell::GRACE {
+            if Clock::system().instant().saturating_duration_since(since) < limits::native_shell::GRACE {
                 continue;
             }
             return self.give_up(why);

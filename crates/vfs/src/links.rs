@@ -2,8 +2,8 @@
 //! once. A link can cost as much as thousands of files.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 
 use crate::disk::walk::Found;
@@ -18,12 +18,12 @@ impl View {
         if names.is_empty() {
             return HashSet::new();
         }
-        let deadline = Instant::now() + limits::files::LIST_LINKS_TIME_MAX;
+        let deadline = Clock::system().instant() + limits::files::LIST_LINKS_TIME_MAX;
         let from = directory.clone();
         let followed = self.on_disk(move |disk, who| {
             let (mut directories, mut live) = (HashSet::new(), Vec::new());
             for name in names {
-                if Instant::now() >= deadline {
+                if Clock::system().instant() >= deadline {
                     break;
                 }
                 match disk.find(who, &from.join(&name), Follow::Yes) {
@@ -39,7 +39,7 @@ impl View {
         });
         let Ok((mut directories, live)) = followed.await else { return HashSet::new() };
         for (name, path) in live {
-            if Instant::now() >= deadline {
+            if Clock::system().instant() >= deadline {
                 break;
             }
             if live::stat(self, &path, Follow::Yes).await.is_ok_and(|stat| stat.kind == Kind::Directory) {

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use content::query::Query;
@@ -94,7 +95,7 @@ impl Search {
             }
         };
         let found = FirstMatches::new(limits::files::SEARCH_MATCHES_MAX);
-        let deadline = Instant::now() + limits::device_files::SEARCH_TIME_MAX;
+        let deadline = Clock::system().instant() + limits::device_files::SEARCH_TIME_MAX;
         let search = Search { query, found, deadline, start, real, met: Mutex::default(), _turn: turn };
         if let Some((dir, only)) = place {
             DiskSearch::run(disk, who, &search, dir, only);
@@ -141,7 +142,7 @@ impl Search {
     }
 
     fn is_late(&self) -> bool {
-        let is_late = Instant::now() >= self.deadline;
+        let is_late = Clock::system().instant() >= self.deadline;
         if is_late {
             self.found.cut_short();
         }

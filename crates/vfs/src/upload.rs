@@ -10,8 +10,8 @@ use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use protocol::identity::ProcessIdentity;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
@@ -82,7 +82,7 @@ impl View {
         enter: impl FnOnce(PartialId) -> T + Send + 'static,
     ) -> Result<(Upload, File, T), Fail> {
         self.learn_quota().await?;
-        let deadline = Instant::now() + limits::device_files::UPLOAD_LOCK_WAIT;
+        let deadline = Clock::system().instant() + limits::device_files::UPLOAD_LOCK_WAIT;
         let tree = self.tree.clone();
         let first = move |_: &Disk, who: &ProcessIdentity| {
             Opening::new(tree, who, path, wanted, &sweeper, enter)?.attempt()
@@ -91,7 +91,7 @@ impl View {
         loop {
             let opening = match attempt {
                 Attempt::Done(opened) => return Ok(*opened),
-                Attempt::Busy(_) if Instant::now() >= deadline => {
+                Attempt::Busy(_) if Clock::system().instant() >= deadline => {
                     return Err(Fail::because(Code::Io, "another transfer writes this file"));
                 }
                 Attempt::Busy(opening) => opening,

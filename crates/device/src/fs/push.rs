@@ -5,8 +5,8 @@ use std::fs::{File, Permissions, TryLockError};
 use std::io::Seek;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use protocol::error::Error;
 use protocol::fs::{Push, PushOpened};
@@ -73,12 +73,12 @@ fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Opened, Failure
 
 /// An upload that was ended may still have a write under way; the lock is free once that is done.
 fn lock(file: &File) -> std::io::Result<()> {
-    let deadline = Instant::now() + limits::device_files::UPLOAD_LOCK_WAIT;
+    let deadline = Clock::system().instant() + limits::device_files::UPLOAD_LOCK_WAIT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+            Err(TryLockError::WouldBlock) if Clock::system().instant() >= deadline => {
                 return Err(std::io::Error::other("another transfer writes this file"));
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(limits::device_files::UPLOAD_LOCK_RETRY),

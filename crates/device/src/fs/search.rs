@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use content::Side;
 use content::query::{Lens, Query};
@@ -20,7 +21,7 @@ pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failu
     let query = Query::new(Side::Device, args)?;
     let place = files.place(args.path.as_deref().unwrap_or(""))?;
     let entry = files.entry(&place).map_err(|error| Failure::of("search", &place, &error))?;
-    let deadline = Instant::now() + limits::device_files::SEARCH_TIME_MAX;
+    let deadline = Clock::system().instant() + limits::device_files::SEARCH_TIME_MAX;
     let lens = query.lens(deadline);
     let mut hunt = Hunt { query: &query, lens, deadline, matches: Vec::new(), truncated: false };
     hunt.walk(files, &entry, &place.shown);
@@ -45,7 +46,7 @@ impl Hunt<'_> {
         let above = Ignored::above(files, top);
         let mut waiting = vec![Found { path: top.to_path_buf(), is_dir, ignored: above }];
         while let Some(found) = waiting.pop() {
-            self.truncated |= Instant::now() >= self.deadline;
+            self.truncated |= Clock::system().instant() >= self.deadline;
             if self.truncated {
                 return;
             }
@@ -64,7 +65,7 @@ impl Hunt<'_> {
         let ignored = Ignored::of(files, &dir.path, dir.ignored.clone());
         let Ok(names) = files.list_found(&dir.path) else { return Vec::new() };
         let mut children = Vec::new();
-        for name in names.take_while(|_| Instant::now() < self.deadline).filter_map(Result::ok) {
+        for name in names.take_while(|_| Clock::system().instant() < self.deadline).filter_map(Result::ok) {
             let Ok(kind) = name.file_type() else { continue };
             let path = dir.path.join(name.file_name());
             let is_searched = kind.is_file() || (kind.is_dir() && name.file_name() != ".git");
@@ -92,8 +93,8 @@ impl Hunt<'_> {
         };
         let room = limits::device_files::SEARCH_MATCHES_MAX - self.matches.len();
         self.matches.append(&mut self.lens.look(file, path, room));
-        self.truncated |=
-            self.matches.len() >= limits::device_files::SEARCH_MATCHES_MAX || Instant::now() >= self.deadline;
+        self.truncated |= self.matches.len() >= limits::device_files::SEARCH_MATCHES_MAX
+            || Clock::system().instant() >= self.deadline;
     }
 }
 

@@ -11,7 +11,6 @@ use base::sync::lock;
 use protocol::error::Error;
 use protocol::frame;
 use session::Tell;
-use tokio::time::Instant;
 
 use super::child::Spawner;
 use super::session::Session;
@@ -71,18 +70,17 @@ impl Shells {
                     tracing::warn!(pid = session.pid, %error, "a command could not be ended");
                 }
             }
-            let deadline = Instant::now() + limits::shell::KILL_AFTER + limits::shell::DRAIN;
+            let deadline = self.clock.instant() + limits::shell::KILL_AFTER + limits::shell::DRAIN;
             for session in &running {
-                session.wait_for_end(deadline.saturating_duration_since(Instant::now())).await;
+                session.wait_for_end(deadline.saturating_duration_since(self.clock.instant())).await;
             }
         }
     }
 }
 
 fn forget_old(sessions: &mut HashMap<String, Arc<Session>>) {
-    sessions.retain(|_, session| {
-        !session.has_ended() || session.touched().elapsed() < limits::shell::FINISHED_KEPT
-    });
+    sessions
+        .retain(|_, session| !session.has_ended() || session.untouched_for() < limits::shell::FINISHED_KEPT);
 }
 
 /// Finished sessions make way for new ones, the longest untouched first.

@@ -25,7 +25,7 @@ fn session(output_bytes_max: usize) -> (Session, mpsc::Receiver<Vec<u8>>, Told) 
     (session, stdin, told)
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn an_end_is_told_only_to_those_who_know_the_command() {
     let (session, _stdin, told) = session(100);
     session.push(Stream::Stdout, b"out");
@@ -38,7 +38,7 @@ async fn an_end_is_told_only_to_those_who_know_the_command() {
     assert!(told.lock().unwrap().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn the_first_end_counts_and_says_why() {
     let (session, _stdin, told) = session(100);
     assert_eq!(session.answer(false).0.status, Status::Running);
@@ -56,7 +56,7 @@ async fn the_first_end_counts_and_says_why() {
     assert_eq!(*told.lock().unwrap(), ["started", "failed"]);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_writer_waits_for_its_reader_and_loses_nothing() {
     let (session, _stdin, _) = session(8);
     let session = Arc::new(session);
@@ -68,24 +68,27 @@ async fn a_writer_waits_for_its_reader_and_loses_nothing() {
         writer.push(Stream::Stdout, b"abc");
     });
     let (first, _) = session.answer(false);
-    session.wait_for_news(Duration::from_secs(1)).await;
+    let clock = session.about.clock.clone();
+    let wait = Duration::from_secs(1);
+    tokio::join!(session.wait_for_news(wait), clock.pass(wait));
     writing.await.unwrap();
     let (second, _) = session.answer(false);
     assert_eq!(first.output + &second.output, "123456789abc");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_writer_nobody_listens_to_goes_on_and_keeps_the_tail() {
     let (session, _stdin, _) = session(8);
     session.push(Stream::Stdout, b"123456789");
-    session.wait_for_room().await;
+    let clock = session.about.clock.clone();
+    tokio::join!(session.wait_for_room(), clock.pass(limits::shell::UNREAD_WAIT));
     session.push(Stream::Stdout, b"abc");
     let (result, _) = session.answer(false);
     assert!(result.output.ends_with("56789abc"), "{}", result.output);
     assert_eq!(result.truncated, Some(true));
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn stdin_has_bounds_and_an_end() {
     let (session, mut stdin, _) = session(8);
     session.write("a\n").unwrap();

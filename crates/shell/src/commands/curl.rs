@@ -6,7 +6,6 @@ mod report;
 mod transfer;
 
 use outgoing::{Client, Settings};
-use tokio::time::Instant;
 use vfs::view::Writing;
 
 use super::masks::writing;
@@ -74,7 +73,7 @@ async fn perform(cx: &Cx<'_>, options: &Options, change: impl FnOnce(Settings) -
     };
     let client = Client::new(change(transfer::settings(cx.settings.network_private, &order)));
     for (at, url) in order.urls.iter().enumerate() {
-        let started = Instant::now();
+        let started = cx.clock.instant();
         let fetched = transfer::fetch(&client, &order, url).await;
         let (fetched, trouble) = match fetched {
             Ok(fetched) => {
@@ -95,7 +94,12 @@ async fn perform(cx: &Cx<'_>, options: &Options, change: impl FnOnce(Settings) -
             break;
         }
         if let Some(pattern) = &order.write_out {
-            done.print(report::written(pattern, fetched.as_ref(), trouble.as_ref(), started.elapsed()));
+            done.print(report::written(
+                pattern,
+                fetched.as_ref(),
+                trouble.as_ref(),
+                cx.clock.instant().saturating_duration_since(started),
+            ));
         }
     }
     done

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::clock::Clock;
 use protocol::ids::Uid;
 use protocol::shell::{Exec, Status};
 use shell::{Order, Settings};
@@ -266,9 +267,9 @@ async fn a_script_holds_nothing_once_it_has_ended() {
         .go_on(&started.session_id.unwrap(), Exec { signal: Some("KILL".into()), ..input("") })
         .await
         .unwrap();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let until = Clock::system().instant() + std::time::Duration::from_secs(30);
     while Arc::strong_count(&place.tree) > before {
-        assert!(std::time::Instant::now() < until, "{} more", Arc::strong_count(&place.tree) - before);
+        assert!(Clock::system().instant() < until, "{} more", Arc::strong_count(&place.tree) - before);
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 }

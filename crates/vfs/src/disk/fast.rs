@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::{read, write};
 use protocol::identity::ProcessIdentity;
@@ -21,8 +22,8 @@ use crate::path::VPath;
 use crate::stat::Stat;
 
 /// What directories allow that were passed a short while ago.
-#[derive(Default)]
 pub(crate) struct DirectoryCache {
+    clock: Clock,
     /// Goes up before and after every change to a directory; what was seen before counts no longer.
     generation: AtomicU64,
     directories: RwLock<HashMap<String, Passed>>,
@@ -46,6 +47,10 @@ impl Passed {
 }
 
 impl DirectoryCache {
+    pub fn new(clock: Clock) -> DirectoryCache {
+        DirectoryCache { clock, generation: AtomicU64::new(0), directories: RwLock::default() }
+    }
+
     /// The number to remember a walk with; taken before it begins.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
@@ -54,7 +59,7 @@ impl DirectoryCache {
     /// The way to a directory, as far as it is remembered.
     fn get(&self, directory: &str) -> Option<Passed> {
         let directories = read(&self.directories);
-        directories.get(directory).filter(|passed| self.is_fresh(passed, Instant::now())).cloned()
+        directories.get(directory).filter(|passed| self.is_fresh(passed, self.clock.instant())).cloned()
     }
 
     /// Whether a way counts still for somebody who asks at that time.
@@ -75,7 +80,7 @@ impl DirectoryCache {
         if directories.len() >= limits::files::DIRECTORIES_REMEMBERED_MAX {
             directories.clear();
         }
-        let passed = Passed { metas: metas.into(), default_owner, generation, at: Instant::now() };
+        let passed = Passed { metas: metas.into(), default_owner, generation, at: self.clock.instant() };
         directories.insert(directory.as_str().to_string(), passed);
     }
 }

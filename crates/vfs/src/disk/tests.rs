@@ -7,7 +7,6 @@ mod power;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
@@ -157,7 +156,7 @@ fn a_checkpoint_leaves_nothing_and_so_does_a_clean_stop() {
 fn what_is_pending_becomes_durable_by_itself() {
     let ground = Ground::tended();
     ground.write("/tmp/a", "one");
-    let began = Instant::now();
+    let began = Clock::system().instant();
     while !ground.pending().is_empty() {
         assert!(began.elapsed() < limits::files::JOURNAL_WAIT);
         std::thread::sleep(limits::files::SETTLE_AFTER);

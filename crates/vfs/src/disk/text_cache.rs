@@ -12,6 +12,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::{read, write};
 use content::lines::Window;
@@ -27,6 +28,7 @@ use crate::path::VPath;
 
 /// The files that were shown.
 pub(crate) struct TextCache {
+    clock: Clock,
     files: RwLock<HashMap<String, CachedText>>,
     /// Looks are counted in nanoseconds from here.
     began: Instant,
@@ -35,6 +37,11 @@ pub(crate) struct TextCache {
 }
 
 impl TextCache {
+    pub fn new(clock: Clock) -> TextCache {
+        let began = clock.instant();
+        TextCache { clock, files: RwLock::default(), began, settled: limits::files::SHOWN_SETTLED }
+    }
+
     fn nanos(&self, at: Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.began).as_nanos()).unwrap_or(u64::MAX)
     }
@@ -42,12 +49,6 @@ impl TextCache {
     /// How long this file must have stood still.
     fn settled(&self, version: &FileVersion) -> Duration {
         if version.is_fine() { self.settled.min(limits::files::SHOWN_SETTLED_FINE) } else { self.settled }
-    }
-}
-
-impl Default for TextCache {
-    fn default() -> TextCache {
-        TextCache { files: RwLock::default(), began: Instant::now(), settled: limits::files::SHOWN_SETTLED }
     }
 }
 
@@ -103,7 +104,7 @@ impl Disk {
             return None;
         }
         if kept.looked.load(Ordering::SeqCst) <= self.text_cache.nanos(since) {
-            let now = self.text_cache.nanos(Instant::now());
+            let now = self.text_cache.nanos(self.text_cache.clock.instant());
             let host = path.as_str().trim_start_matches('/');
             let seen = statat(&*self.files, host, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             if FileVersion::of(&seen) != kept.version || !self.directory_cache.is_unchanged(&kept.passed) {
@@ -129,7 +130,7 @@ impl Disk {
         }
         let mut files = write(&self.text_cache.files);
         let before = files.get(path.as_str()).filter(|kept| kept.version == plain.version);
-        let since = before.map_or_else(Instant::now, |kept| kept.since);
+        let since = before.map_or_else(|| self.text_cache.clock.instant(), |kept| kept.since);
         let stood_still = began.saturating_duration_since(since);
         let is_settled = began >= since && stood_still >= self.text_cache.settled(&plain.version);
         if before.is_some() && !is_settled {

@@ -39,9 +39,9 @@ struct Counted {
 
 impl Counted {
     /// A count that takes long is made less often.
-    fn is_fresh(&self) -> bool {
+    fn is_fresh(&self, now: Instant) -> bool {
         let kept = limits::files::USAGE_KEPT.max(self.took.saturating_mul(limits::files::USAGE_KEPT_TIMES));
-        self.at.elapsed() < kept
+        now.saturating_duration_since(self.at) < kept
     }
 }
 
@@ -137,7 +137,7 @@ impl Disk {
     /// Counts everything, unless that was done a short while ago. While somebody counts anew, others go on with
     /// the old numbers; for the first ones they wait, but not for ever.
     fn count_usage(&self) {
-        let age = || lock(&self.usage.counted).as_ref().map(Counted::is_fresh);
+        let age = || lock(&self.usage.counted).as_ref().map(|counted| counted.is_fresh(self.clock.instant()));
         let before = age();
         if before == Some(true) {
             return;
@@ -156,10 +156,11 @@ impl Disk {
         *counting = true;
         drop(counting);
         let _counting = Counting(&self.usage);
-        let began = Instant::now();
+        let began = self.clock.instant();
         match self.count() {
             Ok(bytes) => {
-                let counted = Counted { bytes, at: Instant::now(), took: began.elapsed() };
+                let at = self.clock.instant();
+                let counted = Counted { bytes, at, took: at.saturating_duration_since(began) };
                 *lock(&self.usage.counted) = Some(counted);
             }
             Err(fail) => tracing::error!(?fail, "what users keep could not be counted; the old count holds"),

@@ -8,6 +8,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use protocol::identity::ProcessIdentity;
@@ -30,9 +31,9 @@ struct Last {
 
 impl WriteLatency {
     fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
+        let began = Clock::system().instant();
         let done = work();
-        let ended = Instant::now();
+        let ended = Clock::system().instant();
         let last = Last { ended, took: ended.duration_since(began) };
         *lock(&self.0) = Some(last);
         done
@@ -43,7 +44,8 @@ impl WriteLatency {
         let last = *lock(&self.0);
         last.is_some_and(|last| {
             last.took <= limits::files::WRITE_HERE_TIME_MAX
-                && last.ended.elapsed() >= limits::files::WRITE_HERE_GAP
+                && Clock::system().instant().saturating_duration_since(last.ended)
+                    >= limits::files::WRITE_HERE_GAP
         })
     }
 }
@@ -91,7 +93,7 @@ mod tests {
             *write_latency.0.lock().unwrap() = Some(Last { ended, took });
             write_latency.allows_inline()
         };
-        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let (now, second) = (Clock::system().instant(), Duration::from_secs(1));
         let quick = limits::files::WRITE_HERE_TIME_MAX;
         assert!(!WriteLatency::default().allows_inline(), "nothing is known yet");
         assert!(allows_inline(now.checked_sub(second).unwrap(), quick));

@@ -28,7 +28,7 @@ impl Tree {
         if let Some(content) = self.show_again(who, path, window, since) {
             return Some(Ok(Ok(content)));
         }
-        let began = Instant::now();
+        let began = self.clock.instant();
         let plain = match self.disk.open_plain_now(who, path)? {
             Ok(plain) => plain,
             Err(fail) => return Some(Err(fail.at("open", path.as_str()))),

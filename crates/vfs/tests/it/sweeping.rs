@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use base::clock::Clock;
 use vfs::Tree;
@@ -41,7 +41,7 @@ async fn leftovers_are_removed_at_start_wherever_they_are() {
     leave_directory(&deep.join(".gsv-tmp-dir"), 2 * HOUR);
     std::os::unix::fs::symlink("/etc", deep.join("link")).unwrap();
     let tree = Tree::open(&world.files(), world.store.clone(), Clock::system()).unwrap();
-    let started = Instant::now();
+    let started = Clock::system().instant();
     let left = || {
         let names = std::fs::read_dir(&deep).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();

@@ -4,8 +4,8 @@
 use std::fs::{self, FileTimes};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::Arc;
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use content::lines::Window;
 use protocol::fs::FileContent;
@@ -31,7 +31,7 @@ async fn world() -> World {
 
 impl World {
     fn again(&self, view: &View, path: &VPath) -> Option<FileContent> {
-        self.tree.show_again(view.who(), path, WHOLE, Instant::now())
+        self.tree.show_again(view.who(), path, WHOLE, Clock::system().instant())
     }
 
     /// Shows a file until it is kept, and returns when a change of it can be told.
@@ -39,8 +39,8 @@ impl World {
         let (root, path) = (self.as_(Who::Root), at(path));
         for _ in 0..1_000 {
             root.open(&path).await.unwrap();
-            self.tree.show_now(root.who(), &path, WHOLE, Instant::now());
-            self.tree.show_now(root.who(), &path, WHOLE, Instant::now());
+            self.tree.show_now(root.who(), &path, WHOLE, Clock::system().instant());
+            self.tree.show_now(root.who(), &path, WHOLE, Clock::system().instant());
             if self.again(&root, &path).is_some() && self.has_ticked(&path) {
                 return;
             }
@@ -59,7 +59,7 @@ impl World {
     /// What somebody is told, as `fs.read` asks: at once if that can be, else the ordinary way.
     async fn told(&self, who: Who, path: &str) -> Result<String, Code> {
         let (view, path) = (self.as_(who), at(path));
-        if let Some(shown) = self.tree.show_now(view.who(), &path, WHOLE, Instant::now()) {
+        if let Some(shown) = self.tree.show_now(view.who(), &path, WHOLE, Clock::system().instant()) {
             let content = shown.map_err(|fault| fault.code)?.unwrap();
             let text = serde_json::to_value(&content).unwrap()["content"].as_str().unwrap().to_string();
             return Ok(text.split_once('\t').unwrap().1.to_string());
@@ -166,10 +166,10 @@ async fn one_look_is_enough_for_all_who_had_asked_before_it() {
     let ann = world.as_(Who::Ann);
     world.keep(FILE).await;
     let asked = |since| world.tree.show_again(ann.who(), &at(FILE), WHOLE, since);
-    let before = Instant::now();
-    let looked = asked(Instant::now());
+    let before = Clock::system().instant();
+    let looked = asked(Clock::system().instant());
     assert!(looked.is_some());
-    let after = Instant::now();
+    let after = Clock::system().instant();
     fs::write(world.host(FILE), "new").unwrap();
     assert_eq!(asked(before), looked, "the look was later than the question");
     assert_eq!(asked(after), None, "the look was earlier than the question");
@@ -185,13 +185,13 @@ async fn only_the_same_lines_of_small_texts_are_kept() {
     fs::write(world.host(FILE), "a\nb\nc\n").unwrap();
     world.keep(FILE).await;
     let second = Window { offset: Some(1), limit: Some(1) };
-    assert_eq!(world.tree.show_again(ann.who(), &at(FILE), second, Instant::now()), None);
+    assert_eq!(world.tree.show_again(ann.who(), &at(FILE), second, Clock::system().instant()), None);
     let large = "x".repeat(limits::files::SHOWN_FILE_MAX_BYTES as usize + 1);
     for content in [large.as_str(), "a\0b"] {
         fs::write(world.host(FILE), content).unwrap();
         for _ in 0..3 {
             ann.open(&at(FILE)).await.unwrap();
-            world.tree.show_now(ann.who(), &at(FILE), WHOLE, Instant::now());
+            world.tree.show_now(ann.who(), &at(FILE), WHOLE, Clock::system().instant());
             assert_eq!(world.again(&ann, &at(FILE)), None);
         }
     }
@@ -201,12 +201,12 @@ async fn only_the_same_lines_of_small_texts_are_kept() {
 async fn a_file_that_has_just_changed_is_not_kept() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
-    let began = Instant::now();
+    let began = Clock::system().instant();
     ann.write(&at("/home/ann/file"), b"x".to_vec(), Writing::default()).await.unwrap();
     let mut kept = false;
     for _ in 0..3 {
         ann.open(&at("/home/ann/file")).await.unwrap();
-        world.tree.show_now(ann.who(), &at("/home/ann/file"), WHOLE, Instant::now());
+        world.tree.show_now(ann.who(), &at("/home/ann/file"), WHOLE, Clock::system().instant());
         kept |= world.again(&ann, &at("/home/ann/file")).is_some();
     }
     // A machine that stood still meanwhile proves nothing.

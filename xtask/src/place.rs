@@ -3,9 +3,10 @@
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use base::clock::Clock;
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -56,12 +57,12 @@ pub fn run(command: &mut Command) -> Result<()> {
     println!("$ {text}");
     // A group of its own, so that a step that hangs is ended with everything it started.
     let mut child = command.process_group(0).spawn().with_context(|| format!("could not start: {text}"))?;
-    let deadline = Instant::now() + STEP_TIME_MAX;
+    let deadline = Clock::system().instant() + STEP_TIME_MAX;
     let status = loop {
         if let Some(status) = child.try_wait().with_context(|| format!("lost: {text}"))? {
             break status;
         }
-        if Instant::now() > deadline {
+        if Clock::system().instant() > deadline {
             end_group(child.id());
             child.wait().with_context(|| format!("lost: {text}"))?;
             bail!("ended after {} minutes: {text}", STEP_TIME_MAX.as_secs() / 60);

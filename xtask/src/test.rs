@@ -2,9 +2,10 @@
 
 pub mod tools;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
+use base::clock::Clock;
 
 use crate::{codegen, place, tidy};
 
@@ -39,7 +40,7 @@ pub fn run(extent: Extent) -> Result<()> {
             continue;
         }
         println!("\n=== {name}");
-        let start = Instant::now();
+        let start = Clock::system().instant();
         let result = step();
         if let Err(error) = &result {
             println!("{name} failed: {error:#}");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use client::{Session, Signal, Signals};
 use protocol::identity::ConnectionIdentity;
@@ -12,7 +13,7 @@ use protocol::sys::ResumeStatus;
 use terminal::failure::{Failure, Result};
 use terminal::interrupts::Interrupts;
 use terminal::output::Output;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 /// A connection that is made again when it breaks.
 pub struct Gateway<'a> {
@@ -145,7 +146,7 @@ impl<'a> Gateway<'a> {
     }
 
     async fn reconnect(&mut self) -> Result<()> {
-        let (since, mut pause) = (Instant::now(), limits::cli::LOSS_PAUSE_FIRST);
+        let (since, mut pause) = (Clock::system().instant(), limits::cli::LOSS_PAUSE_FIRST);
         self.output.note("the connection to the gateway was lost; trying to go on …");
         loop {
             match self.session.listen(&mut self.signals).await {
@@ -154,7 +155,10 @@ impl<'a> Gateway<'a> {
                     self.output.note("connected again");
                     return Ok(());
                 }
-                Err(error) if is_loss(&error) && since.elapsed() < limits::cli::LOSS_MAX => {}
+                Err(error)
+                    if is_loss(&error)
+                        && Clock::system().instant().saturating_duration_since(since)
+                            < limits::cli::LOSS_MAX => {}
                 Err(error) => {
                     return Err(Failure::from(error)
                         .with_hint("the agent goes on without you; `gsv proc history` shows what it said"));

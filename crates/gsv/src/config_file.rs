@@ -4,8 +4,8 @@
 use std::fs::TryLockError;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use terminal::failure::{Failure, Result};
 use toml_edit::{DocumentMut, Item, Table, Value};
@@ -187,7 +187,7 @@ fn lock(path: &Path) -> Result<std::fs::File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(&beside).map_err(failed)?;
-    let started = Instant::now();
+    let started = Clock::system().instant();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

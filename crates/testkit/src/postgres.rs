@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use base::clock::Clock;
 
 const START_MAX: Duration = Duration::from_secs(60);
 
@@ -40,7 +42,7 @@ impl Postgres {
     }
 
     fn answers(&mut self, bin: &Path, port: u16) -> bool {
-        let since = Instant::now();
+        let since = Clock::system().instant();
         while since.elapsed() < START_MAX && self.script.try_wait().expect("a child").is_none() {
             let mut asking = Command::new(bin.join("pg_isready"));
             asking.args(["-q", "-h", "127.0.0.1", "-U", "postgres", "-p", &port.to_string()]);

@@ -48,6 +48,15 @@ const ORDER: &[(&str, &[&str])] = &[
     ("gsv", &["base", "protocol", "transfer", "server", "client", "device", "terminal", "chat"]),
     ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
     ("xtask", &["protocol"]),
+    (
+        "gsv",
+        &[
+            "base", "protocol", "transfer", "store", "kernel", "server", "client", "device", "terminal",
+            "chat",
+        ],
+    ),
+    ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
+    ("xtask", &["base", "protocol"]),
 ];
 
 /// The feature areas: what they want of each other they ask for by syscalls.

@@ -1,13 +1,14 @@
 //! Poll loop of a running command: output, input, signals, and retries with a growing pause while the gateway is away.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use client::Session;
 use protocol::shell::{Exec, ExecResult, Status};
 use terminal::failure::{Failure, Result};
 use terminal::interrupts::{Interrupts, KILL};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
 use super::stdin::{Chunk, Stdin};
 use super::stream::Stream;
@@ -59,8 +60,14 @@ impl Outage {
     /// Notes a failed attempt and gives the pause before the next; `None` when it has been too long.
     fn next_pause(&mut self) -> Option<Duration> {
         match self.since {
-            None => (self.since, self.pause) = (Some(Instant::now()), limits::cli::LOSS_PAUSE_FIRST),
-            Some(since) if since.elapsed() > limits::cli::LOSS_MAX => return None,
+            None => {
+                (self.since, self.pause) = (Some(Clock::system().instant()), limits::cli::LOSS_PAUSE_FIRST)
+            }
+            Some(since)
+                if Clock::system().instant().saturating_duration_since(since) > limits::cli::LOSS_MAX =>
+            {
+                return None;
+            }
             Some(_) => self.pause = (self.pause * 2).min(limits::cli::LOSS_PAUSE_MAX),
         }
         Some(self.pause)
@@ -98,12 +105,12 @@ impl Follower<'_> {
                 return Err(self.interrupts.failure());
             }
             let (exec, purpose) = self.next_call()?;
-            let asked = Instant::now();
+            let asked = Clock::system().instant();
             let call = self.session.connection.call_on(None, &exec, limits::client::CALL_TIMEOUT);
             let answer = match self.killed {
                 // Drivers of other clients do not know signals, and the person has asked twice.
                 Some(until) => {
-                    timeout_at(until, unless_interrupted(call, self.interrupts)).await.unwrap_or(None)
+                    timeout_at(until.into(), unless_interrupted(call, self.interrupts)).await.unwrap_or(None)
                 }
                 None => unless_interrupted(call, self.interrupts).await,
             };
@@ -117,7 +124,11 @@ impl Follower<'_> {
                         return Ok(ended(&result, &self.stream));
                     }
                     if quiet && purpose == Purpose::Poll {
-                        sleep(limits::cli::IDLE_PAUSE.saturating_sub(asked.elapsed())).await;
+                        sleep(
+                            limits::cli::IDLE_PAUSE
+                                .saturating_sub(Clock::system().instant().saturating_duration_since(asked)),
+                        )
+                        .await;
                     }
                 }
                 Err(error) => self.handle(error, exec, purpose).await?,
@@ -178,7 +189,7 @@ impl Follower<'_> {
         let exec = Exec { session_id: Some(self.id.clone()), yield_ms: soon, ..Exec::default() };
         if let Some(signal) = self.interrupts.next_signal() {
             if signal == KILL {
-                self.killed.get_or_insert_with(|| Instant::now() + limits::cli::END_TIMEOUT);
+                self.killed.get_or_insert_with(|| Clock::system().instant() + limits::cli::END_TIMEOUT);
             }
             return Ok((Exec { signal: Some(signal.to_string()), ..exec }, Purpose::Signal));
         }

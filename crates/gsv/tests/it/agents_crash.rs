@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use serde_json::{Value, json};
 use testkit::Peer;
 use testkit::fake_model::{Received, Reply, Server, Turn, chat_reply};
@@ -166,7 +167,7 @@ impl Sweep {
 
     /// Approves what is asked until the process is idle; `None` when the gateway died on the way.
     async fn approve_until_idle(&self, peer: &mut Peer, pid: &str) -> Option<()> {
-        let deadline = Instant::now() + PATIENCE * 2;
+        let deadline = Clock::system().instant() + PATIENCE * 2;
         loop {
             let pending = peer.try_call("proc.approvals.pending", json!({ "pid": pid })).await?.unwrap();
             for request in pending["pending"].as_array().unwrap() {
@@ -181,7 +182,7 @@ impl Sweep {
             if process["state"] == "idle" && process["queuedCount"].as_u64().unwrap_or(0) == 0 {
                 return Some(());
             }
-            assert!(Instant::now() < deadline, "a run is stuck: {process}");
+            assert!(Clock::system().instant() < deadline, "a run is stuck: {process}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -300,7 +301,7 @@ async fn sweep(seed: u64, until: Instant) -> usize {
                 let died = sweep.play(seed, &tag, &format!("{before}{write}")).await;
                 kills += usize::from(died);
                 lived &= !died;
-                if Instant::now() > until {
+                if Clock::system().instant() > until {
                     return kills;
                 }
             }
@@ -315,7 +316,7 @@ async fn sweep(seed: u64, until: Instant) -> usize {
 #[test]
 fn killed_at_every_write_agents_lose_nothing_and_repeat_nothing() {
     let seconds = std::env::var("GSV_SWEEP_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = Instant::now() + seconds.map_or(SWEEP, Duration::from_secs);
+    let until = Clock::system().instant() + seconds.map_or(SWEEP, Duration::from_secs);
     let sweep_alone = move |seed| {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.unwrap().block_on(sweep(seed, until))

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base::clock::Clock;
 use serde_json::Value;
 
 use crate::world::{PATIENCE, Running, World};
@@ -15,13 +16,13 @@ fn asking(world: &World) -> (Running, Value, PathBuf) {
 }
 
 fn pending(world: &World) -> Value {
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = Clock::system().instant() + PATIENCE;
     loop {
         let pending = world.json(&["approvals"])["pending"].clone();
         if let Some(first) = pending.as_array().unwrap().first() {
             return first.clone();
         }
-        assert!(std::time::Instant::now() < deadline, "nothing asks");
+        assert!(Clock::system().instant() < deadline, "nothing asks");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base::clock::Clock;
 use serde_json::json;
 use testkit::Peer;
 
@@ -94,13 +95,13 @@ fn a_killed_driver_fails_its_calls_and_comes_back() {
     let mut device = world.take_device();
     device.child.kill().unwrap();
     device.child.wait().unwrap();
-    let deadline = std::time::Instant::now() + crate::world::PATIENCE;
+    let deadline = Clock::system().instant() + crate::world::PATIENCE;
     loop {
         let error = world.fails(1, &["run", "--target", "desk", "--", "true"]);
         if error.contains("Device offline: desk") {
             break;
         }
-        assert!(std::time::Instant::now() < deadline, "{error}");
+        assert!(Clock::system().instant() < deadline, "{error}");
     }
     world.connect_device();
     assert_eq!(world.ok(&["run", "--target", "desk", "--", "echo back"]), "back\n");

@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use regex::Regex;
 
 use crate::terminal::{open_terminal, resize, take_terminal};
@@ -207,7 +208,7 @@ impl Terminal {
     #[track_caller]
     fn expect(&mut self, lines: &[&str], then: Option<&str>) {
         let wanted: Vec<String> = lines.iter().copied().chain(then).map(plain).collect();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Clock::system().instant() + PATIENCE;
         loop {
             let shown = self.lines();
             let shown = &shown[self.seen.min(shown.len())..];
@@ -227,7 +228,7 @@ impl Terminal {
 
     #[track_caller]
     fn wait(&mut self, what: &str, mut is_so: impl FnMut(&str) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Clock::system().instant() + PATIENCE;
         loop {
             let text = self.lines().join("\n");
             let text = if text.ends_with('$') { text + " " } else { text };
@@ -252,7 +253,7 @@ impl Terminal {
 
     /// Takes in what came; false when nothing came for too long.
     fn read(&mut self, deadline: Instant) -> bool {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = deadline.saturating_duration_since(Clock::system().instant());
         let Ok(mut piece) = self.pieces.recv_timeout(left.max(Duration::from_millis(1))) else {
             return false;
         };

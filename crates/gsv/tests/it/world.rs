@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use base::clock::Clock;
+
 /// How long something may take before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -133,13 +135,13 @@ impl World {
 
     /// Returns once the gateway counts a device as connected.
     pub fn wait_until_online(&self, id: &str) {
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = Clock::system().instant() + PATIENCE;
         loop {
             let devices = self.json(&["devices", "--online"]);
             if devices["devices"].as_array().unwrap().iter().any(|device| device["deviceId"] == id) {
                 return;
             }
-            assert!(std::time::Instant::now() < deadline, "{id} did not come back");
+            assert!(Clock::system().instant() < deadline, "{id} did not come back");
         }
     }
 
@@ -252,9 +254,9 @@ impl Running {
     }
 
     fn look_for(&self, beginning: &str) -> Result<String, mpsc::RecvTimeoutError> {
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = Clock::system().instant() + PATIENCE;
         loop {
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = deadline.saturating_duration_since(Clock::system().instant());
             let line = self.lines.recv_timeout(left)?;
             if line.starts_with(beginning) {
                 return Ok(line);
@@ -282,9 +284,9 @@ impl Running {
 /// Waits until something is so.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = Clock::system().instant() + PATIENCE;
     while !is_so() {
-        assert!(std::time::Instant::now() < deadline, "{what}");
+        assert!(Clock::system().instant() < deadline, "{what}");
         std::thread::yield_now();
     }
 }

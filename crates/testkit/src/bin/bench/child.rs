@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use base::clock::Clock;
 
 use crate::system;
 
@@ -69,9 +70,9 @@ impl Drop for Server {
 /// Asks a child to stop and waits until it has.
 pub(crate) fn stop(child: &mut Child) -> Result<()> {
     system::terminate(child.id())?;
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Clock::system().instant() + LIMIT;
     while child.try_wait().context("wait for a child")?.is_none() {
-        if Instant::now() > deadline {
+        if Clock::system().instant() > deadline {
             end(child);
             bail!("a server did not stop within {} seconds", LIMIT.as_secs());
         }

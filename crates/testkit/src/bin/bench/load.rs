@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use base::clock::Clock;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
@@ -109,7 +110,7 @@ pub(crate) async fn run(
     window: Window,
 ) -> Result<Sample> {
     ensure!(in_flight <= SLOTS_MAX, "at most {SLOTS_MAX} requests in flight per socket");
-    let start = Instant::now() + window.warm_up;
+    let start = Clock::system().instant() + window.warm_up;
     let mut workers = JoinSet::new();
     for (number, socket) in sockets.drain(..).enumerate() {
         let requests = (0..in_flight).map(|slot| Message::text(question.text_at(number, slot))).collect();
@@ -183,7 +184,7 @@ impl Worker {
     }
 
     async fn ask(&mut self, slot: usize) -> Result<()> {
-        self.sent_at[slot] = Some(Instant::now());
+        self.sent_at[slot] = Some(Clock::system().instant());
         self.outstanding += 1;
         Ok(self.socket.feed(self.requests[slot].clone()).await?)
     }
@@ -198,7 +199,7 @@ impl Worker {
             return Ok(());
         }
         let slot = self.slot_of(&text)?;
-        let now = Instant::now();
+        let now = Clock::system().instant();
         let Some(sent) = self.sent_at[slot].take() else { bail!("a request was answered twice") };
         self.outstanding -= 1;
         if now < self.start {

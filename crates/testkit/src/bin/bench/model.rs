@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use base::clock::Clock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -32,7 +33,7 @@ impl Model {
     pub(crate) async fn start() -> Result<Model> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("listen as a model")?;
         let address = listener.local_addr()?;
-        let epoch = Arc::new(Instant::now());
+        let epoch = Arc::new(Clock::system().instant());
         let base = epoch.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -70,10 +71,10 @@ async fn serve(mut stream: TcpStream, epoch: &Instant) -> Result<()> {
             }
             Some((count, pace)) => {
                 stream.write_all(HEAD.as_bytes()).await?;
-                let mut due = tokio::time::Instant::now();
+                let mut due = Clock::system().instant();
                 for _ in 0..count {
                     due += pace;
-                    tokio::time::sleep_until(due).await;
+                    tokio::time::sleep_until(due.into()).await;
                     let sent = epoch.elapsed().as_nanos();
                     stream.write_all(chunk(&delta(&format!("@{sent} "))).as_bytes()).await?;
                 }

@@ -1,8 +1,9 @@
 //! Many stored conversations: how long a restart takes, and whether a long history makes its last page slower.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use base::clock::Clock;
 use protocol::ids::{ConversationId, Pid, Uid};
 use protocol::proc::history::MessageRole;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     store.close().await?;
     drop(store);
 
-    let begun = Instant::now();
+    let begun = Clock::system().instant();
     let server = set_up.start().context("start the gateway again")?;
     let mut socket = set_up.log_in(server.address, "bench-after", wire::busy()).await?;
     let ready_ms = begun.elapsed().as_secs_f64() * 1_000.0;
@@ -77,7 +78,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
 /// Milliseconds of one reading of the last fifty messages, on average.
 async fn pages(socket: &mut wire::Socket, pid: &str) -> Result<f64> {
     const COUNT: u32 = 100;
-    let begun = Instant::now();
+    let begun = Clock::system().instant();
     for _ in 0..COUNT {
         let args = json!({ "pid": pid, "tail": true, "limit": 50 });
         let page = wire::call(socket, "proc.history", &args).await?;

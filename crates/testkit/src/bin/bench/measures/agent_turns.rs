@@ -1,8 +1,9 @@
 //! Durable turns: a message is kept, a model answers, the answer is kept. And what they leave in memory.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use base::clock::Clock;
 
 use crate::agents::Agents;
 use crate::machine;
@@ -21,11 +22,11 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let commits = commits_per_second(stage.effort.timed).await?;
     let agents = Agents::start(stage.gsv()).await?;
     let mut crowd = agents.crowd("bench-crowd", PROCESSES).await?;
-    let begun = Instant::now();
+    let begun = Clock::system().instant();
     crowd.talk("hello", few, |_| {}).await?;
     let first = begun.elapsed();
     let after_few = machine::settled_memory(agents.server.pid(), SETTLE_MAX).await?;
-    let begun = Instant::now();
+    let begun = Clock::system().instant();
     crowd.talk("hello", many - few, |_| {}).await?;
     let second = begun.elapsed();
     let after_many = machine::settled_memory(agents.server.pid(), SETTLE_MAX).await?;
@@ -62,7 +63,7 @@ async fn commits_per_second(timed: Duration) -> Result<f64> {
     let folder = tempfile::tempdir().context("make a data directory")?;
     let options = store::Options { data: folder.path().to_path_buf(), url: None };
     let store = store::Store::open(&options).await.context("open a bare store")?;
-    let begun = Instant::now();
+    let begun = Clock::system().instant();
     let mut count = 0_u64;
     while begun.elapsed() < timed {
         store.config().set("config/bench/number", &count.to_string()).await.context("write a row")?;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use base::clock::Clock;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::{self, Message};
 
@@ -53,7 +54,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
 /// Milliseconds from starting a server to a frame of the expected type. Plain blocking sockets, because the async
 /// runtime's timer is too coarse.
 fn time_start(command: &mut Command, address: SocketAddr, request: &str, expected: &str) -> Result<f64> {
-    let begin = Instant::now();
+    let begin = Clock::system().instant();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().context("start a server")?;
     let answered = connect(address, begin + LIMIT).and_then(|stream| ask(stream, address, request, expected));
     let elapsed = begin.elapsed();
@@ -67,7 +68,7 @@ fn connect(address: SocketAddr, deadline: Instant) -> Result<TcpStream> {
     loop {
         match TcpStream::connect(address) {
             Ok(stream) => return Ok(stream),
-            Err(error) if Instant::now() > deadline => {
+            Err(error) if Clock::system().instant() > deadline => {
                 return Err(error).context("the server never accepted a connection");
             }
             Err(_) => std::thread::sleep(PAUSE),

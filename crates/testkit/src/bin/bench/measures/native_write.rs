@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
+use base::clock::Clock;
 use serde_json::json;
 
 use crate::contest;
@@ -50,7 +51,7 @@ fn write_plainly(folder: &Path, timed: Duration, sync_directory: bool) -> Result
     let content = [b'x'; BYTES];
     let (draft, place) = (folder.join("bench-plain.tmp"), folder.join("bench-plain.txt"));
     let directory = File::open(folder)?;
-    let begin = Instant::now();
+    let begin = Clock::system().instant();
     let mut written = 0_u64;
     while begin.elapsed() < timed {
         let mut file = File::create(&draft)?;

@@ -216,7 +216,7 @@ pub(super) fn is_shell(base: &str) -> bool {
 /// Whether a program runs text of its own kind, or something else that cannot be seen.
 pub(super) fn is_interpreter(base: &str) -> bool {
     // `python3.12`, `pypy3`, `lua5.4`, `ruby3.2`
-    let plain = base.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
+    let plain = base.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     INTERPRETERS.contains(&base)
         || INTERPRETERS.contains(&plain)
         || matches!(plain, "python" | "pypy" | "ipython")

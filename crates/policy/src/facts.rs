@@ -3,7 +3,7 @@
 use protocol::identity::ProcessIdentity;
 use serde_json::{Map, Value};
 
-use super::places::Place;
+use super::paths::PathContext;
 use super::survey::Survey;
 use super::tags::Tags;
 use super::{calls, shape};
@@ -38,15 +38,15 @@ impl Facts {
             _ => "device".to_string(),
         };
         let is_native = target == NATIVE;
-        let place = Place::new(is_native, who, text("cwd").filter(|_| syscall == "shell.exec"));
+        let paths = PathContext::new(is_native, who, text("cwd").filter(|_| syscall == "shell.exec"));
         let mut facts = Facts { target, is_native, tags: calls::tags(syscall), shape: None };
         if !is_native {
             facts.tags |= Tags::DEVICE;
         }
         match syscall {
             "shell.exec" if is_session => facts.stdin(args.get("input")),
-            "shell.exec" => facts.command(text("input"), &place),
-            _ if is_routed => facts.file(syscall, args, &place),
+            "shell.exec" => facts.command(text("input"), &paths),
+            _ if is_routed => facts.file(syscall, args, &paths),
             _ => facts.shape = shape::of_call(syscall, args),
         }
         facts
@@ -69,10 +69,10 @@ impl Facts {
         }
     }
 
-    fn command(&mut self, input: Option<&str>, place: &Place) {
+    fn command(&mut self, input: Option<&str>, paths: &PathContext) {
         match input {
             Some(input) => {
-                let survey = Survey::of(input, place);
+                let survey = Survey::of(input, paths);
                 self.tags |= survey.tags;
                 self.shape = survey.shape;
             }
@@ -80,18 +80,18 @@ impl Facts {
         }
     }
 
-    fn file(&mut self, syscall: &str, args: &Map<String, Value>, place: &Place) {
+    fn file(&mut self, syscall: &str, args: &Map<String, Value>, paths: &PathContext) {
         let path = match args.get("path") {
             None | Some(Value::Null) => "",
             Some(Value::String(path)) => path,
             // The call will be refused; until then nothing is known of it.
             Some(_) => return self.tags |= Tags::OPAQUE,
         };
-        let whole = place.resolve(path);
-        self.tags |= place.tags(&whole);
+        let whole = paths.resolve(path);
+        self.tags |= paths.tags(&whole);
         if self.tags.intersects(Tags::MUTATING) {
-            self.tags |= place.writing(&whole);
+            self.tags |= paths.writing(&whole);
         }
-        self.shape = shape::of_file(syscall, &whole).filter(|_| !place.is_lost(path));
+        self.shape = shape::of_file(syscall, &whole).filter(|_| !paths.is_lost(path));
     }
 }

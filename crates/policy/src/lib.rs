@@ -11,7 +11,7 @@ mod catalogue;
 mod facts;
 mod git;
 mod judge;
-mod places;
+mod paths;
 mod programs;
 mod rules;
 mod sed;

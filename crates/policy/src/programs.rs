@@ -3,9 +3,9 @@
 //! Whoever has to judge a command judges this instead of its text. What cannot be told is never left out: the script
 //! is then not clear.
 
+mod arithmetic;
 mod builtins;
 mod marks;
-mod sums;
 mod walk;
 mod words;
 
@@ -51,14 +51,14 @@ pub struct Word {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirection {
     /// What is done with it.
-    pub kind: Kind,
+    pub kind: RedirectionKind,
     /// Its path.
     pub target: Word,
 }
 
 /// What a redirection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RedirectionKind {
     /// `<`
     Read,
     /// `>` and everything else that replaces what was there.

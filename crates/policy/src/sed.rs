@@ -74,15 +74,16 @@ fn read(script: &str) -> Option<Tags> {
             return Some(tags);
         }
         rest = address(rest)?;
-        let mut signs = rest.chars();
-        let command = signs.next()?;
-        rest = signs.as_str();
+        let mut characters = rest.chars();
+        let command = characters.next()?;
+        rest = characters.as_str();
         match command {
             '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
             }
             '#' => rest = rest.split_once('\n').map_or("", |(_, rest)| rest),
             'q' | 'Q' | 'l' | 'L' => {
-                rest = rest.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ' ');
+                rest =
+                    rest.trim_start_matches(|character: char| character.is_ascii_digit() || character == ' ');
             }
             ':' | 'b' | 't' | 'T' => rest = rest.find([';', '\n', '}']).map_or("", |at| &rest[at..]),
             // Text to the end of the line; a backslash may carry it on, and then it is text again, or not.
@@ -115,21 +116,24 @@ fn substitute(rest: &str, tags: Tags) -> Option<(&str, Tags)> {
 
 /// What follows `parts` texts with a delimiter before, between and after.
 fn delimited(text: &str, parts: usize) -> Option<&str> {
-    let delimiter = text.chars().next().filter(|sign| !sign.is_alphanumeric() && !"\\\n ".contains(*sign))?;
+    let delimiter = text
+        .chars()
+        .next()
+        .filter(|character| !character.is_alphanumeric() && !"\\\n ".contains(*character))?;
     let (mut found, mut is_escaped, mut is_class) = (0, false, false);
-    for (at, sign) in text.char_indices().skip(1) {
-        match sign {
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
             // A delimiter in brackets is one to some and none to others.
             '[' if delimiter != '[' => is_class = true,
             ']' => is_class = false,
-            _ if sign == delimiter && is_class && found == 0 => return None,
-            _ if sign == delimiter => {
+            _ if character == delimiter && is_class && found == 0 => return None,
+            _ if character == delimiter => {
                 is_class = false;
                 found += 1;
                 if found == parts {
-                    return Some(&text[at + sign.len_utf8()..]);
+                    return Some(&text[at + character.len_utf8()..]);
                 }
             }
             _ => {}

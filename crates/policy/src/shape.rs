@@ -5,7 +5,7 @@ use base::limits;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::places;
+use super::paths;
 
 /// The shape of a script while it is made: a line for each program.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Shape {
 
 /// The shape of a call about a file: any file in that directory.
 pub(super) fn of_file(syscall: &str, path: &str) -> Option<String> {
-    let directory = places::directory(path);
+    let directory = paths::directory(path);
     // Deleting takes what is below along, and a hidden file is not like its neighbours.
     let is_single = syscall == "fs.delete" || directory == "/" || path == "~" || is_hidden(path);
     let place = if is_single { path.to_string() } else { format!("{directory}/*") };
@@ -63,7 +63,8 @@ pub(super) fn of_call(syscall: &str, args: &Map<String, Value>) -> Option<String
 
 /// A word as it can stand among others without being taken for two.
 pub(super) fn quote(word: &str) -> String {
-    let is_plain = |sign: char| sign.is_alphanumeric() || "_./~*?=:@%+,-…{}[]^#<>|".contains(sign);
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "_./~*?=:@%+,-…{}[]^#<>|".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_string();
     }

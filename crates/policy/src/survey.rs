@@ -5,11 +5,11 @@ mod describe;
 mod interpreters;
 mod special;
 
-use crate::programs::{self, Kind, Redirection, Simple, Word};
+use crate::programs::{self, Redirection, RedirectionKind, Simple, Word};
 use base::limits;
 
 use super::catalogue::{self, Style};
-use super::places::Place;
+use super::paths::PathContext;
 use super::shape::Shape;
 use super::tags::Tags;
 use super::wrappers::{self, Unwrapped, Wrapper};
@@ -23,9 +23,9 @@ pub(super) struct Survey {
 
 impl Survey {
     /// Looks at a command.
-    pub(super) fn of(command: &str, place: &Place) -> Survey {
-        let shape = Shape::new(place.cwd());
-        let mut surveyor = Surveyor { place, tags: Tags::NONE, shape, depth: 0, has_moved: false };
+    pub(super) fn of(command: &str, paths: &PathContext) -> Survey {
+        let shape = Shape::new(paths.cwd());
+        let mut surveyor = Surveyor { paths, tags: Tags::NONE, shape, depth: 0, has_moved: false };
         surveyor.script(command);
         let Surveyor { tags, shape, .. } = surveyor;
         // Nothing that is not understood is remembered by how it looks.
@@ -36,7 +36,7 @@ impl Survey {
 
 /// The look at one command.
 struct Surveyor<'a> {
-    place: &'a Place,
+    paths: &'a PathContext,
     tags: Tags,
     shape: Shape,
     /// Programs within programs.
@@ -161,21 +161,21 @@ impl Surveyor<'_> {
     }
 
     fn redirect(&mut self, redirection: &Redirection) {
-        let sign = match redirection.kind {
-            Kind::Read => "<",
-            Kind::Write => ">",
-            Kind::Append => ">>",
+        let operator = match redirection.kind {
+            RedirectionKind::Read => "<",
+            RedirectionKind::Write => ">",
+            RedirectionKind::Append => ">>",
         };
         let target = &redirection.target;
         let path = target.text.as_deref().unwrap_or(&target.start);
-        if redirection.kind == Kind::Read {
-            let path = self.place.resolve(path);
-            self.tags |= self.place.writing(&path).only(Tags::NETWORK);
+        if redirection.kind == RedirectionKind::Read {
+            let path = self.paths.resolve(path);
+            self.tags |= self.paths.writing(&path).only(Tags::NETWORK);
         } else {
             self.written(path);
         }
         match self.where_is(target) {
-            Some(place) => self.shape.add([sign, place.as_str()]),
+            Some(place) => self.shape.add([operator, place.as_str()]),
             None => self.shape.lose(),
         }
     }
@@ -184,7 +184,7 @@ impl Surveyor<'_> {
     fn written(&mut self, path: &str) {
         self.tags |= match path {
             "" => Tags::MUTATING,
-            path => self.place.writing(&self.place.resolve(path)),
+            path => self.paths.writing(&self.paths.resolve(path)),
         };
     }
 

@@ -266,9 +266,9 @@ impl Wrapper {
 
 /// Whether a word before `=` is the name of a variable.
 fn is_name(text: &str) -> bool {
-    let mut signs = text.chars();
-    signs.next().is_some_and(|sign| sign.is_ascii_alphabetic() || sign == '_')
-        && signs.all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+    let mut characters = text.chars();
+    characters.next().is_some_and(|character| character.is_ascii_alphabetic() || character == '_')
+        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
 }
 
 #[cfg(test)]

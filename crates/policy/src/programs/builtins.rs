@@ -11,20 +11,20 @@ pub(super) fn note(walk: &mut Walk<'_>, words: &[Word], args: &[Parsed]) {
     let known = &words[1..];
     match name {
         "declare" | "typeset" | "local" | "export" | "readonly" => declare(walk, known, args),
-        "let" => args.iter().zip(known).for_each(|(word, known)| walk.sums.evaluate(word, known)),
+        "let" => args.iter().zip(known).for_each(|(word, known)| walk.arithmetic.evaluate(word, known)),
         "read" | "mapfile" | "readarray" | "getopts" => {
             for word in known {
                 match &word.text {
-                    Some(text) => walk.sums.taint(text),
-                    None => walk.sums.give_up(),
+                    Some(text) => walk.arithmetic.taint(text),
+                    None => walk.arithmetic.give_up(),
                 }
-                walk.sums.place(Some(word));
+                walk.arithmetic.place(Some(word));
             }
-            walk.sums.taint("REPLY");
-            walk.sums.taint("MAPFILE");
-            walk.sums.taint("OPTARG");
+            walk.arithmetic.taint("REPLY");
+            walk.arithmetic.taint("MAPFILE");
+            walk.arithmetic.taint("OPTARG");
         }
-        "unset" => known.iter().for_each(|word| walk.sums.place(Some(word))),
+        "unset" => known.iter().for_each(|word| walk.arithmetic.place(Some(word))),
         "printf" | "test" | "[" | "wait" => {
             for (at, word) in known.iter().enumerate() {
                 let text = word.text.as_deref().unwrap_or_default();
@@ -46,24 +46,24 @@ pub(super) fn note(walk: &mut Walk<'_>, words: &[Word], args: &[Parsed]) {
 fn place(walk: &mut Walk<'_>, option: &str, next: Option<&Word>) {
     let attached = Word::known(&option[2..]);
     let place = if attached.start.is_empty() { next } else { Some(&attached) };
-    walk.sums.place(place);
+    walk.arithmetic.place(place);
     if let Some(text) = place.and_then(|word| word.text.as_deref()) {
-        walk.sums.taint(text);
+        walk.arithmetic.taint(text);
     }
 }
 
 fn declare(walk: &mut Walk<'_>, known: &[Word], args: &[Parsed]) {
     for (word, parsed) in known.iter().zip(args) {
-        // `-i` makes every value a sum, `-n` makes every value a name.
+        // `-i` makes every value an expression, `-n` makes every value a name.
         let is_option = word.start.starts_with(['-', '+']);
         if is_option && word.start.contains(['i', 'n']) || word.start.is_empty() {
             let is_compound = matches!(parsed.parts.as_slice(), [WordPart::CompoundAssignment { .. }]);
             if !is_compound {
-                walk.sums.give_up();
+                walk.arithmetic.give_up();
             }
         }
         let Some((name, _)) = word.start.split_once('=') else { continue };
-        walk.sums.subscript(name);
-        walk.sums.assign(name.trim_end_matches('+'), parsed, word);
+        walk.arithmetic.subscript(name);
+        walk.arithmetic.assign(name.trim_end_matches('+'), parsed, word);
     }
 }

@@ -7,11 +7,11 @@ use bashkit::parser::{Word as Parsed, WordPart};
 /// How often text looks like a substitution, and how often it was one.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// Plain texts with such signs in them.
+    /// Plain texts with such marks in them.
     texts: Vec<String>,
-    /// Signs in here-documents that are not expanded, in halves.
+    /// Marks in here-documents that are not expanded, in halves.
     in_documents: usize,
-    /// Substitutions and sums that were found.
+    /// Substitutions and arithmetic that were found.
     pub(super) found: usize,
 }
 
@@ -33,7 +33,7 @@ impl Marks {
         }
     }
 
-    /// Whether every sign of a substitution in the source is accounted for.
+    /// Whether every mark of a substitution in the source is accounted for.
     pub(super) fn are_clear(&self, source: &str) -> bool {
         let are_quoted = self.texts.iter().all(|text| source.contains(&format!("'{text}'")));
         let in_texts: usize = self.texts.iter().map(|text| halves(text)).sum();
@@ -43,6 +43,6 @@ impl Marks {
 
 /// `$(` counts two, a backtick one: it takes two of them.
 fn halves(text: &str) -> usize {
-    let count = |sign: &str| text.matches(sign).count();
+    let count = |mark: &str| text.matches(mark).count();
     2 * (count("$(") + count("<(") + count(">(")) + count("`")
 }

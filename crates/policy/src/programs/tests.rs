@@ -119,10 +119,12 @@ fn well_formed() -> impl Strategy<Value = String> {
 fn disturbed() -> impl Strategy<Value = String> {
     let piece = prop::option::weighted(0.7, prop::sample::select(PIECES));
     (well_formed(), piece, any::<prop::sample::Index>(), 0..4usize).prop_map(|(script, piece, at, cut)| {
-        let signs: Vec<char> = script.chars().collect();
-        let at = at.index(signs.len() + 1);
-        let rest = signs.get(at + cut..).unwrap_or_default();
-        signs[..at].iter().collect::<String>() + piece.unwrap_or_default() + &rest.iter().collect::<String>()
+        let characters: Vec<char> = script.chars().collect();
+        let at = at.index(characters.len() + 1);
+        let rest = characters.get(at + cut..).unwrap_or_default();
+        characters[..at].iter().collect::<String>()
+            + piece.unwrap_or_default()
+            + &rest.iter().collect::<String>()
     })
 }
 

@@ -6,9 +6,9 @@ use bashkit::parser::{
     TimeCommand,
 };
 
+use super::arithmetic::Arithmetic;
 use super::marks::Marks;
-use super::sums::Sums;
-use super::{Kind, Redirection, Script, Simple, Word, builtins};
+use super::{Redirection, RedirectionKind, Script, Simple, Word, builtins};
 
 /// The way through one script.
 pub(super) struct Walk<'a> {
@@ -17,10 +17,10 @@ pub(super) struct Walk<'a> {
     /// What is found.
     pub(super) commands: Vec<Simple>,
     pub(super) is_clear: bool,
-    /// What is evaluated as a sum: bash runs the substitutions in there once more.
-    pub(super) sums: Sums,
-    /// How many `((` were sums.
-    pub(super) sum_count: usize,
+    /// What is evaluated as arithmetic: bash runs the substitutions in there once more.
+    pub(super) arithmetic: Arithmetic,
+    /// How many `((` were arithmetic.
+    pub(super) arithmetic_count: usize,
     /// Where plain text looks like a substitution.
     pub(super) marks: Marks,
     /// How deep in texts within texts.
@@ -33,18 +33,20 @@ impl Walk<'_> {
             source,
             commands: Vec::new(),
             is_clear: true,
-            sums: Sums::default(),
-            sum_count: 0,
+            arithmetic: Arithmetic::default(),
+            arithmetic_count: 0,
             marks: Marks::default(),
             depth: 0,
         }
     }
 
     pub(super) fn finish(self) -> Script {
-        // What a shell takes for a sum, the parser may have taken for shells within shells.
-        let are_sums = self.source.matches("((").count() <= self.sum_count;
-        let is_clear =
-            self.is_clear && are_sums && self.sums.are_clear() && self.marks.are_clear(self.source);
+        // What a shell takes for arithmetic, the parser may have taken for shells within shells.
+        let are_arithmetic = self.source.matches("((").count() <= self.arithmetic_count;
+        let is_clear = self.is_clear
+            && are_arithmetic
+            && self.arithmetic.is_clear()
+            && self.marks.are_clear(self.source);
         Script { is_clear, commands: self.commands }
     }
 
@@ -86,9 +88,9 @@ impl Walk<'_> {
             }
             C::For(it) => self.for_loop(it),
             C::ArithmeticFor(it) => {
-                self.sum_count += 1;
+                self.arithmetic_count += 1;
                 for clause in [&it.init, &it.condition, &it.step] {
-                    self.sums.sum(clause);
+                    self.arithmetic.expression(clause);
                 }
                 self.list(&it.body);
             }
@@ -113,19 +115,19 @@ impl Walk<'_> {
                 it.words.iter().for_each(|word| {
                     self.word(word);
                 });
-                self.sums.taint(&it.variable);
+                self.arithmetic.taint(&it.variable);
                 self.assigned(&it.variable, Word::unknown());
                 self.list(&it.body);
             }
             C::Subshell(commands) | C::BraceGroup(commands) => self.list(commands),
-            C::Arithmetic(sum) => {
-                self.sum_count += 1;
-                self.sums.sum(sum);
+            C::Arithmetic(expression) => {
+                self.arithmetic_count += 1;
+                self.arithmetic.expression(expression);
             }
             C::Time(it) => self.time(it),
             C::Conditional(words) => {
                 let known: Vec<Word> = words.iter().map(|word| self.word(word)).collect();
-                self.sums.conditional(words, &known);
+                self.arithmetic.conditional(words, &known);
             }
             C::Coproc(it) => self.command(&it.body),
         }
@@ -135,11 +137,11 @@ impl Walk<'_> {
         let mut values = Some(Vec::new());
         for word in it.words.as_deref().unwrap_or_default() {
             let known = self.word(word);
-            self.sums.assign(&it.variable, word, &known);
+            self.arithmetic.assign(&it.variable, word, &known);
             values = values.zip(known.text).map(|(values, text)| [values, vec![text]].concat());
         }
         if it.words.is_none() {
-            self.sums.taint(&it.variable);
+            self.arithmetic.taint(&it.variable);
             values = None;
         }
         let value = values.map_or_else(Word::unknown, |values| Word::known(values.join(" ")));
@@ -152,7 +154,7 @@ impl Walk<'_> {
             self.word(word);
         });
         if let Some(output) = &it.output {
-            let redirection = Redirection { kind: Kind::Write, target: self.word(output) };
+            let redirection = Redirection { kind: RedirectionKind::Write, target: self.word(output) };
             let redirections = vec![redirection];
             self.found(Simple { words: vec![], assignments: vec![], redirections, input: None });
         }
@@ -178,17 +180,17 @@ impl Walk<'_> {
     }
 
     fn assignment(&mut self, assignment: &Assignment) -> (String, Word) {
-        self.sums.index(assignment.index.as_deref().unwrap_or_default());
+        self.arithmetic.index(assignment.index.as_deref().unwrap_or_default());
         let word = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let known = self.word(word);
-                self.sums.assign(&assignment.name, word, &known);
+                self.arithmetic.assign(&assignment.name, word, &known);
                 known
             }
             AssignmentValue::Array(words) => {
                 for word in words {
                     let known = self.word(word);
-                    self.sums.assign(&assignment.name, word, &known);
+                    self.arithmetic.assign(&assignment.name, word, &known);
                 }
                 Word::unknown()
             }
@@ -213,11 +215,11 @@ impl Walk<'_> {
                 RedirectKind::Output
                 | RedirectKind::Clobber
                 | RedirectKind::OutputBoth
-                | RedirectKind::ReadWrite => Kind::Write,
-                RedirectKind::Append => Kind::Append,
-                RedirectKind::Input => Kind::Read,
-                RedirectKind::DupOutput if !is_descriptor(&target) => Kind::Write,
-                RedirectKind::DupInput if !is_descriptor(&target) => Kind::Read,
+                | RedirectKind::ReadWrite => RedirectionKind::Write,
+                RedirectKind::Append => RedirectionKind::Append,
+                RedirectKind::Input => RedirectionKind::Read,
+                RedirectKind::DupOutput if !is_descriptor(&target) => RedirectionKind::Write,
+                RedirectKind::DupInput if !is_descriptor(&target) => RedirectionKind::Read,
                 RedirectKind::DupOutput | RedirectKind::DupInput => continue,
                 RedirectKind::HereDoc | RedirectKind::HereDocStrip | RedirectKind::HereString => {
                     if redirect.fd.unwrap_or(0) == 0 {
@@ -226,7 +228,7 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            if redirect.fd.unwrap_or(0) == 0 && kind == Kind::Read {
+            if redirect.fd.unwrap_or(0) == 0 && kind == RedirectionKind::Read {
                 input = None;
             }
             found.push(Redirection { kind, target });

@@ -12,14 +12,14 @@ use base::limits;
 const TAME: &[&str] = &["HOME", "PWD", "OLDPWD", "TMPDIR", "UID", "EUID", "PPID", "?", "#", "$", "!"];
 
 /// The text as it is parsed, and whether it means to every shell what it means to the parser. Blanks that are none to
-/// a shell, and signs that cannot be seen, could hide a comment or an end of line that is not there.
+/// a shell, and characters that cannot be seen, could hide a comment or an end of line that is not there.
 pub(super) fn plain(text: &str) -> (Cow<'_, str>, bool) {
-    let is_odd = |sign: char| {
-        let is_invisible = matches!(sign, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+    let is_odd = |character: char| {
+        let is_invisible = matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
         is_invisible
-            || (sign.is_control() && !matches!(sign, '\n' | '\t' | '\r'))
-            || (sign.is_whitespace() && !sign.is_ascii())
+            || (character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
+            || (character.is_whitespace() && !character.is_ascii())
     };
     // The parser turns `x` into $(x), which is something else after a dollar and before a parenthesis, and it does
     // not always find one within another.
@@ -27,9 +27,9 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, bool) {
     // A here-document among the words of an array is an error to a shell, which then reads on behind it.
     let has_both = text.contains("=(") && text.contains("<<");
     // Nor is a dollar before a quote that is no quote the beginning of one.
-    let signs = ["$`", "`(", "$\\'", "$\\\""];
+    let marks = ["$`", "`(", "$\\'", "$\\\""];
     let is_odd_text =
-        nests || has_both || !documents_are_plain(text) || signs.iter().any(|sign| text.contains(sign));
+        nests || has_both || !documents_are_plain(text) || marks.iter().any(|mark| text.contains(mark));
     let is_even = !is_odd_text && !text.chars().any(is_odd);
     if !text.contains('\r') {
         return (Cow::Borrowed(text), is_even);
@@ -137,10 +137,10 @@ impl Walk<'_> {
             WordPart::Literal(_) | WordPart::Variable(_) | WordPart::Length(_) | WordPart::ArrayLength(_) => {
             }
             WordPart::CompoundAssignment { name, elements, .. } => {
-                self.sums.subscript(name);
+                self.arithmetic.subscript(name);
                 for element in elements {
                     let word = self.word(element);
-                    self.sums.assign(name.split('[').next().unwrap_or(name), element, &word);
+                    self.arithmetic.assign(name.split('[').next().unwrap_or(name), element, &word);
                 }
             }
             WordPart::CommandSubstitution(commands) | WordPart::ProcessSubstitution { commands, .. } => {
@@ -150,13 +150,13 @@ impl Walk<'_> {
                 self.marks.found += 1;
                 self.list(commands);
             }
-            WordPart::ArithmeticExpansion(sum) => {
-                self.sum_count += 1;
+            WordPart::ArithmeticExpansion(expression) => {
+                self.arithmetic_count += 1;
                 self.marks.found += 1;
-                self.sums.sum(sum);
+                self.arithmetic.expression(expression);
             }
             WordPart::ParameterExpansion { name, operator, operand, .. } => {
-                self.sums.subscript(name);
+                self.arithmetic.subscript(name);
                 self.text(operand);
                 if let ParameterOp::ReplaceFirst { pattern, replacement }
                 | ParameterOp::ReplaceAll { pattern, replacement } = operator
@@ -165,14 +165,14 @@ impl Walk<'_> {
                     self.text(replacement);
                 }
                 if *operator == ParameterOp::AssignDefault {
-                    self.sums.taint(name);
+                    self.arithmetic.taint(name);
                 }
             }
-            WordPart::ArrayAccess { index, .. } => self.sums.index(index),
+            WordPart::ArrayAccess { index, .. } => self.arithmetic.index(index),
             WordPart::Substring { name, offset, length } => {
-                self.sums.subscript(name);
-                self.sums.sum(offset);
-                self.sums.sum(length.as_deref().unwrap_or_default());
+                self.arithmetic.subscript(name);
+                self.arithmetic.expression(offset);
+                self.arithmetic.expression(length.as_deref().unwrap_or_default());
             }
             WordPart::ArrayIndices { .. } | WordPart::PrefixMatch { .. } => {}
             // The value of a variable is taken for a name, and its subscript is evaluated.
@@ -187,7 +187,7 @@ impl Walk<'_> {
     fn text(&mut self, text: &str) {
         // The parser's own marks of quotes would be read as part of the script within.
         let is_marked = text.contains(['\0', '\u{1e}', '\u{1f}']) && text.contains("$(");
-        if is_marked || ["`", "<(", ">("].iter().any(|sign| text.contains(sign)) {
+        if is_marked || ["`", "<(", ">("].iter().any(|mark| text.contains(mark)) {
             self.is_clear = false;
         }
         if !text.contains('$') {

@@ -4,7 +4,7 @@ use crate::programs::Word;
 
 use super::Surveyor;
 use crate::catalogue::Style;
-use crate::{places, shape};
+use crate::{paths, shape};
 
 impl Surveyor<'_> {
     /// A program and its arguments.
@@ -55,7 +55,7 @@ impl Surveyor<'_> {
     pub(super) fn where_is(&self, word: &Word) -> Option<String> {
         let text = word.text.as_deref().or(word.pattern.as_deref())?;
         let path = self.path(text)?;
-        let directory = places::directory(&path);
+        let directory = paths::directory(&path);
         // What is right below the root, or is the home itself, is like nothing else; nor are hidden files.
         let is_single = matches!(directory, "/" | ".") || path == "~" || directory.starts_with("/dev");
         let is_itself = is_single || word.pattern.is_some() || shape::is_hidden(&path);
@@ -63,15 +63,15 @@ impl Surveyor<'_> {
     }
 
     fn path(&self, path: &str) -> Option<String> {
-        if self.place.is_lost(path) {
+        if self.paths.is_lost(path) {
             return None;
         }
         if path.starts_with(['/', '~']) || !self.has_moved {
-            return Some(self.place.resolve(path));
+            return Some(self.paths.resolve(path));
         }
         // It starts wherever the script has gone to; above that, it is anywhere.
         let leads_up = path.split('/').any(|part| part == "..");
-        (!leads_up).then(|| format!(".{}", places::collapse(path)))
+        (!leads_up).then(|| format!(".{}", paths::collapse(path)))
     }
 }
 

@@ -131,7 +131,8 @@ impl Surveyor<'_> {
             if !text.starts_with('-') {
                 break;
             }
-            let takes_next = text.len() == 2 && text.ends_with(|sign| "bcDEeFIiJLlmOopQRSWw".contains(sign));
+            let takes_next =
+                text.len() == 2 && text.ends_with(|character| "bcDEeFIiJLlmOopQRSWw".contains(character));
             at += usize::from(takes_next);
         }
         let words = args.get(at..).unwrap_or_default();

@@ -140,7 +140,7 @@ impl Surveyor<'_> {
     }
 
     fn xargs(&mut self, base: &str, args: &[Word]) {
-        // `-i` and `-I` with the sign attached, and `-l`, `-e`, which take a value only so.
+        // `-i` and `-I` with the placeholder attached, and `-l`, `-e`, which take a value only so.
         let is_old = |word: &Word| ["-i", "-l", "-e"].iter().any(|start| word.start.starts_with(start));
         let Some(Unwrapped { own, rest, .. }) =
             XARGS.unwrap(args).filter(|_| !args.first().is_some_and(is_old))
@@ -148,17 +148,19 @@ impl Surveyor<'_> {
             self.opaque();
             return self.unknown(args);
         };
-        let mut sign = "{}";
+        let mut placeholder = "{}";
         for (at, word) in own.iter().enumerate() {
             match word.text.as_deref() {
-                Some("-I" | "--replace") => sign = own.get(at + 1).map_or(sign, |word| &word.start),
-                Some(text) if text.starts_with("-I") => sign = &text[2..],
-                Some(text) => sign = text.strip_prefix("--replace=").unwrap_or(sign),
+                Some("-I" | "--replace") => {
+                    placeholder = own.get(at + 1).map_or(placeholder, |word| &word.start)
+                }
+                Some(text) if text.starts_with("-I") => placeholder = &text[2..],
+                Some(text) => placeholder = text.strip_prefix("--replace=").unwrap_or(placeholder),
                 None => {}
             }
         }
         self.verbatim(base, own);
-        let mut words: Vec<Word> = rest.iter().map(|word| filled(word, sign)).collect();
+        let mut words: Vec<Word> = rest.iter().map(|word| filled(word, placeholder)).collect();
         if !words.is_empty() {
             words.push(Word::unknown());
             self.run(&words, None);
@@ -247,11 +249,11 @@ impl Surveyor<'_> {
     /// Where a script goes is part of what it is.
     fn go(&mut self, base: &str, args: &[Word]) {
         let texts: Option<Vec<String>> =
-            args.iter().map(|word| word.text.as_deref().map(|text| self.place.resolve(text))).collect();
+            args.iter().map(|word| word.text.as_deref().map(|text| self.paths.resolve(text))).collect();
         match texts {
             Some(texts) => {
                 // What is written afterwards may be written there.
-                if texts.iter().any(|path| self.place.is_of_the_system(path) && path != "/") {
+                if texts.iter().any(|path| self.paths.is_of_the_system(path) && path != "/") {
                     self.tags |= Tags::PRIVILEGED;
                 }
                 self.shape.add(std::iter::once(base).chain(texts.iter().map(String::as_str)));
@@ -346,9 +348,9 @@ fn is_asking(args: &[Word]) -> bool {
 }
 
 /// A word with a place in it that is filled in later.
-fn filled(word: &Word, sign: &str) -> Word {
-    match word.text.as_deref().and_then(|text| text.split_once(sign)) {
-        Some((start, _)) if !sign.is_empty() => {
+fn filled(word: &Word, placeholder: &str) -> Word {
+    match word.text.as_deref().and_then(|text| text.split_once(placeholder)) {
+        Some((start, _)) if !placeholder.is_empty() => {
             Word { text: None, pattern: None, start: start.to_string(), splits: false }
         }
         _ => word.clone(),

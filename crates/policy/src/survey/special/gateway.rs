@@ -153,9 +153,9 @@ fn camel(flag: &str) -> String {
     let mut parts = flag.split('-');
     let mut name = parts.next().unwrap_or_default().to_string();
     for part in parts {
-        let mut signs = part.chars();
-        name.extend(signs.next().map(|sign| sign.to_ascii_uppercase()));
-        name.push_str(signs.as_str());
+        let mut characters = part.chars();
+        name.extend(characters.next().map(|character| character.to_ascii_uppercase()));
+        name.push_str(characters.as_str());
     }
     name
 }

@@ -1,5 +1,6 @@
-//! Arithmetic. Bash evaluates a variable in a sum as a sum of its own, and runs the substitutions in a subscript on
-//! the way: with `x='a[$(rm f)]'`, `$((x))` removes the file. So a sum is clear only when everything in it is.
+//! Taint analysis of shell arithmetic. Bash evaluates a variable in an expression as an expression of its own, and runs
+//! the substitutions in a subscript on the way: with `x='a[$(rm f)]'`, `$((x))` removes the file. So an expression is
+//! clear only when everything in it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +8,9 @@ use bashkit::parser::{Command, Word as Parsed, WordPart};
 
 use super::Word;
 
-/// The sums of a script and the variables in them.
+/// The arithmetic expressions of a script and the variables in them.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct Arithmetic {
     /// Names that are evaluated somewhere.
     evaluated: BTreeSet<String>,
     /// Names that may hold anything.
@@ -19,9 +20,9 @@ pub(super) struct Sums {
     is_odd: bool,
 }
 
-impl Sums {
+impl Arithmetic {
     /// Whether nothing that is evaluated can run a command.
-    pub(super) fn are_clear(&self) -> bool {
+    pub(super) fn is_clear(&self) -> bool {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<&str> = self.evaluated.iter().map(String::as_str).collect();
         while let Some(name) = open.pop() {
@@ -35,21 +36,26 @@ impl Sums {
         !self.is_odd
     }
 
-    /// A sum is evaluated.
-    pub(super) fn sum(&mut self, text: &str) {
-        let is_harmless =
-            |sign: char| sign.is_ascii_alphanumeric() || "_ \t\n+-*/%()<>=!&|^~?:,#[]{}$@".contains(sign);
+    /// An expression is evaluated.
+    pub(super) fn expression(&mut self, text: &str) {
+        let is_harmless = |character: char| {
+            character.is_ascii_alphanumeric() || "_ \t\n+-*/%()<>=!&|^~?:,#[]{}$@".contains(character)
+        };
         if text.contains("$(") || !text.chars().all(is_harmless) || !is_balanced(text) {
             self.is_odd = true;
         }
-        // Two operands side by side: these are no sum but words, `((rm -r x))` of a shell within a shell.
+        // Two operands side by side: these are no expression but words, `((rm -r x))` of a shell within a shell.
         let mut words = text.split_whitespace().peekable();
         while let Some(word) = words.next() {
             let ends = |word: &str| {
-                word.ends_with(|sign: char| sign.is_ascii_alphanumeric() || "_)]}".contains(sign))
+                word.ends_with(|character: char| {
+                    character.is_ascii_alphanumeric() || "_)]}".contains(character)
+                })
             };
             let begins = |word: &str| {
-                word.starts_with(|sign: char| sign.is_ascii_alphanumeric() || "_($".contains(sign))
+                word.starts_with(|character: char| {
+                    character.is_ascii_alphanumeric() || "_($".contains(character)
+                })
             };
             if ends(word) && words.peek().is_some_and(|next| begins(next)) {
                 self.is_odd = true;
@@ -58,7 +64,7 @@ impl Sums {
         self.names(text);
     }
 
-    /// The subscript of an array: a sum, or the key of a map.
+    /// The subscript of an array: an expression, or the key of a map.
     pub(super) fn index(&mut self, text: &str) {
         if text.contains('`') || text.contains("$(") {
             self.is_odd = true;
@@ -75,14 +81,14 @@ impl Sums {
         }
     }
 
-    /// A word that the shell evaluates as a sum.
+    /// A word that the shell evaluates as an expression.
     pub(super) fn evaluate(&mut self, word: &Parsed, known: &Word) {
         match &known.text {
-            Some(text) => self.sum(text),
+            Some(text) => self.expression(text),
             None => {
                 for part in &word.parts {
                     match part {
-                        WordPart::Literal(text) => self.sum(text),
+                        WordPart::Literal(text) => self.expression(text),
                         WordPart::Variable(name) => self.name(name),
                         WordPart::ArithmeticExpansion(_) | WordPart::Length(_) | WordPart::ArrayLength(_) => {
                         }
@@ -160,7 +166,9 @@ impl Sums {
         }
         for (at, _) in text.match_indices('$') {
             let next = text[at + 1..].trim_start_matches('{');
-            if next.starts_with(|sign: char| sign.is_ascii_digit() || matches!(sign, '@' | '*')) {
+            if next
+                .starts_with(|character: char| character.is_ascii_digit() || matches!(character, '@' | '*'))
+            {
                 self.name("1");
             }
         }
@@ -184,8 +192,9 @@ fn is_parameter(name: &str) -> bool {
 }
 
 fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
-        .filter(|name| name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_'))
+    text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_').filter(|name| {
+        name.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_')
+    })
 }
 
 fn is_balanced(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Paths: where they lead, and whether that is a place that the machine or the gateway itself lives in.
+//! Path classification: where a path leads, and whether the machine or the gateway itself lives there.
 
 use protocol::identity::ProcessIdentity;
 
@@ -27,8 +27,8 @@ const OF_THE_GATEWAY: &[&str] = &["/etc", "/sys", "/proc", "/dev", "/usr"];
 const HARMLESS: &[&str] =
     &["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd", "pts", "shm"];
 
-/// Where a call runs.
-pub(super) struct Place {
+/// What the paths of a call are relative to.
+pub(super) struct PathContext {
     is_native: bool,
     /// Not known on a device.
     home: Option<String>,
@@ -36,15 +36,15 @@ pub(super) struct Place {
     cwd: String,
 }
 
-impl Place {
-    /// The place of a call with a working directory of its own, or the caller's.
-    pub(super) fn new(is_native: bool, who: &ProcessIdentity, cwd: Option<&str>) -> Place {
+impl PathContext {
+    /// For a call with a working directory of its own, or the caller's.
+    pub(super) fn new(is_native: bool, who: &ProcessIdentity, cwd: Option<&str>) -> PathContext {
         let (home, start) = if is_native { (Some(who.home.clone()), who.cwd.as_str()) } else { (None, "~") };
-        let mut place = Place { is_native, home, cwd: start.to_string() };
+        let mut paths = PathContext { is_native, home, cwd: start.to_string() };
         if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
-            place.cwd = place.resolve(cwd);
+            paths.cwd = paths.resolve(cwd);
         }
-        place
+        paths
     }
 
     /// Where commands start.

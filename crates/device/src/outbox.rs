@@ -23,7 +23,7 @@ struct Link {
 
 /// Everything that is not known to have arrived.
 pub(crate) struct Outbox {
-    kept: Mutex<Kept>,
+    kept: Mutex<Unconfirmed>,
     link: watch::Sender<Option<Link>>,
     /// Something was sent that no pong has confirmed yet.
     pub(crate) sent: Notify,
@@ -31,7 +31,7 @@ pub(crate) struct Outbox {
     pub(crate) waiting: Notify,
 }
 
-struct Kept {
+struct Unconfirmed {
     clock: Clock,
     replies: Shelf,
     statuses: Shelf,
@@ -70,7 +70,7 @@ impl Outbox {
             age_max,
         };
         Arc::new(Outbox {
-            kept: Mutex::new(Kept {
+            kept: Mutex::new(Unconfirmed {
                 clock,
                 replies: shelf(
                     limits::device::REPLIES_KEPT_MAX,
@@ -199,7 +199,7 @@ fn run_all(given_up: Vec<TakeBack>) {
     }
 }
 
-impl Kept {
+impl Unconfirmed {
     fn next_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number

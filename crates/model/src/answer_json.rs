@@ -26,12 +26,12 @@ pub(crate) enum BlockView<'a> {
 /// What was written of each block.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerJson {
-    blocks: Vec<Kept>,
+    blocks: Vec<BlockJson>,
 }
 
 /// The JSON of a block's first `length` bytes: the inside of a string, or the arguments of a tool call.
 #[derive(Debug, Default)]
-struct Kept {
+struct BlockJson {
     length: usize,
     complete: bool,
     json: String,
@@ -47,7 +47,7 @@ impl AnswerJson {
         out: &mut String,
     ) {
         let blocks = mark.map_or(blocks, |mark| &blocks[..mark.0.len().min(blocks.len())]);
-        self.blocks.resize_with(blocks.len().max(self.blocks.len()), Kept::default);
+        self.blocks.resize_with(blocks.len().max(self.blocks.len()), BlockJson::default);
         out.reserve(self.blocks.iter().map(|kept| kept.json.len() + 64).sum::<usize>() + 512);
         out.push_str(r#"{"role":"assistant","content":["#);
         for (place, (block, kept)) in blocks.iter().zip(&mut self.blocks).enumerate() {
@@ -63,7 +63,7 @@ impl AnswerJson {
     }
 }
 
-impl Kept {
+impl BlockJson {
     fn write(&mut self, block: &BlockView<'_>, length: Option<usize>, out: &mut String) {
         match block {
             BlockView::Text(block) => {
@@ -126,7 +126,7 @@ impl Kept {
                     &partial
                 }
             };
-            *self = Kept { length, complete, json: to_json(arguments) };
+            *self = BlockJson { length, complete, json: to_json(arguments) };
         }
         out.push_str(&self.json);
     }

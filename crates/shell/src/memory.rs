@@ -72,7 +72,12 @@ impl Drop for Share {
 impl Guard {
     fn look(&mut self) -> Option<u64> {
         match self.seen {
-            Some((at, held)) if Clock::system().instant().saturating_duration_since(at) < limits::native_shell::TICK / 2 => Some(held),
+            Some((at, held))
+                if Clock::system().instant().saturating_duration_since(at)
+                    < limits::native_shell::TICK / 2 =>
+            {
+                Some(held)
+            }
             _ => {
                 let held = held_bytes()?;
                 self.seen = Some((Clock::system().instant(), held));

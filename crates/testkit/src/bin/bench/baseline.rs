@@ -16,13 +16,13 @@ use tokio_websockets::{Config, ServerBuilder};
 
 /// Where a bare server listens.
 #[derive(Args)]
-pub(crate) struct Place {
+pub(crate) struct ListenArgs {
     /// A free port when absent.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 }
 
-impl Place {
+impl ListenArgs {
     /// Listens, and prints the address as the gateway does.
     pub(crate) async fn listen(&self) -> Result<TcpListener> {
         let listener = TcpListener::bind(self.listen).await.context("listen")?;

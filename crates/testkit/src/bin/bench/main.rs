@@ -55,10 +55,10 @@ struct Args {
 enum Role {
     /// Serves the bare echo.
     #[command(hide = true)]
-    Echo(baseline::Place),
+    Echo(baseline::ListenArgs),
     /// Serves the bare relay.
     #[command(hide = true)]
-    Relay(baseline::Place),
+    Relay(baseline::ListenArgs),
     /// Answers requests, on the relay and on the gateway.
     #[command(hide = true)]
     Driver(baseline::driver::Attachments),

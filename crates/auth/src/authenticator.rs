@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use base::clock::Clock;
 use base::limits;
+use base::random::Random;
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::DeviceId;
@@ -90,8 +91,8 @@ enum Found {
 
 impl Authenticator {
     /// Nobody has tried yet.
-    pub fn new(store: Store, clock: Clock) -> Authenticator {
-        Authenticator { store, clock, passwords: Passwords::new(), throttle: Throttle::default() }
+    pub fn new(store: Store, clock: Clock, random: Random) -> Authenticator {
+        Authenticator { store, clock, passwords: Passwords::new(random), throttle: Throttle::default() }
     }
 
     /// The hashes of passwords.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use base::limits;
+use base::random::Random;
 use base::sync::lock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,9 +21,13 @@ use tokio::sync::Semaphore;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$Z3N2LW5vYm9keS1zYWx0$3pYTSnlJbWzMZ5t1ZGW6yLnmWHjXN4zg5m4bL4C3Qj4";
 
+/// As many as the format recommends.
+const SALT_BYTES: usize = 16;
+
 /// Hashes passwords off the async threads, a few at a time.
 #[derive(Clone)]
 pub struct Passwords {
+    random: Random,
     running: Arc<Semaphore>,
     waiting: Arc<Mutex<HashMap<Option<IpAddr>, usize>>>,
 }
@@ -45,16 +50,11 @@ impl Drop for QueueSlot {
     }
 }
 
-impl Default for Passwords {
-    fn default() -> Passwords {
-        Passwords::new()
-    }
-}
-
 impl Passwords {
     /// Nothing is being hashed.
-    pub fn new() -> Passwords {
+    pub fn new(random: Random) -> Passwords {
         Passwords {
+            random,
             running: Arc::new(Semaphore::new(limits::login::PASSWORD_HASHES_MAX)),
             waiting: Arc::default(),
         }
@@ -62,9 +62,10 @@ impl Passwords {
 
     /// The hash to keep for a new password.
     pub async fn hash(&self, password: &str) -> Result<String, Error> {
-        let password = password.to_string();
+        let (password, salt) = (password.to_string(), self.random.bytes::<SALT_BYTES>());
         self.off_thread(None, move || {
-            let hash: PasswordHash = Argon2::default().hash_password(password.as_bytes()).map_err(failed)?;
+            let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
+            let hash: PasswordHash = hash.map_err(failed)?;
             Ok(hash.to_string())
         })
         .await
@@ -138,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_hash_is_argon2id_and_verifies() {
-        let passwords = Passwords::new();
+        let passwords = Passwords::new(Random::system());
         let hash = passwords.hash("correct horse").await.unwrap();
         assert!(hash.starts_with("$argon2id$"));
         let peer = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);

@@ -1,5 +1,6 @@
 //! Bearer tokens: random strings of which only a SHA-256 hash is kept.
 
+use base::random::Random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use protocol::sys::token::Kind;
@@ -9,8 +10,8 @@ use sha2::{Digest, Sha256};
 const RANDOM_CHARS: usize = 32;
 
 /// A fresh raw token of a kind.
-pub fn new(kind: Kind) -> String {
-    format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(base::random::bytes::<24>()))
+pub fn new(kind: Kind, random: &Random) -> String {
+    format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(random.bytes::<24>()))
 }
 
 /// What is kept of a raw token. A fast hash is enough: nobody can go through 192 random bits.

@@ -144,7 +144,7 @@ impl Kernel {
                 connections: connections::Connections::new(clock.clone(), metrics.clone()),
                 devices,
                 grants,
-                authenticator: auth::Authenticator::new(store.clone(), clock.clone()),
+                authenticator: auth::Authenticator::new(store.clone(), clock.clone(), random.clone()),
                 settings,
                 metrics,
                 tree,
@@ -188,6 +188,16 @@ impl Kernel {
         for area in &self.areas {
             area.clone().gone(gone.clone()).await;
         }
+    }
+
+    /// The time, for whoever carries the sockets.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The chance, for the same.
+    pub fn random(&self) -> &Random {
+        self.gateway.random()
     }
 
     /// Whether nobody has set the system up yet.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use base::limits;
+use base::random::Random;
 use model::{AssistantContent, AssistantMessage, ToolCall};
 use protocol::signal::stream::ThinkingContent;
 
@@ -27,7 +28,7 @@ pub(crate) fn thinking(message: &AssistantMessage) -> Vec<ThinkingContent> {
 }
 
 /// Gives every call an id that no other call of the answer has, so that results can be told apart.
-pub(crate) fn assign_call_ids(message: &mut AssistantMessage, turn: u64) {
+pub(crate) fn assign_call_ids(message: &mut AssistantMessage, turn: u64, random: &Random) {
     let mut seen = HashSet::new();
     let calls = message.content.iter_mut().filter_map(|content| match content {
         AssistantContent::ToolCall(call) => Some(call),
@@ -38,7 +39,7 @@ pub(crate) fn assign_call_ids(message: &mut AssistantMessage, turn: u64) {
         *name = without_nul(name);
         let usable = !id.is_empty() && id.len() <= limits::files::NAME_MAX_BYTES && !id.contains('\0');
         if !usable || seen.contains(id.as_str()) {
-            *id = format!("call_{turn}_{place}_{}", base::random::uuid());
+            *id = format!("call_{turn}_{place}_{}", random.uuid());
         }
         seen.insert(id.clone());
     }
@@ -65,7 +66,7 @@ mod tests {
     #[test]
     fn calls_of_one_answer_have_different_ids() {
         let mut message = answer(&["a", "a", "", "b"]);
-        assign_call_ids(&mut message, 3);
+        assign_call_ids(&mut message, 3, &Random::seeded(1));
         let ids: Vec<String> = model::tool_calls(&message).map(|call| call.id.clone()).collect();
         assert_eq!((ids[0].as_str(), ids[3].as_str()), ("a", "b"));
         assert!(ids[1].starts_with("call_3_1_") && ids[2].starts_with("call_3_2_"), "{ids:?}");

@@ -22,7 +22,12 @@ pub(crate) fn request(row: &ApprovalRow) -> HilRequest {
 }
 
 /// What is remembered of an approval.
-pub(crate) fn rule(row: &ApprovalRow, scope: Scope, now_ms: i64) -> Result<RuleRow, Error> {
+pub(crate) fn rule(
+    row: &ApprovalRow,
+    scope: Scope,
+    approval_id: String,
+    now_ms: i64,
+) -> Result<RuleRow, Error> {
     let (target, shape) = match scope {
         Scope::Class if row.target == "gsv" => ("gsv", None),
         Scope::Class => ("device", None),
@@ -34,7 +39,7 @@ pub(crate) fn rule(row: &ApprovalRow, scope: Scope, now_ms: i64) -> Result<RuleR
         Scope::Shape => (row.target.as_str(), row.shape.clone()),
     };
     Ok(RuleRow {
-        approval_id: base::random::uuid(),
+        approval_id,
         syscall: row.syscall.clone(),
         scope,
         target: target.to_string(),
@@ -50,5 +55,6 @@ pub(crate) fn is_same(a: &RuleRow, b: &RuleRow) -> bool {
 
 /// Whether a rule is about what a request asks for: remembering that request would make the same rule.
 pub(crate) fn covers(rule: &RuleRow, row: &ApprovalRow) -> bool {
-    self::rule(row, rule.scope, rule.created_at).is_ok_and(|own| is_same(rule, &own))
+    self::rule(row, rule.scope, rule.approval_id.clone(), rule.created_at)
+        .is_ok_and(|own| is_same(rule, &own))
 }

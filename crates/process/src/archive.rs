@@ -54,7 +54,7 @@ pub(crate) async fn archive_all(world: &World, process: &ProcessRow) -> Result<A
     }
     conversations.sort_by(|a, b| a.id.cmp(&b.id));
     let place = ready(world, process).await?;
-    let directory = place.make(&[&base::random::uuid()]).await?;
+    let directory = place.make(&[&world.random.uuid()]).await?;
     match archive_each(world, process, &place, &directory, &conversations).await {
         // What goes with the messages goes with them into the archive.
         Ok(kept) => move_media(world, process, &directory).await.map(|()| kept),
@@ -125,7 +125,7 @@ pub(crate) async fn archive_conversation(
     if conversation.message_count == 0 {
         return Ok(None);
     }
-    PendingArchive::keep(world, process, &conversation.id, base::random::uuid(), EVERYTHING).await.map(Some)
+    PendingArchive::keep(world, process, &conversation.id, world.random.uuid(), EVERYTHING).await.map(Some)
 }
 
 /// Reads an archive that is to be restored.

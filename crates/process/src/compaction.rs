@@ -63,7 +63,7 @@ pub(crate) async fn prepare(
         Some(text) => text.to_string(),
         None => summary::generate(world, process, conversation, &selected, setup).await?,
     };
-    let id = base::random::uuid();
+    let id = world.random.uuid();
     let archive = PendingArchive::keep(world, process, conversation, id.clone(), selected.span).await;
     let archive = archive.map_err(|why| format!("Failed to archive the messages: {why}"))?;
     let (path, messages) = (archive.path.clone(), archive.messages);

@@ -1,5 +1,6 @@
 //! Ids of runs and processes: new ones, and the one that is special.
 
+use base::random::Random;
 use protocol::ids::RunId;
 use store::processes::ProcessRow;
 
@@ -9,6 +10,6 @@ pub(crate) fn is_init(process: &ProcessRow) -> bool {
 }
 
 /// A run id nobody has.
-pub(crate) fn new_run_id() -> RunId {
-    RunId(base::random::uuid())
+pub(crate) fn new_run_id(random: &Random) -> RunId {
+    RunId(random.uuid())
 }

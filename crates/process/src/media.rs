@@ -57,7 +57,7 @@ async fn keep_one(
         *place = Some(new);
     }
     let Some(place) = place else { return Err("there is no place for media".to_string()) };
-    let path = place.directory.join(&format!("{}{extension}", base::random::uuid()));
+    let path = place.directory.join(&format!("{}{extension}", world.random.uuid()));
     stored.key = Some(path.as_str().trim_start_matches('/').to_string());
     stored.size = Some(bytes.len() as u64);
     if stored.media_type == MediaType::Audio && stored.transcription.is_none() {

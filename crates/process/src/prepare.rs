@@ -46,10 +46,11 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<S
 
 /// What a setup would be made of now; nothing when changes of it could not be told.
 fn fingerprint_of(world: &World, process: &ProcessRow, view: &View) -> Option<Fingerprint> {
+    let now = world.clock.instant();
     let generations = (world.store.config().generation(), world.outside.generation());
     let roots: Option<Vec<VPath>> =
         prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
-    Some(Fingerprint::now(process, generations, view.fingerprint(&roots?)?))
+    Some(Fingerprint::new(process, generations, view.fingerprint(&roots?)?, now))
 }
 
 async fn resolve(
@@ -120,7 +121,7 @@ pub(crate) fn known_profile(profile: &str) -> Result<&str, String> {
 }
 
 async fn offered(world: &World, process: &ProcessRow) -> Result<ToolsResult, String> {
-    let id = base::random::uuid();
+    let id = world.random.uuid();
     let answer = world.outside.call(process, &id, "ai.tools", "{}").await;
     let answer = answer.map_err(|error| format!("The tools could not be listed: {}", error.message))?;
     serde_json::from_str(&answer).map_err(|error| format!("The list of tools is unreadable: {error}"))

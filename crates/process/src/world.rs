@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::clock::Clock;
 use base::limits;
+use base::random::Random;
 use gateway::Gateway;
 use protocol::ids::{Pid, RunId};
 use protocol::signal::Signal;
@@ -25,6 +26,7 @@ pub(crate) struct World {
     /// Names this start of the gateway; the next one has another.
     pub(crate) life: Arc<str>,
     pub(crate) clock: Clock,
+    pub(crate) random: Random,
     pub(crate) outside: Outside,
     pub(crate) client: model::Client,
     pub(crate) discovery: Arc<ModelDiscovery>,
@@ -43,6 +45,7 @@ impl World {
             store: gateway.store().clone(),
             life: gateway.random().uuid().into(),
             clock,
+            random: gateway.random().clone(),
             outside: Outside::new(gateway.clone()),
             client,
             discovery,

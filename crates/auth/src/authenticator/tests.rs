@@ -24,7 +24,7 @@ impl Bench {
         let options = store::Options { data: data.path().to_path_buf(), url: None };
         let store = Store::open(&options).await.unwrap();
         store.provision(1).await.unwrap();
-        let authenticator = Authenticator::new(store.clone(), Clock::system());
+        let authenticator = Authenticator::new(store.clone(), Clock::system(), Random::system());
         let hash = authenticator.passwords().hash("correct horse").await.unwrap();
         let new = NewAccount { username: "ann".to_string(), hash, groups: Vec::new(), now_ms: 1 };
         let ann = store.accounts().create(new).await.unwrap();
@@ -32,9 +32,9 @@ impl Bench {
     }
 
     async fn token(&self, kind: Kind, device: Option<&str>, expires_at: Option<i64>) -> (String, Token) {
-        let raw = tokens::new(kind);
+        let raw = tokens::new(kind, &Random::system());
         let row = NewToken {
-            token_id: TokenId(base::random::uuid()),
+            token_id: TokenId(Random::system().uuid()),
             uid: self.ann.uid,
             kind,
             label: None,

@@ -40,7 +40,7 @@ impl Actor {
             return Ok(Outcome::Failed(why));
         }
         let mut draft = self.awake()?;
-        let run_id = incoming.run_id.unwrap_or_else(new_run_id);
+        let run_id = incoming.run_id.unwrap_or_else(|| new_run_id(&self.host.world.random));
         if let Some(call) = incoming.call {
             let call = IpcCall { target_run_id: run_id.clone(), ..call };
             draft.write(|change| change.ipc_open(&call));
@@ -68,7 +68,7 @@ impl Actor {
             draft.write(|change| change.and(with));
         }
         let accept = Accept {
-            run_id: new_run_id(),
+            run_id: new_run_id(&self.host.world.random),
             conversation: event.conversation,
             role: MessageRole::System,
             reason: &event.reason,
@@ -85,7 +85,7 @@ impl Actor {
         if draft.facts.run.is_some() {
             return Ok(None);
         }
-        let run_id = new_run_id();
+        let run_id = new_run_id(&self.host.world.random);
         let conversation = ConversationId::from("default");
         self.begin(&mut draft, &conversation, run_id.clone(), reason).await?;
         self.keep(draft).await?;

@@ -50,7 +50,7 @@ impl Actor {
 
     /// What is remembered with an answer: a new rule, or the same one from before.
     async fn rule(&self, row: &ApprovalRow, scope: Scope) -> Result<RuleRow, Error> {
-        let rule = approval::rule(row, scope, self.host.world.now_ms())?;
+        let rule = approval::rule(row, scope, self.host.world.random.uuid(), self.host.world.now_ms())?;
         let known = self.host.world.store.approvals().rules(self.pid()).await?;
         Ok(known.into_iter().find(|known| approval::is_same(known, &rule)).unwrap_or(rule))
     }

@@ -175,7 +175,7 @@ impl Actor {
         if let Some(known) = self.context.as_mut().filter(|known| known.conversation_id == conversation) {
             known.context = Some(context);
         }
-        answer::assign_call_ids(&mut message, turn);
+        answer::assign_call_ids(&mut message, turn, &self.host.world.random);
         self.live.calls = super::load::calls_of(&message);
         let spent = cost::used(&message.usage);
         self.live.used = cost::sum(&self.live.used, &spent);

@@ -109,7 +109,7 @@ impl Actor {
         let Some(run) = &draft.facts.run else { return };
         let (call, judgement) = (&self.live.calls[place], checked.judgement);
         let row = ApprovalRow {
-            request_id: base::random::uuid(),
+            request_id: self.host.world.random.uuid(),
             pid: self.process.pid.clone(),
             uid: self.process.uid,
             run_id: run.run_id.clone(),

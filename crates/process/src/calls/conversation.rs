@@ -27,7 +27,7 @@ impl Host {
         let process = self.known(pid).await?;
         let id = match non_blank(args.conversation_id.as_ref()) {
             Some(_) => named(CALL, args.conversation_id.as_ref())?,
-            None => ConversationId(base::random::uuid()),
+            None => ConversationId(self.world.random.uuid()),
         };
         let title = args.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
         let before = self.conversation(pid, &id).await?;

@@ -35,7 +35,7 @@ impl Host {
         let id = named(CALL, args.conversation_id.as_ref())?;
         let target = match non_blank(args.target_conversation_id.as_ref()) {
             Some(_) => named(CALL, args.target_conversation_id.as_ref())?,
-            None => ConversationId(base::random::uuid()),
+            None => ConversationId(self.world.random.uuid()),
         };
         self.fork_into(&process, &id, &target, args).await.map(Outcome::from)
     }

@@ -113,10 +113,11 @@ impl Author<'_> {
             return Ok(());
         }
         let (process, setup) = (self.process, self.setup);
+        let run_id = new_run_id(&self.world.random);
         let run = RunRow {
             generation: self.generation,
             reason: "compaction.summary".to_string(),
-            ..RunRow::begun(new_run_id(), &process.pid, process.uid, self.conversation, started_at)
+            ..RunRow::begun(run_id, &process.pid, process.uid, self.conversation, started_at)
         };
         let (status, reason) = match error {
             None => (RunStatus::Ok, "turn.complete"),

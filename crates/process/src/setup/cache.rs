@@ -42,11 +42,12 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// As it is now: the generations of config and of what is outside, and the user's texts.
-    pub(crate) fn now(
+    /// As it is `now`: the generations of config and of what is outside, and the user's texts.
+    pub(crate) fn new(
         process: &ProcessRow,
         (config, outside): (u64, [u64; 2]),
         files: vfs::Fingerprint,
+        now: Instant,
     ) -> Fingerprint {
         let key = Key {
             uid: process.uid,
@@ -55,7 +56,7 @@ impl Fingerprint {
             workspace_id: process.workspace_id.clone(),
             context_files: process.context_files.clone(),
         };
-        Fingerprint { key, generations: Generations { config, outside, files }, began: Instant::now() }
+        Fingerprint { key, generations: Generations { config, outside, files }, began: now }
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::limits;
+use base::random::Random;
 use protocol::error::Error;
 use protocol::ids::{DeviceId, Gid, TokenId, Uid};
 use protocol::sys::token::Kind;
@@ -48,7 +49,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let root_password = root_password.map(|text| check_password("rootPassword", text)).transpose()?;
     let config = config_of(&request)?;
     let now_ms = kernel.clock.now_ms();
-    let (raw, new_token) = node_token(&request, now_ms)?.unzip();
+    let (raw, new_token) = node_token(&request, kernel.gateway.random(), now_ms)?.unzip();
     let hash = kernel.authenticator.passwords().hash(password).await?;
     let root_hash = match root_password {
         Some(root_password) => kernel.authenticator.passwords().hash(root_password).await?,
@@ -96,7 +97,7 @@ fn config_of(request: &Setup) -> Result<Vec<(String, String)>, Error> {
     Ok(config)
 }
 
-fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>, Error> {
+fn node_token(request: &Setup, random: &Random, now_ms: i64) -> Result<Option<(String, NewToken)>, Error> {
     let Some(node) = &request.node else { return Ok(None) };
     let device_id = node.device_id.trim();
     if device_id.is_empty() {
@@ -108,9 +109,9 @@ fn node_token(request: &Setup, now_ms: i64) -> Result<Option<(String, NewToken)>
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     let label = token::check_label("node.label", label)?.unwrap_or_else(|| format!("node:{device_id}"));
-    let raw = auth::tokens::new(Kind::Node);
+    let raw = auth::tokens::new(Kind::Node, random);
     let new = NewToken {
-        token_id: TokenId(base::random::uuid()),
+        token_id: TokenId(random.uuid()),
         uid: Uid::ROOT,
         kind: Kind::Node,
         label: Some(label),

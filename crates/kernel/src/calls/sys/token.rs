@@ -34,9 +34,9 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.accounts().by_uid(uid).await?;
     known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
-    let raw = auth::tokens::new(kind);
+    let raw = auth::tokens::new(kind, cx.kernel.gateway.random());
     let row = Row {
-        token_id: TokenId(base::random::uuid()),
+        token_id: TokenId(cx.kernel.gateway.random().uuid()),
         uid,
         kind,
         label: check_label("label", args.label.as_deref())?,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::clock::Clock;
 use base::limits;
 use gateway::Gateway;
 use protocol::error::Error;
@@ -36,9 +37,9 @@ impl Default for Reads {
 
 impl Reads {
     /// Waits for a part of it, for a while.
-    pub(crate) async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
+    pub(crate) async fn take(&self, clock: &Clock, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
         let part = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        match tokio::time::timeout(limits::files::READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
+        match clock.timeout(limits::files::READ_WAIT, self.0.clone().acquire_many_owned(part)).await {
             Ok(Ok(part)) => Ok(part),
             _ => Err(Error::too_busy("too many large files are being read, try again later")),
         }

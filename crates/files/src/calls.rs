@@ -3,6 +3,7 @@
 
 use std::io::{self, BufReader};
 
+use base::clock::Clock;
 use base::limits;
 use content::Side;
 use content::lines::Window;
@@ -54,7 +55,7 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
             Ok(shown(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
         }
         Opened::File(file, stat) => {
-            let part = cx.area.reads.take(memory_for(stat.size)).await?;
+            let part = cx.area.reads.take(cx.area.gateway.clock(), memory_for(stat.size)).await?;
             let read = aside(move || {
                 let reader = BufReader::with_capacity(BLOCK_BYTES, file);
                 (shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
@@ -201,7 +202,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_readings_wait_for_memory_and_small_ones_share_it() {
-        let reads = Reads::default();
+        let (reads, clock) = (Reads::default(), Clock::system());
         let most = memory_for(u64::MAX);
         assert!(
             memory_for(limits::device_files::READ_TEXT_MAX_BYTES)
@@ -209,9 +210,9 @@ mod tests {
         );
         let mut large = Vec::new();
         for _ in 0..limits::files::READS_MAX_BYTES / most {
-            large.push(reads.take(most).await.unwrap());
+            large.push(reads.take(&clock, most).await.unwrap());
         }
-        let mut waiting = Box::pin(reads.take(most));
+        let mut waiting = Box::pin(reads.take(&clock, most));
         let mut cx = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut cx).is_pending(), "there is no memory for one more");
         large.pop();

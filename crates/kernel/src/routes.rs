@@ -271,7 +271,7 @@ fn send_when_settled(driver: &Arc<Connection>, text: String) {
     }
     let driver = driver.clone();
     tokio::spawn(async move {
-        tokio::time::sleep(settled).await;
+        driver.clock().sleep(settled).await;
         driver.send(text);
     });
 }

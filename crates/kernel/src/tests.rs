@@ -7,7 +7,7 @@ mod recall;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base::clock::Clock;
 use base::limits;
@@ -34,7 +34,7 @@ fn send(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value) {
 /// The same for what had arrived so long ago, and waited for its turn.
 fn send_late(kernel: &Arc<Kernel>, connection: &Arc<Connection>, frame: Value, waited: Duration) {
     let text = frame.to_string();
-    let arrived = Instant::now().checked_sub(waited).unwrap();
+    let arrived = kernel.clock.instant().checked_sub(waited).unwrap();
     kernel.receive_text(connection, arrived, &text, || text.clone().into());
 }
 
@@ -85,7 +85,7 @@ async fn a_socket_that_never_logs_in_is_overdue_in_the_end_and_others_never_are(
     let driver = with_driver(&kernel).await;
     let probe = kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let overdue = |wait: Duration| -> Vec<u64> {
-        let found = kernel.connections.overdue(Instant::now() + wait);
+        let found = kernel.connections.overdue(kernel.clock.instant() + wait);
         found.iter().map(|connection| connection.number).collect()
     };
     assert!(overdue(limits::socket::PENDING_SOCKET_TIMEOUT - Duration::from_secs(60)).is_empty());
@@ -125,7 +125,7 @@ async fn a_call_that_waited_for_its_turn_has_the_whole_time_for_the_device() {
     let timeout = kernel.settings.route_timeout();
     send_late(&kernel, &client, request, timeout - Duration::from_secs(1));
     let request = next(&driver).await;
-    routes::expire(&kernel, &driver, Instant::now() + timeout / 2);
+    routes::expire(&kernel, &driver, kernel.clock.instant() + timeout / 2);
     send(&kernel, &driver, json!({ "type": "res", "id": request["id"], "ok": true, "data": { "n": 1 } }));
     assert_eq!(next(&client).await["data"], json!({ "n": 1 }));
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use base::shutdown::Shutdown;
 use futures_util::FutureExt;
@@ -162,7 +163,7 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
                 if finish::bury(&host, &pid, &why).await { Duration::ZERO } else { limits::process::IDLE }
             }
         };
-        first = pause(&mut mailbox, stopping.clone(), rest).await;
+        first = pause(&host.world.clock, &mut mailbox, stopping.clone(), rest).await;
         if stopping.is_requested() {
             return host.close(&pid, &mut mailbox);
         }
@@ -176,11 +177,16 @@ pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>
     }
 }
 
-async fn pause(mailbox: &mut mpsc::Receiver<Mail>, mut stopping: Shutdown, most: Duration) -> Option<Mail> {
+async fn pause(
+    clock: &Clock,
+    mailbox: &mut mpsc::Receiver<Mail>,
+    mut stopping: Shutdown,
+    most: Duration,
+) -> Option<Mail> {
     tokio::select! {
         mail = mailbox.recv() => mail,
         () = stopping.requested() => None,
-        () = tokio::time::sleep(most) => None,
+        () = clock.sleep(most) => None,
     }
 }
 
@@ -230,6 +236,8 @@ impl Actor {
         loop {
             let idle = actor.facts.run.is_none();
             let left = actor.time_left();
+            // Made only when there is nothing to do at once.
+            let wait = |time| async move { host.world.clock.sleep(time).await };
             tokio::select! {
                 biased;
                 () = stopping.requested() => return actor.stop_gracefully().await.map(|()| Exit::Stopped),
@@ -242,8 +250,8 @@ impl Actor {
                     }
                     mail => actor.take(mail).await?,
                 },
-                () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
-                () = tokio::time::sleep(limits::process::IDLE), if idle => {
+                () = wait(left.unwrap_or_default()), if left.is_some() => actor.out_of_time().await?,
+                () = wait(limits::process::IDLE), if idle => {
                     if host.retire(pid, mailbox) {
                         return Ok(Exit::Asleep);
                     }
@@ -335,7 +343,7 @@ impl Actor {
                 }
                 kept => break kept?,
             }
-            tokio::time::sleep(pause).await;
+            self.host.world.clock.sleep(pause).await;
             pause *= 2;
             attempts += 1;
         };

@@ -70,7 +70,7 @@ impl Host {
         self.rooms.stop.stop();
         let mut count = self.rooms.count.subscribe();
         let all_asleep = count.wait_for(|count| *count == 0);
-        if tokio::time::timeout(limits::lifecycle::STOP_TIMEOUT, all_asleep).await.is_err() {
+        if self.world.clock.timeout(limits::lifecycle::STOP_TIMEOUT, all_asleep).await.is_err() {
             tracing::warn!(
                 "some processes were still busy when the gateway stopped; they go on at the next start"
             );
@@ -115,7 +115,7 @@ impl Host {
     async fn ask<T>(&self, pid: &Pid, mail: impl FnOnce(Reply<T>) -> Mail) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.post(pid, mail(reply)).await?;
-        match tokio::time::timeout(limits::process::ANSWER_TIMEOUT, answer).await {
+        match self.world.clock.timeout(limits::process::ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) if self.rooms.stopping.is_requested() => Err(Error::stopping()),
             Ok(Err(_)) => {
@@ -127,7 +127,8 @@ impl Host {
 
     /// Puts mail into a mailbox and wakes its process. A full mailbox is waited for, for a while.
     async fn post(&self, pid: &Pid, mail: Mail) -> Result<(), Error> {
-        let deadline = tokio::time::Instant::now() + limits::process::ANSWER_TIMEOUT;
+        let clock = &self.world.clock;
+        let deadline = clock.instant() + limits::process::ANSWER_TIMEOUT;
         let mut mail = mail;
         loop {
             let sender = match self.offer(pid, mail)? {
@@ -137,7 +138,8 @@ impl Host {
                     sender
                 }
             };
-            match tokio::time::timeout_at(deadline, sender.reserve()).await {
+            let left = deadline.saturating_duration_since(clock.instant());
+            match clock.timeout(left, sender.reserve()).await {
                 Ok(Ok(permit)) => {
                     permit.send(mail);
                     return Ok(());

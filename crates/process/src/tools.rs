@@ -194,7 +194,7 @@ impl Invocation {
     async fn ask_device(&self, wait: Duration) -> Recalled {
         let recalled = self.world.outside.recall(&self.process, &self.request_id, wait);
         // The outside has a limit of its own; this one is for the case that it forgets.
-        let recalled = tokio::time::timeout(limits::process::RECALL_WAIT * 2, recalled).await;
+        let recalled = self.world.clock.timeout(limits::process::RECALL_WAIT * 2, recalled).await;
         recalled.unwrap_or(Recalled::Unknown)
     }
 

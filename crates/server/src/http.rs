@@ -40,7 +40,7 @@ pub(crate) async fn accept(listener: TcpListener, kernel: &Arc<Kernel>) {
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                kernel.clock().sleep(ACCEPT_PAUSE).await;
             }
         }
     }

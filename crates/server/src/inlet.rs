@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -25,12 +26,13 @@ pub(crate) struct Inlet<S> {
     ready: Vec<u8>,
     served: usize,
     outlet: Outlet,
+    clock: Clock,
     arrived: Instant,
 }
 
 impl<S> Inlet<S> {
     /// Wraps a socket; `early` is what was read from it already.
-    pub(crate) fn new(inner: S, limit_bytes: usize, marker: String, early: &[u8]) -> Inlet<S> {
+    pub(crate) fn new(inner: S, limit_bytes: usize, marker: String, early: &[u8], clock: Clock) -> Inlet<S> {
         let mut filter = Filter {
             limit: limit_bytes as u64,
             marker,
@@ -40,7 +42,7 @@ impl<S> Inlet<S> {
         };
         let mut ready = Vec::new();
         filter.copy(early, &mut ready);
-        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default(), arrived: Instant::now() }
+        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default(), arrived: clock.instant(), clock }
     }
 
     /// Changes how large a message may be.
@@ -86,7 +88,7 @@ impl<S> Inlet<S> {
 impl<S: AsyncRead + Unpin> Inlet<S> {
     fn poll_inner(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = ready!(Pin::new(&mut self.inner).poll_read(cx, buf));
-        self.arrived = Instant::now();
+        self.arrived = self.clock.instant();
         Poll::Ready(read)
     }
 }
@@ -367,7 +369,7 @@ mod tests {
 
     async fn through(input: Vec<u8>, cut: usize) -> Vec<u8> {
         let (mut sender, receiver) = tokio::io::duplex(cut);
-        let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+        let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"", Clock::system());
         let sending = tokio::spawn(async move {
             use tokio::io::AsyncWriteExt;
             sender.write_all(&input).await.unwrap();
@@ -387,7 +389,7 @@ mod tests {
             input.extend(frame(0x80, &[b'c'; 11]));
             input.extend(frame(0x81, b"after"));
             let (mut sender, receiver) = tokio::io::duplex(cut);
-            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"", Clock::system());
             let writing = tokio::spawn(async move {
                 use tokio::io::AsyncWriteExt;
                 // The other side stops reading; what can not be written any more does not matter.
@@ -441,7 +443,7 @@ mod tests {
         input.extend(frame(0x81, &[b'x'; 301]));
         for cut in [1, 7, 300, 4_096, 20_000] {
             let (mut sender, receiver) = tokio::io::duplex(cut);
-            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"");
+            let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"", Clock::system());
             let input = input.clone();
             let sending = tokio::spawn(async move {
                 use tokio::io::AsyncWriteExt;

@@ -10,7 +10,6 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
@@ -98,12 +97,13 @@ pub async fn serve(
 
 /// Takes the address; one that a dying gateway still holds is waited for.
 async fn listen(listen: &str) -> Result<TcpListener, Error> {
-    let deadline = Instant::now() + limits::lifecycle::TAKEOVER_WAIT;
+    let clock = Clock::system();
+    let deadline = clock.instant() + limits::lifecycle::TAKEOVER_WAIT;
     loop {
         match TcpListener::bind(listen).await {
             Ok(listener) => return Ok(listener),
-            Err(why) if why.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
-                tokio::time::sleep(limits::lifecycle::TAKEOVER_RETRY).await;
+            Err(why) if why.kind() == ErrorKind::AddrInUse && clock.instant() < deadline => {
+                clock.sleep(limits::lifecycle::TAKEOVER_RETRY).await;
             }
             Err(why) => return Err(Error::Listen { listen: listen.to_string(), why }),
         }
@@ -112,11 +112,12 @@ async fn listen(listen: &str) -> Result<TcpListener, Error> {
 
 /// Opens the store; one that a dying gateway still holds is waited for.
 async fn open(options: store::Options) -> Result<Store, store::OpenError> {
-    let deadline = Instant::now() + limits::lifecycle::TAKEOVER_WAIT;
+    let clock = Clock::system();
+    let deadline = clock.instant() + limits::lifecycle::TAKEOVER_WAIT;
     loop {
         match Store::open(&options).await {
-            Err(store::OpenError::Held(_)) if Instant::now() < deadline => {
-                tokio::time::sleep(limits::lifecycle::TAKEOVER_RETRY).await;
+            Err(store::OpenError::Held(_)) if clock.instant() < deadline => {
+                clock.sleep(limits::lifecycle::TAKEOVER_RETRY).await;
             }
             opened => return opened,
         }
@@ -131,10 +132,10 @@ async fn stop(kernel: &Arc<Kernel>) {
     kernel.close_all();
     let gone = async {
         while kernel.socket_count() > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            kernel.clock().sleep(std::time::Duration::from_millis(10)).await;
         }
     };
-    if tokio::time::timeout(limits::lifecycle::STOP_TIMEOUT, gone).await.is_err() {
+    if kernel.clock().timeout(limits::lifecycle::STOP_TIMEOUT, gone).await.is_err() {
         tracing::warn!("some sockets did not close in time");
     }
 }

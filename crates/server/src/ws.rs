@@ -5,11 +5,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use base::clock::Sleep;
 use base::limits;
 use base64::Engine;
 use bytes::Bytes;
@@ -18,7 +20,6 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kernel::{Close, Connection, Excerpt, Kernel, Outgoing};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
 use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
 
 use crate::http::{Peer, not_found};
@@ -93,9 +94,10 @@ pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
 async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
     let Ok(upgraded) = upgrade.await else { return };
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
-    let marker = base::random::tagged("oversized_");
+    let marker = kernel.random().tagged("oversized_");
     let limit = limits::socket::PENDING_FRAME_MAX_BYTES;
-    let inlet = Inlet::new(parts.io.into_inner(), limit, marker.clone(), &parts.read_buf);
+    let inlet =
+        Inlet::new(parts.io.into_inner(), limit, marker.clone(), &parts.read_buf, kernel.clock().clone());
     // The inlet has let nothing larger through.
     let sizes = Limits::default().max_payload_len(Some(limits::frame::MAX_BYTES));
     let stream = ServerBuilder::new().limits(sizes).serve(inlet);
@@ -112,11 +114,20 @@ struct Socket {
     marker: String,
     /// Largest message for now.
     limit: usize,
-    /// Runs while the other side takes nothing: when it began, measured in bytes written, and when it ends.
-    stall: Option<(u64, Pin<Box<Sleep>>)>,
+    /// Runs while the other side takes nothing.
+    stall: Option<Stall>,
     /// Runs once the socket is to be closed; then it is over, whatever still waits.
-    closing: Option<Pin<Box<Sleep>>>,
+    closing: Option<Sleep>,
     close_sent: bool,
+}
+
+/// What is written waits for the other side.
+struct Stall {
+    /// How much had been written when it last took something, and when that was.
+    written: u64,
+    since: Instant,
+    /// To look then whether it took anything since.
+    look: Sleep,
 }
 
 /// Whatever ends the task, the kernel hears of it.
@@ -154,8 +165,8 @@ impl Socket {
             }
         }
         if self.connection.outbox.is_closing() {
-            let deadline = || Box::pin(tokio::time::sleep(limits::socket::CLOSE_TIMEOUT));
-            return self.closing.get_or_insert_with(deadline).as_mut().poll(cx);
+            let deadline = || self.kernel.clock().sleep(limits::socket::CLOSE_TIMEOUT);
+            return Pin::new(self.closing.get_or_insert_with(deadline)).poll(cx);
         }
         let go_on = match reading {
             Reading::More => true,
@@ -281,17 +292,24 @@ impl Socket {
     /// Fails once the other side has taken nothing for too long.
     fn watch_stall(&mut self, cx: &mut Context<'_>) -> Result<(), tokio_websockets::Error> {
         let written = self.stream.get_mut().outlet().written();
-        let (mark, sleep) = self
-            .stall
-            .get_or_insert_with(|| (written, Box::pin(tokio::time::sleep(limits::socket::SEND_TIMEOUT))));
-        if *mark != written {
-            *mark = written;
-            sleep.as_mut().reset(tokio::time::Instant::now() + limits::socket::SEND_TIMEOUT);
+        let clock = self.kernel.clock();
+        let stall = self.stall.get_or_insert_with(|| Stall {
+            written,
+            since: clock.instant(),
+            look: clock.sleep(limits::socket::SEND_TIMEOUT),
+        });
+        if stall.written != written {
+            (stall.written, stall.since) = (written, clock.instant());
         }
-        match sleep.as_mut().poll(cx) {
-            Poll::Pending => Ok(()),
-            Poll::Ready(()) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+        while Pin::new(&mut stall.look).poll(cx).is_ready() {
+            let waited = clock.instant().saturating_duration_since(stall.since);
+            let left = limits::socket::SEND_TIMEOUT.saturating_sub(waited);
+            if left.is_zero() {
+                return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
+            }
+            stall.look = clock.sleep(left);
         }
+        Ok(())
     }
 }
 

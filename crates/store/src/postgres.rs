@@ -6,8 +6,8 @@
 mod lock;
 
 use std::sync::Arc;
-use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::error::SqlState;
@@ -164,9 +164,9 @@ impl Postgres {
             }
             all.push(found);
         }
-        let started = Instant::now();
+        let started = Clock::system().elapsed();
         transaction.commit().await.map_err(commit_failure)?;
-        self.metrics.commit(started.elapsed());
+        self.metrics.commit(Clock::system().elapsed().saturating_sub(started));
         Ok(Written::Done(all))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
 use gateway::StreamNote;
@@ -30,6 +31,7 @@ pub(crate) struct Feed {
     /// Answers that are being given, and the place of the first event of each.
     answers: HashMap<RunId, (u64, Partial)>,
     tangles: Arc<Tangles>,
+    clock: Clock,
     /// When something last happened here.
     active: Instant,
     /// Nobody may use it any more; there is, or will be, another one.
@@ -44,7 +46,7 @@ pub(super) struct Told {
 }
 
 impl Feed {
-    pub(super) fn new(identity: Arc<ProcessIdentity>, beginning: u64, total: Total) -> Feed {
+    pub(super) fn new(identity: Arc<ProcessIdentity>, beginning: u64, total: Total, clock: Clock) -> Feed {
         Feed {
             identity,
             newest: beginning,
@@ -52,7 +54,8 @@ impl Feed {
             live: Vec::new(),
             answers: HashMap::new(),
             tangles: Arc::default(),
-            active: Instant::now(),
+            active: clock.instant(),
+            clock,
             forgotten: false,
         }
     }
@@ -177,7 +180,7 @@ impl Feed {
     }
 
     fn advance(&mut self) -> u64 {
-        self.active = Instant::now();
+        self.active = self.clock.instant();
         self.newest += 1;
         self.newest
     }
@@ -200,7 +203,7 @@ impl Feed {
         resume: Option<&Resume>,
         answer: impl FnOnce(Option<Resumed>),
     ) {
-        self.active = Instant::now();
+        self.active = self.clock.instant();
         let streams = connection.login().map(|login| login.streams).unwrap_or_default();
         connection.outbox.prepare(streams, self.tangles.clone());
         match resume {

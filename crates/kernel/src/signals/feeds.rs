@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
+use base::clock::Clock;
 use base::limits;
 use base::sync::{lock, read, write};
 use protocol::identity::ProcessIdentity;
@@ -18,6 +19,7 @@ type Users = HashMap<Uid, Arc<Mutex<Feed>>>;
 
 /// All feeds.
 pub(crate) struct Feeds {
+    clock: Clock,
     users: RwLock<Users>,
     pub(super) runs: RunRoutes,
     /// What all of them keep together, and how much that may be.
@@ -30,6 +32,7 @@ pub(crate) struct Feeds {
 impl Default for Feeds {
     fn default() -> Feeds {
         Feeds {
+            clock: Clock::system(),
             users: RwLock::default(),
             runs: RunRoutes::default(),
             total: Total::default(),
@@ -40,6 +43,11 @@ impl Default for Feeds {
 }
 
 impl Feeds {
+    /// Nobody was told anything yet.
+    pub(crate) fn new(clock: Clock) -> Feeds {
+        Feeds { clock, ..Feeds::default() }
+    }
+
     /// The user's feed, if there is one.
     pub(super) fn of(&self, uid: Uid) -> Option<Arc<Mutex<Feed>>> {
         read(&self.users).get(&uid).cloned()
@@ -77,7 +85,7 @@ impl Feeds {
         }
         let begin = || {
             let beginning = clock.max(self.beginning.load(Ordering::Relaxed));
-            Arc::new(Mutex::new(Feed::new(who.clone(), beginning, self.total.clone())))
+            Arc::new(Mutex::new(Feed::new(who.clone(), beginning, self.total.clone(), self.clock.clone())))
         };
         users.entry(who.uid).or_insert_with(begin).clone()
     }

@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn a_route_ends_with_its_time_its_connection_and_the_table() {
-        let (routes, now, here) = (RunRoutes::default(), Instant::now(), connection());
+        let (routes, now, here) =
+            (RunRoutes::default(), base::clock::Clock::system().instant(), connection());
         let run = |number: usize| RunId(format!("run-{number}"));
         let found = |number, later| routes.find(&run(number), Uid(7), now + later);
         routes.set(&run(0), Uid(7), &here, now);
@@ -131,7 +132,8 @@ mod tests {
 
     #[test]
     fn another_users_route_is_found_once_and_removed() {
-        let (routes, now, here) = (RunRoutes::default(), Instant::now(), connection());
+        let (routes, now, here) =
+            (RunRoutes::default(), base::clock::Clock::system().instant(), connection());
         let run = RunId::from("r");
         routes.set(&run, Uid(7), &here, now);
         assert!(matches!(routes.find(&run, Uid(8), now), Found::Foreign));

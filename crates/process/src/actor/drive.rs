@@ -124,7 +124,7 @@ impl Actor {
         let (world, process) = (self.host.world.clone(), self.process.clone());
         let mut preparing = Box::pin(async move {
             let prepared = prepare::prepare(&world, &process);
-            let prepared = tokio::time::timeout(limits::process::ANSWER_TIMEOUT, prepared).await;
+            let prepared = world.clock.timeout(limits::process::ANSWER_TIMEOUT, prepared).await;
             prepared.unwrap_or_else(|_| Err("the run could not be prepared in time".to_string()))
         });
         match preparing.as_mut().now_or_never() {
@@ -240,10 +240,12 @@ impl Actor {
     /// What the gateway stops in the middle of goes on at the next start; calls that are nearly done may end now.
     pub(super) async fn stop_gracefully(&mut self) -> StoreResult<()> {
         self.live.cancel.cancel();
-        let until = tokio::time::Instant::now() + limits::lifecycle::STOP_TIMEOUT / 10;
+        let clock = self.host.world.clock.clone();
+        let until = clock.instant() + limits::lifecycle::STOP_TIMEOUT / 10;
         self.work.retain(|_, work| matches!(work, TaskKind::Call(_)));
         while !self.work.is_empty() {
-            match tokio::time::timeout_at(until, self.tasks.join_next_with_id()).await {
+            let left = until.saturating_duration_since(clock.instant());
+            match clock.timeout(left, self.tasks.join_next_with_id()).await {
                 Ok(Some(done)) => self.outcome_only(done).await?,
                 Ok(None) | Err(_) => break,
             }

@@ -1,8 +1,9 @@
 //! Advisory lock on the database, held by a connection of its own: exclusive for a gateway that is alone, shared for
 //! several. The same connection migrates.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use base::clock::Clock;
 use base::limits;
 use tokio::sync::Mutex;
 use tokio_postgres::{Client, Config, NoTls};
@@ -120,7 +121,7 @@ async fn acquire(config: &Config, sharing: Sharing) -> std::result::Result<Clien
             tracing::warn!(error = explain(&error), "the connection that holds the database's lock ended");
         }
     });
-    let deadline = Instant::now() + limits::store::LOCK_WAIT;
+    let deadline = Clock::system().instant() + limits::store::LOCK_WAIT;
     let lock = match sharing {
         Sharing::Alone => "SELECT pg_try_advisory_lock($1)",
         Sharing::Shared => "SELECT pg_try_advisory_lock_shared($1)",
@@ -134,7 +135,7 @@ async fn acquire(config: &Config, sharing: Sharing) -> std::result::Result<Clien
         if row.try_get(0).map_err(failed)? {
             return Ok(client);
         }
-        if Instant::now() > deadline {
+        if Clock::system().instant() > deadline {
             return Err(Refusal::Held);
         }
         tokio::time::sleep(POLL).await;

@@ -6,8 +6,9 @@ mod fault;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use base::clock::Clock;
 use base::limits;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -56,7 +57,7 @@ impl Writer {
 
     pub async fn write(&self, batch: Batch) -> Result<Written> {
         let (reply, answer) = oneshot::channel();
-        self.ask(Order::Write(Job { batch, asked_at: Instant::now(), reply }), answer).await
+        self.ask(Order::Write(Job { batch, asked_at: Clock::system().instant(), reply }), answer).await
     }
 
     /// Waits for everything queued before, then moves the log into the database file.
@@ -97,6 +98,11 @@ impl Drop for Writer {
     }
 }
 
+/// How long ago that was. Disks know no virtual time.
+fn waited(since: Instant) -> Duration {
+    Clock::system().instant().saturating_duration_since(since)
+}
+
 fn overdue() -> Error {
     Error::Failed("the store is overloaded: nothing was written; try again".to_string())
 }
@@ -110,7 +116,7 @@ fn serve(connection: Connection, mut orders: mpsc::Receiver<Order>, watch: &Watc
         let mut checkpoints = Vec::new();
         for order in group.drain(..) {
             match order {
-                Order::Write(job) if job.asked_at.elapsed() > limits::store::TIMEOUT => {
+                Order::Write(job) if waited(job.asked_at) > limits::store::TIMEOUT => {
                     answer(job.reply, Err(overdue()));
                 }
                 Order::Write(job) => jobs.push(job),
@@ -139,10 +145,10 @@ fn write_group(connection: &Connection, jobs: Vec<Job>, watch: &Watch, fault: &m
             }
         };
         fault.before(jobs.iter().map(|job| &job.batch));
-        let started = Instant::now();
+        let started = Clock::system().instant();
         connection.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute()).map_err(error)?;
         fault.after();
-        watch.metrics.commit(started.elapsed());
+        watch.metrics.commit(waited(started));
         Ok(results)
     });
     match results {

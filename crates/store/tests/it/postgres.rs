@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use base::clock::Clock;
 use tokio_postgres::{Client, NoTls};
 
 const START_MAX: Duration = Duration::from_secs(60);
@@ -84,7 +85,7 @@ fn run_script(bin: &std::path::Path, port: u16) -> Child {
 
 /// False when the server ended instead: somebody else took the port.
 async fn answers(port: u16, script: &mut Child) -> bool {
-    let started = Instant::now();
+    let started = Clock::system().instant();
     while started.elapsed() < START_MAX && script.try_wait().unwrap().is_none() {
         if try_connect(&address(port, "postgres")).await.is_ok() {
             return true;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
-use std::time::Instant;
 
 use base::clock::Clock;
 use futures_util::{FutureExt, StreamExt};
@@ -146,7 +145,7 @@ impl Stage {
             follows_sessions: true,
             account: RwLock::new(Arc::new(identity)),
             capabilities: Mutex::new((0, self.kernel.grants.of(&[Gid::USERS]))),
-            since: Instant::now(),
+            since: Clock::system().instant(),
         }
     }
 

@@ -21,7 +21,7 @@ fn watch() -> Watch {
 
 fn job(batch: Batch) -> (Job, Answer) {
     let (reply, answer) = oneshot::channel();
-    (Job { batch, asked_at: Instant::now(), reply }, answer)
+    (Job { batch, asked_at: Clock::system().instant(), reply }, answer)
 }
 
 fn group(connection: &Connection, batches: Vec<Batch>) -> Vec<Result<Written>> {

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn tokens_look_as_documented() {
-        let raw = new(Kind::Node);
+        let raw = new(Kind::Node, &Random::system());
         assert!(raw.starts_with("gsv_node_") && raw.len() == 9 + RANDOM_CHARS);
         assert!(is_token(&raw) && !is_token("gsv_node_short") && !is_token(&raw[4..]));
         assert!(hash(&raw).starts_with("$token-sha256$") && hash(&raw).len() == 14 + 64);

@@ -3,7 +3,6 @@
 
 use std::io::{self, BufReader};
 
-use base::clock::Clock;
 use base::limits;
 use content::Side;
 use content::lines::Window;
@@ -198,6 +197,8 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
+    use base::clock::Clock;
+
     use crate::area::Reads;
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The gateway as its areas see it: store, clock, randomness, files, calls on somebody's behalf, signals.
+//! The gateway as its areas see it: store, change stream, clock, randomness, files, calls on somebody's behalf, signals.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -16,6 +16,7 @@ use protocol::ids::{Gid, Pid, RunId, Uid};
 use protocol::signal::Signal;
 use store::Store;
 use store::accounts::Account;
+use store::changes::{Changes, Topic};
 use vfs::tree::{Facts, RouteFact, SessionFact};
 use vfs::view::Work;
 use vfs::{Tree, View};
@@ -57,12 +58,6 @@ pub trait Core: Send + Sync + 'static {
     fn check(&self, _caller: &Caller, _name: &str) -> Result<(), Error> {
         Ok(())
     }
-
-    /// Another value after every change of accounts and grants. What was asked for afterwards is as new as it says.
-    fn standing_generation(&self) -> u64;
-
-    /// Another value after every change of devices.
-    fn devices_generation(&self) -> u64;
 
     /// Asks the service behind a socket, as a device is asked.
     fn ask_service(&self, _socket: u64, name: &'static str, _args: &str) -> Calling {
@@ -192,9 +187,15 @@ impl Gateway {
         self.0.core.follow_run(run_id, origin);
     }
 
-    /// Another value after every change of what decides who may do what: accounts and grants, then devices.
-    pub fn generation(&self) -> [u64; 2] {
-        [self.0.core.standing_generation(), self.0.core.devices_generation()]
+    /// The change stream: what is kept in memory is judged by its numbers.
+    pub fn changes(&self) -> &Changes {
+        self.store().changes()
+    }
+
+    /// Another number after every change of accounts and grants, which decide who may do what: both of theirs only
+    /// grow, so that their sum tells every change of either. What was asked for afterwards is as new as it says.
+    pub fn standing_generation(&self) -> u64 {
+        self.changes().generation(Topic::Accounts) + self.changes().generation(Topic::Grants)
     }
 
     /// The account behind a uid; 403 when it was locked or removed.
@@ -207,7 +208,7 @@ impl Gateway {
 
     /// Somebody to make calls as: the account with the groups and rights it has now; 403 when it was locked or removed.
     pub async fn on_behalf_of(&self, uid: Uid, origin: Origin) -> Result<Caller, Error> {
-        let as_of = self.0.core.standing_generation();
+        let as_of = self.standing_generation();
         let known = lock(&self.0.standings).get(&uid).filter(|known| known.as_of == as_of).cloned();
         let standing = match known {
             Some(known) => known,
@@ -239,7 +240,7 @@ impl Gateway {
     /// The caller with the groups and capabilities it has now; `None` when nothing has changed since it was looked
     /// at. Whoever was locked or removed since then may do nothing any more.
     pub async fn renewed(&self, caller: &Caller) -> Result<Option<Caller>, Error> {
-        let as_of = self.0.core.standing_generation();
+        let as_of = self.standing_generation();
         if as_of == caller.as_of {
             return Ok(None);
         }

@@ -59,7 +59,7 @@ pub trait Subsystem: Send + Sync + 'static {
     /// Its numbers for `/metrics`.
     fn metrics(&self, _gauges: &mut Gauges) {}
 
-    /// A config value was set or removed.
+    /// A config value was set or removed, or another gateway may have done so: the value may be the one it was.
     fn config_changed(&self, _key: &str, _value: Option<&str>) {}
 
     /// The calls of its own whose way to devices it wants to see ([`Subsystem::locate`], [`Subsystem::routed`]).

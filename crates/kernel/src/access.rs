@@ -80,7 +80,7 @@ pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Logi
     let (identity, capabilities, as_of) = {
         // The account is read under the lock: capabilities of older groups must not be kept as the newest.
         let mut cached = lock(&login.capabilities);
-        let generation = kernel.grants.generation();
+        let generation = kernel.gateway.standing_generation();
         let identity = login.identity();
         if cached.0 != generation {
             *cached = (generation, capabilities_for(kernel, login.role, &identity.gids));

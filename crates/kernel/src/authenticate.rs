@@ -15,10 +15,10 @@ impl Kernel {
         if self.in_setup_mode() {
             return Err(Error::setup_required());
         }
+        // Asked for first: what is read after it is at least as new.
+        let as_of = self.gateway.standing_generation();
         let authenticated = self.authenticator.authenticate(credentials).await?;
         let identity = authenticated.account.identity();
-        // Asked for first: what is read after it is at least as new.
-        let as_of = self.grants.generation();
         let capabilities = access::capabilities_for(self, credentials.role, &identity.gids);
         Ok(Caller {
             identity: Arc::new(identity),

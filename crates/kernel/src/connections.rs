@@ -60,7 +60,7 @@ pub struct Login {
     pub follows_sessions: bool,
     /// The account; changes when root changes its groups.
     pub account: RwLock<Arc<ProcessIdentity>>,
-    /// Cached patterns and the generation of grants they stem from.
+    /// Cached patterns and the generation of accounts and grants they stem from.
     pub(crate) capabilities: Mutex<(u64, Arc<Capabilities>)>,
     /// When it logged in.
     pub(crate) since: Instant,
@@ -75,6 +75,9 @@ pub struct DriverLogin {
     /// Whether it remembers the results of calls that are marked as durable.
     pub remembers: bool,
 }
+
+/// The generation of nothing: what is kept under it is stale.
+const NO_GENERATION: u64 = u64::MAX;
 
 const PENDING: u8 = 0;
 const LOGGING_IN: u8 = 1;
@@ -397,7 +400,7 @@ impl Connections {
             if let Some(login) = connection.login() {
                 let mut cached = lock(&login.capabilities);
                 *write(&login.account) = Arc::new(identity.clone());
-                cached.0 = 0;
+                cached.0 = NO_GENERATION;
             }
         }
     }

@@ -80,15 +80,6 @@ impl Core for Behind {
         access::check(caller, name, protocol::spec(name)).map(drop)
     }
 
-    fn standing_generation(&self) -> u64 {
-        // Without a kernel nothing changes any more.
-        self.0.upgrade().map(|kernel| kernel.grants.generation()).unwrap_or_default()
-    }
-
-    fn devices_generation(&self) -> u64 {
-        self.0.upgrade().map(|kernel| kernel.devices.generation()).unwrap_or_default()
-    }
-
     fn ask_service(&self, socket: u64, name: &'static str, args: &str) -> Calling {
         let (kernel, args) = (self.kernel(), args.to_string());
         Box::pin(async move { routes::ask_service(&kernel?, socket, name, &args).await })

@@ -1,25 +1,26 @@
 //! The devices: the store's table in memory, and which socket speaks for each.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::sync::{read, write};
 use protocol::capability;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{DeviceId, Gid, Uid};
+use store::changes::{Changes, Topic};
 use store::devices::Device;
 
 use crate::connections::Connection;
 
 /// All devices, by id.
-#[derive(Default)]
 pub(crate) struct Devices {
-    map: RwLock<BTreeMap<DeviceId, Entry>>,
-    /// Counts the changes.
-    generation: AtomicU64,
+    map: RwLock<Map>,
+    changes: Changes,
 }
+
+type Map = BTreeMap<DeviceId, Entry>;
 
 struct Entry {
     device: Arc<Device>,
@@ -44,15 +45,34 @@ fn find<'a>(map: &'a BTreeMap<DeviceId, Entry>, id: &DeviceId) -> Option<&'a Ent
 }
 
 impl Devices {
-    pub(crate) fn new(rows: Vec<Device>) -> Devices {
+    pub(crate) fn new(rows: Vec<Device>, changes: Changes) -> Devices {
         let entry =
             |device: Device| (device.device_id.clone(), Entry { device: Arc::new(device), driver: None });
-        Devices { map: RwLock::new(rows.into_iter().map(entry).collect()), generation: AtomicU64::new(0) }
+        Devices { map: RwLock::new(rows.into_iter().map(entry).collect()), changes }
     }
 
-    /// Another number after every change. What was read after it was asked for is as new as it says.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+    /// Takes over the whole table as it was read at a generation, and returns the sockets whose devices are no more;
+    /// `None` when there is a newer generation, so that it has to be read again. Of a device whose socket is here only
+    /// what does not come from the socket is taken over.
+    pub(crate) fn replace(&self, rows: Vec<Device>, as_of: u64) -> Option<Vec<Arc<Connection>>> {
+        let mut map = self.write();
+        // Under the lock: who writes the store says so before it changes the map.
+        if self.changes.generation(Topic::Devices) != as_of {
+            return None;
+        }
+        let mut before = std::mem::take(&mut *map);
+        for row in rows {
+            let Some(Entry { device, driver: Some(driver) }) = before.remove(&row.device_id) else {
+                map.insert(row.device_id.clone(), Entry { device: Arc::new(row), driver: None });
+                continue;
+            };
+            let Device { device_id, owner_uid, description, first_seen_at, gids, .. } = row;
+            let id = device_id.clone();
+            let told = Device::clone(&device);
+            let device = Device { device_id, owner_uid, description, first_seen_at, gids, ..told };
+            map.insert(id, Entry { device: Arc::new(device), driver: Some(driver) });
+        }
+        Some(before.into_values().filter_map(|entry| entry.driver).collect())
     }
 
     /// The devices somebody may use.
@@ -191,14 +211,39 @@ impl Devices {
         (map.len(), map.values().filter(|entry| entry.device.online).count())
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<DeviceId, Entry>> {
+    fn read(&self) -> RwLockReadGuard<'_, Map> {
         read(&self.map)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<DeviceId, Entry>> {
+    fn write(&self) -> Changing<'_> {
         let map = write(&self.map);
-        // Whoever sees the new number waits for the lock, and so reads what it stands for.
-        self.generation.fetch_add(1, Ordering::Release);
-        map
+        Changing { map, changes: &self.changes }
+    }
+}
+
+/// The map while it is changed. The map changes first and then the number, so whoever sees the new number reads the new
+/// map. The store's own number, after the commit, came before the map: what was kept in between is stale now.
+struct Changing<'a> {
+    map: RwLockWriteGuard<'a, Map>,
+    changes: &'a Changes,
+}
+
+impl Deref for Changing<'_> {
+    type Target = Map;
+
+    fn deref(&self) -> &Map {
+        &self.map
+    }
+}
+
+impl DerefMut for Changing<'_> {
+    fn deref_mut(&mut self) -> &mut Map {
+        &mut self.map
+    }
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.changes.advance(Topic::Devices);
     }
 }

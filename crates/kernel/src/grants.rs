@@ -1,20 +1,21 @@
 //! Access-control table: the capabilities of a fresh system, and what each group holds now.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
 
 use base::sync::{lock, read, write};
 use gateway::Capabilities;
 use protocol::ids::Gid;
 use protocol::spec::{Group, Route};
+use store::changes::{Changes, Topic};
+
+type Table = BTreeMap<Gid, BTreeSet<String>>;
 
 /// What each group holds; the store's table, in memory.
-#[derive(Default)]
 pub(crate) struct Grants {
-    by_group: RwLock<BTreeMap<Gid, BTreeSet<String>>>,
-    generation: AtomicU64,
-    /// Of the current generation, by groups: thousands of sockets share a handful of these.
+    by_group: RwLock<Table>,
+    changes: Changes,
+    /// By groups, as they are in the table now: thousands of sockets share a handful of these.
     shared: Mutex<HashMap<Vec<Gid>, Arc<Capabilities>>>,
 }
 
@@ -22,26 +23,8 @@ pub(crate) struct Grants {
 const SHARED_MAX: usize = 1_024;
 
 impl Grants {
-    pub(crate) fn new(rows: Vec<(Gid, String)>) -> Grants {
-        let grants = Grants::default();
-        grants.change(|groups| {
-            for (gid, capability) in rows {
-                groups.entry(gid).or_default().insert(capability);
-            }
-            true
-        });
-        grants
-    }
-
-    /// Changes with every grant and revocation, and with every account that changes; what was derived from an
-    /// older one is stale.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    /// An account has changed: whoever looked at it before must look again.
-    pub(crate) fn outdate(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn new(rows: Vec<(Gid, String)>, changes: Changes) -> Grants {
+        Grants { by_group: RwLock::new(table(rows)), changes, shared: Mutex::default() }
     }
 
     /// What the groups hold together.
@@ -72,12 +55,40 @@ impl Grants {
         self.change(|groups| groups.remove(&gid).is_some());
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<Gid, BTreeSet<String>>) -> bool) {
-        let mut by_group = write(&self.by_group);
-        change(&mut by_group);
-        lock(&self.shared).clear();
-        self.generation.fetch_add(1, Ordering::AcqRel);
+    /// Takes over the whole table as it was read at a generation, and returns the groups that have lost something;
+    /// `None` when there is a newer generation, so that it has to be read again.
+    pub(crate) fn replace(&self, rows: Vec<(Gid, String)>, as_of: u64) -> Option<BTreeSet<Gid>> {
+        let now = table(rows);
+        self.change(|groups| {
+            // Under the lock: who writes the store says so before it changes the map.
+            if self.changes.generation(Topic::Grants) != as_of {
+                return None;
+            }
+            let before = std::mem::replace(groups, now);
+            let has_lost = |(gid, held): &(&Gid, &BTreeSet<String>)| {
+                groups.get(gid).is_none_or(|now| !held.is_subset(now)) && !held.is_empty()
+            };
+            Some(before.iter().filter(has_lost).map(|(gid, _)| *gid).collect())
+        })
     }
+
+    /// The map changes first and then the number, so whoever sees the new number reads the new map. The store's own
+    /// number, after the commit, came before the map: what was kept in between is stale now.
+    fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+        let mut by_group = write(&self.by_group);
+        let changed = change(&mut by_group);
+        lock(&self.shared).clear();
+        self.changes.advance(Topic::Grants);
+        changed
+    }
+}
+
+fn table(rows: Vec<(Gid, String)>) -> Table {
+    let mut groups = Table::new();
+    for (gid, capability) in rows {
+        groups.entry(gid).or_default().insert(capability);
+    }
+    groups
 }
 
 /// What clients of the described generation are told that users hold, though the call is not in our tables yet. Its row
@@ -149,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_group_holds_exactly_the_calls_whose_rows_say_so() {
-        let grants = Grants::new(defaults().into_iter().map(|(gid, name)| (gid, name.to_string())).collect());
+        let grants = granted_by_default(Changes::default());
         for (gid, group) in
             [(Gid::ROOT, Group::Root), (Gid::USERS, Group::Users), (Gid::SERVICES, Group::Services)]
         {
@@ -172,14 +183,32 @@ mod tests {
 
     #[test]
     fn users_may_not_manage_accounts_and_root_may_do_all() {
-        let grants = Grants::new(defaults().into_iter().map(|(gid, name)| (gid, name.to_string())).collect());
+        let grants = granted_by_default(Changes::default());
         let user = grants.of(&[Gid::USERS, Gid(1000)]);
         assert!(user.cover("fs.read") && user.cover("proc.no.such.call"));
         assert!(!user.cover("sys.user.create") && !user.cover("pkg.add") && !user.cover("nonsense.call"));
         let root = grants.of(&[Gid::ROOT]);
         assert!(root.cover("sys.user.create") && root.cover("nonsense.call"));
-        let before = grants.generation();
+    }
+
+    fn granted_by_default(changes: Changes) -> Grants {
+        Grants::new(defaults().into_iter().map(|(gid, name)| (gid, name.to_string())).collect(), changes)
+    }
+
+    #[test]
+    fn every_change_has_another_number_and_a_table_that_was_read_before_it_is_not_taken_over() {
+        let changes = Changes::default();
+        let grants = granted_by_default(changes.clone());
+        let before = changes.generation(Topic::Grants);
         grants.remove(Gid::USERS, "fs.*");
-        assert!(grants.generation() > before && !grants.of(&[Gid::USERS]).cover("fs.read"));
+        let now = changes.generation(Topic::Grants);
+        assert!(now > before && !grants.of(&[Gid::USERS]).cover("fs.read"));
+        let read = vec![(Gid::USERS, "fs.*".to_string())];
+        assert_eq!(grants.replace(read.clone(), before), None);
+        assert!(!grants.of(&[Gid::USERS]).cover("fs.read"));
+        let now = changes.generation(Topic::Grants);
+        let lost = BTreeSet::from([Gid::ROOT, Gid::DRIVERS, Gid::SERVICES, Gid::USERS]);
+        assert_eq!(grants.replace(read, now), Some(lost));
+        assert!(grants.of(&[Gid::USERS]).cover("fs.read") && changes.generation(Topic::Grants) > now);
     }
 }

@@ -19,6 +19,7 @@ mod outbox;
 mod oversized;
 mod recall;
 mod receive;
+mod reload;
 mod routes;
 mod settings;
 mod signals;
@@ -109,6 +110,8 @@ impl Kernel {
     pub async fn start_in(setting: Setting<'_>) -> Result<Arc<Kernel>, store::Error> {
         let Setting { store, files, clock, random, version, more } = setting;
         let now_ms = clock.now_ms();
+        // Before anything is read: what another gateway changes meanwhile is read again.
+        let changes = store.changes().subscribe();
         store.provision(now_ms).await?;
         store.grants().give_defaults(&grants::defaults()).await?;
         store.devices().set_all_offline(now_ms).await?;
@@ -121,8 +124,8 @@ impl Kernel {
         for (key, value) in store.config().matching("config", settings::is_kept).await? {
             settings.apply(&key, Some(&value));
         }
-        let devices = devices::Devices::new(store.devices().all().await?);
-        let grants = grants::Grants::new(store.grants().all().await?);
+        let devices = devices::Devices::new(store.devices().all().await?, store.changes().clone());
+        let grants = grants::Grants::new(store.grants().all().await?, store.changes().clone());
         let setup_mode = store.in_setup_mode().await?;
         let metrics = Arc::new(metrics::Metrics::new());
         let around = Around {
@@ -164,6 +167,7 @@ impl Kernel {
         for area in &kernel.areas {
             area.clone().start().await?;
         }
+        tokio::spawn(reload::follow(Arc::downgrade(&kernel), changes, kernel.clock.clone()));
         Ok(kernel)
     }
 

@@ -4,6 +4,7 @@ mod live_matrix;
 mod many_users;
 mod native;
 mod recall;
+mod reload;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -73,7 +74,7 @@ async fn process(kernel: &Kernel) -> Caller {
         identity: Arc::new(account.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&[Gid::USERS]),
-        as_of: kernel.grants.generation(),
+        as_of: kernel.gateway.standing_generation(),
         origin: Origin::Process(Pid::from("init:1000")),
     }
 }

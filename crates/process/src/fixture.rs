@@ -1,7 +1,6 @@
 //! Test fixture: a real store, a real file tree, a user, and a kernel that only writes signals down.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -66,7 +65,7 @@ impl Fixture {
         tree.lay_out_home(&ada).unwrap();
         let (tree, identity) = (Arc::new(tree), ada.identity());
         let answers = Answers { store: store.clone(), offered };
-        let around = Arc::new(Around { answers, notes: Mutex::default(), standing: AtomicU64::new(0) });
+        let around = Arc::new(Around { answers, notes: Mutex::default() });
         let pid = match profile {
             "init" => format!("init:{}", ada.uid),
             _ => "p1".to_string(),
@@ -86,11 +85,6 @@ impl Fixture {
     /// The subsystem over the same gateway.
     pub(crate) fn processes(&self) -> Arc<Processes> {
         Processes::new(self.gateway.clone())
-    }
-
-    /// An account has changed.
-    pub(crate) fn outdate(&self) {
-        self.around.standing.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Where a file of the tree is on disk.
@@ -266,8 +260,6 @@ impl Answers {
 struct Around {
     answers: Answers,
     notes: Mutex<Vec<(String, Value)>>,
-    /// Counts the changes of accounts.
-    standing: AtomicU64,
 }
 
 /// What is behind the handle of a gateway under test.
@@ -291,13 +283,5 @@ impl Core for Behind {
 
     fn capabilities(&self, _: Role, gids: &[Gid]) -> Arc<Capabilities> {
         Arc::new(Capabilities::new(gids.contains(&Gid::USERS).then(|| "*".to_string())))
-    }
-
-    fn standing_generation(&self) -> u64 {
-        self.0.standing.load(Ordering::Relaxed)
-    }
-
-    fn devices_generation(&self) -> u64 {
-        0
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use gateway::{Caller, Gateway, Note, Origin, Recalled};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
+use store::changes::Topic;
 use store::processes::ProcessRow;
 
 /// The gateway as processes use it.
@@ -44,9 +45,10 @@ impl Outside {
         Ok(ProcessIdentity::clone(&self.caller(process).await?.identity))
     }
 
-    /// Another value after every change of what decides who processes act as and what they may call.
-    pub(crate) fn generation(&self) -> [u64; 2] {
-        self.0.generation()
+    /// Other numbers after every change of what decides who processes act as, what they work with and what they may
+    /// call.
+    pub(crate) fn generations(&self) -> [u64; 4] {
+        self.0.changes().generations([Topic::Config, Topic::Accounts, Topic::Grants, Topic::Devices])
     }
 
     /// The file tree as that identity sees it; live files make their calls as the process.

@@ -47,7 +47,7 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<S
 /// What a setup would be made of now; nothing when changes of it could not be told.
 fn fingerprint_of(world: &World, process: &ProcessRow, view: &View) -> Option<Fingerprint> {
     let now = world.clock.instant();
-    let generations = (world.store.config().generation(), world.outside.generation());
+    let generations = world.outside.generations();
     let roots: Option<Vec<VPath>> =
         prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
     Some(Fingerprint::new(process, generations, view.fingerprint(&roots?)?, now))

@@ -191,10 +191,8 @@ mod tests {
         assert_eq!(caller.origin.pid(), Some(&row.pid));
         assert!(caller.capabilities.cover("fs.read"));
         fixture.store.accounts().set_groups(row.uid, &[]).await.unwrap();
-        fixture.outdate();
         assert!(!outside.caller(&row).await.unwrap().capabilities.cover("fs.read"));
         fixture.store.accounts().set_locked(row.uid, true).await.unwrap();
-        fixture.outdate();
         assert_eq!(outside.caller(&row).await.err().map(|error| error.code), Some(403));
     }
 }

@@ -91,6 +91,11 @@ impl Changes {
         self.shared.generations[topic as usize].load(Ordering::Acquire)
     }
 
+    /// The numbers of several topics.
+    pub fn generations<const N: usize>(&self, topics: [Topic; N]) -> [u64; N] {
+        topics.map(|topic| self.generation(topic))
+    }
+
     /// Says that this gateway has changed something. Returns its new generation.
     pub fn bump(&self, topic: Topic) -> u64 {
         self.tell(topic, true)
@@ -99,6 +104,12 @@ impl Changes {
     /// Says that another gateway has changed something. Returns its new generation.
     pub fn feed(&self, topic: Topic) -> u64 {
         self.tell(topic, false)
+    }
+
+    /// Only advances the number: for whoever keeps the topic in memory and has now changed what it keeps. The change in
+    /// the store was told when it was made, so nobody hears of this, least of all another gateway.
+    pub fn advance(&self, topic: Topic) -> u64 {
+        self.shared.generations[topic as usize].fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Hears of every change from now on. One that reads too slowly hears [`Notice::Missed`] and loses the oldest.
@@ -118,7 +129,7 @@ impl Changes {
     }
 
     fn tell(&self, topic: Topic, is_ours: bool) -> u64 {
-        let generation = self.shared.generations[topic as usize].fetch_add(1, Ordering::AcqRel) + 1;
+        let generation = self.advance(topic);
         // Fails when nobody listens, which is nobody's fault.
         drop(self.shared.events.send(Event { topic, generation, is_ours }));
         generation
@@ -164,6 +175,7 @@ mod tests {
         assert_eq!(changes.feed(Topic::Grants), 2);
         let before = Topic::ALL.map(|topic| changes.generation(topic));
         assert_eq!(before, [0, 0, 2, 0, 0]);
+        assert_eq!(changes.generations([Topic::Grants, Topic::Config]), [2, 0]);
         changes.bump_all(Topics::default().and(Topic::Config).and(Topic::Files));
         assert_eq!(Topic::ALL.map(|topic| changes.generation(topic)), [1, 0, 2, 0, 1]);
     }
@@ -174,6 +186,7 @@ mod tests {
         changes.bump(Topic::Files);
         let mut subscription = changes.subscribe();
         changes.bump(Topic::Config);
+        assert_eq!(changes.advance(Topic::Grants), 1, "of which nobody hears");
         changes.feed(Topic::Config);
         let event =
             |generation, is_ours| Some(Notice::Changed(Event { topic: Topic::Config, generation, is_ours }));

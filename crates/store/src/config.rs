@@ -58,11 +58,6 @@ impl Config<'_> {
         Ok(entries)
     }
 
-    /// Another number after every change of config. What was read after it was asked for is as new as it says.
-    pub fn generation(self) -> u64 {
-        self.0.changes().generation(Topic::Config)
-    }
-
     /// Sets a value.
     pub async fn set(self, key: &str, value: &str) -> Result<()> {
         self.0.change_of(Topic::Config, set(self.0.secrets(), key, value)?).await?;

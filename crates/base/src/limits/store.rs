@@ -24,6 +24,8 @@ pub const CACHE_KIB: i64 = 1_024;
 pub const WRITER_CACHE_KIB: i64 = 4_096;
 /// Events of the change stream that are kept for a subscriber that is slow to read.
 pub const CHANGES_KEPT_MAX: usize = 256;
+/// How long to wait before what another gateway changed is read again, when it could not be read.
+pub const RELOAD_RETRY: Duration = Duration::from_secs(1);
 /// How long a lease is held without being renewed.
 pub const LEASE_KEPT: Duration = Duration::from_secs(30);
 /// How often leases are renewed: a few attempts may fail before one is lost.

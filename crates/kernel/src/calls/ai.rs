@@ -176,7 +176,7 @@ mod tests {
             identity: Arc::new(account.identity()),
             role: Role::User,
             capabilities: kernel.grants.of(&account.gids),
-            as_of: kernel.grants.generation(),
+            as_of: kernel.gateway.standing_generation(),
             origin: Origin::Process(row.pid),
         };
         (kernel, caller)

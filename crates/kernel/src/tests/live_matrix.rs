@@ -376,7 +376,7 @@ async fn caller(kernel: &Kernel, who: Who) -> Caller {
         identity: Arc::new(account.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&account.gids),
-        as_of: kernel.grants.generation(),
+        as_of: kernel.gateway.standing_generation(),
         origin: Origin::Inside,
     }
 }

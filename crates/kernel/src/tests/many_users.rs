@@ -28,7 +28,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         identity: std::sync::Arc::new(root.identity()),
         role: Role::User,
         capabilities: kernel.grants.of(&root.gids),
-        as_of: kernel.grants.generation(),
+        as_of: kernel.gateway.standing_generation(),
         origin: Origin::Inside,
     };
     let root = kernel.gateway.calls(&caller);

@@ -29,8 +29,8 @@ struct Key {
 /// What of everything else it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Generations {
-    config: u64,
-    outside: [u64; 2],
+    /// Of config, accounts, grants and devices.
+    rows: [u64; 4],
     files: vfs::Fingerprint,
 }
 
@@ -42,10 +42,10 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// As it is `now`: the generations of config and of what is outside, and the user's texts.
+    /// As it is `now`: the generations of config, accounts, grants and devices, and the user's texts.
     pub(crate) fn new(
         process: &ProcessRow,
-        (config, outside): (u64, [u64; 2]),
+        rows: [u64; 4],
         files: vfs::Fingerprint,
         now: Instant,
     ) -> Fingerprint {
@@ -56,7 +56,7 @@ impl Fingerprint {
             workspace_id: process.workspace_id.clone(),
             context_files: process.context_files.clone(),
         };
-        Fingerprint { key, generations: Generations { config, outside, files }, began: now }
+        Fingerprint { key, generations: Generations { rows, files }, began: now }
     }
 }
 

@@ -203,12 +203,4 @@ impl Core for Behind {
     fn capabilities(&self, _: Role, _: &[Gid]) -> Arc<Capabilities> {
         Arc::new(Capabilities::new(["*".to_string()]))
     }
-
-    fn standing_generation(&self) -> u64 {
-        0
-    }
-
-    fn devices_generation(&self) -> u64 {
-        0
-    }
 }

@@ -81,9 +81,10 @@ async fn what_a_subscriber_hears_of_can_be_read(store: &Store) {
 
 async fn what_another_gateway_changed_is_fed_in(store: &Store) {
     let mut subscription = store.changes().subscribe();
-    let before = store.config().generation();
+    let before = store.changes().generation(Topic::Config);
     store.changes().feed(Topic::Config);
-    assert_ne!(store.config().generation(), before);
-    let expected = Event { topic: Topic::Config, generation: store.config().generation(), is_ours: false };
+    assert_ne!(store.changes().generation(Topic::Config), before);
+    let expected =
+        Event { topic: Topic::Config, generation: store.changes().generation(Topic::Config), is_ours: false };
     assert_eq!(subscription.next().await, Some(Notice::Changed(expected)));
 }

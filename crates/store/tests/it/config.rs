@@ -96,9 +96,9 @@ async fn a_write_is_seen_as_soon_as_it_is_acknowledged(store: &Store) {
 }
 
 async fn every_change_has_a_number_of_its_own(store: &Store) {
-    let mut before = store.config().generation();
-    let mut next =
-        || std::mem::replace(&mut before, store.config().generation()) != store.config().generation();
+    let generation = || store.changes().generation(store::changes::Topic::Config);
+    let mut before = generation();
+    let mut next = || std::mem::replace(&mut before, generation()) != generation();
     store.config().value("a/b").await.unwrap();
     assert!(!next(), "reading changes nothing");
     store.config().set("a/b", "1").await.unwrap();

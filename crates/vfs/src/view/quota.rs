@@ -6,6 +6,7 @@ use std::sync::MutexGuard;
 use base::sync::lock;
 use protocol::config::FILES_QUOTA_BYTES;
 use protocol::ids::Uid;
+use store::changes::Topic;
 
 use crate::disk::fail::Fail;
 use crate::fault::Code;
@@ -16,7 +17,7 @@ impl View {
     pub(crate) async fn learn_quota(&self) -> Result<(), Fail> {
         let uid = self.who.uid;
         // Taken first: what is changed while it is read counts as not read.
-        let generation = self.tree.store.config().generation();
+        let generation = self.tree.store.changes().generation(Topic::Config);
         if uid.is_root() || self.quotas_read().get(&uid) == Some(&generation) {
             return Ok(());
         }

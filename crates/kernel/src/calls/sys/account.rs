@@ -14,6 +14,7 @@ use protocol::sys::account::{
     UserResult, UserUpdate, Users,
 };
 use store::accounts::{Account, Group as GroupRow, NewAccount};
+use store::changes::Topic;
 use store::devices::Device;
 
 use super::setup::{check_password, check_username};
@@ -111,7 +112,7 @@ async fn user_gone(cx: &Cx, account: &Account) {
     let devices = kernel.devices.remove_of(uid);
     close_all_of(cx, uid);
     tell_gone(cx, devices);
-    kernel.grants.outdate();
+    kernel.gateway.changes().advance(Topic::Accounts);
     kernel.gateway.forget_user(uid);
     kernel.gone(Gone::User(uid)).await;
     kernel.connections.feeds.remove(uid);
@@ -204,7 +205,8 @@ fn close_all_of(cx: &Cx, uid: Uid) {
 
 /// Accounts have changed, and their sockets know: what runs with rights that some of them have lost ends.
 async fn lost_rights(cx: &Cx, uids: impl IntoIterator<Item = Uid>) {
-    cx.kernel.grants.outdate();
+    // After the sockets, and not only when the rows changed: rights of older groups may have been kept meanwhile.
+    cx.kernel.gateway.changes().advance(Topic::Accounts);
     let uids: Vec<Uid> = uids.into_iter().collect();
     if !uids.is_empty() {
         cx.kernel.gone(Gone::Rights(uids)).await;

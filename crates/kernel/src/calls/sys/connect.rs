@@ -101,7 +101,7 @@ async fn log_in(
         Some(driver) => Some(register(kernel, request, &account, driver).await?),
         None => None,
     };
-    let generation = kernel.grants.generation();
+    let generation = kernel.gateway.standing_generation();
     let capabilities = access::capabilities_for(kernel, role, &identity.gids);
     let wants_aliases = role == Role::User && alias::is_wanted_by(&request.client.version);
     let mut announced = signal::names_for(role);

@@ -18,7 +18,6 @@ use protocol::sys::Streams;
 use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
 use crate::routes::{self, RouteTable};
-use crate::signals::Feeds;
 
 /// One socket.
 pub struct Connection {
@@ -288,8 +287,6 @@ pub struct Connections {
     metrics: Arc<Metrics>,
     next: AtomicU64,
     index: RwLock<Index>,
-    /// What users are told, and which of their sockets are.
-    pub(crate) feeds: Feeds,
 }
 
 #[derive(Default)]
@@ -349,10 +346,6 @@ impl Connections {
             if index.by_client.get(&key) == Some(&connection.number) {
                 index.by_client.remove(&key);
             }
-            drop(index);
-            if login.role == Role::User {
-                self.feeds.detach(key.0, connection);
-            }
         }
     }
 
@@ -395,7 +388,6 @@ impl Connections {
 
     /// Gives the sockets of a user their account as it is now.
     pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
-        self.feeds.refresh(&Arc::new(identity.clone()));
         for connection in self.select(|login| login.identity().uid == identity.uid) {
             if let Some(login) = connection.login() {
                 let mut cached = lock(&login.capabilities);

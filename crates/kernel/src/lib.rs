@@ -23,6 +23,7 @@ mod reload;
 mod routes;
 mod settings;
 mod signals;
+mod stream_signal;
 mod subsystems;
 mod sweeps;
 mod tasks;
@@ -40,7 +41,7 @@ use base::limits;
 use base::random::Random;
 use gateway::{Around, Call, Gateway, Gauges, Gone, Subsystem};
 use protocol::error::Error;
-use protocol::identity::Role;
+use protocol::identity::{ProcessIdentity, Role};
 use protocol::router::Router;
 use protocol::signal::DeviceEvent;
 use store::Store;
@@ -58,6 +59,8 @@ pub struct Kernel {
     version: String,
     router: Router<Call>,
     connections: connections::Connections,
+    /// What users are told, and which of their sockets are.
+    feeds: signals::Feeds,
     devices: devices::Devices,
     grants: grants::Grants,
     authenticator: auth::Authenticator,
@@ -145,6 +148,7 @@ impl Kernel {
             Kernel {
                 router: calls::all(kernel.clone(), &areas),
                 connections: connections::Connections::new(clock.clone(), metrics.clone()),
+                feeds: signals::Feeds::default(),
                 devices,
                 grants,
                 authenticator: auth::Authenticator::new(store.clone(), clock.clone(), random.clone()),
@@ -204,6 +208,12 @@ impl Kernel {
         self.gateway.random()
     }
 
+    /// An account changed: those who know it by heart get it as it is now.
+    pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
+        self.feeds.refresh(&Arc::new(identity.clone()));
+        self.connections.refresh_account(identity);
+    }
+
     /// Whether nobody has set the system up yet.
     pub fn in_setup_mode(&self) -> bool {
         self.setup_mode.load(Ordering::Acquire)
@@ -222,6 +232,7 @@ impl Kernel {
         // First of all nothing may arrive there any more: a login that is just finishing must notice.
         connection.outbox.gone();
         self.connections.remove(connection);
+        signals::detach(self, connection);
         routes::fail_all(self, connection);
         for area in &self.areas {
             tasks::run(area.clone().gone(Gone::Socket(connection.number)));

@@ -13,7 +13,6 @@ mod feed;
 mod feeds;
 mod ring;
 mod run_routes;
-pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -68,18 +67,18 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
         return;
     }
     let payload = frame::to_json(payload);
-    for feed in kernel.connections.feeds.all() {
+    for feed in kernel.feeds.all() {
         let mut feed = lock(&feed);
         if fits(&Receiver { identity: feed.identity().clone(), device_id: None }) {
             count(kernel, feed.tell_text(S::SPEC.name, &payload, None, None));
         }
     }
-    kernel.connections.feeds.make_room();
+    kernel.feeds.make_room();
 }
 
 /// Sends a signal of a process. Never waits.
 pub(crate) fn note(kernel: &Kernel, note: Note) {
-    let feeds = &kernel.connections.feeds;
+    let feeds = &kernel.feeds;
     let run_id = note.run_id.as_ref().filter(|_| note.name.starts_with(RUN)).cloned();
     let starter =
         match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, note.uid, kernel.clock.instant())) {
@@ -113,7 +112,7 @@ pub(crate) fn note(kernel: &Kernel, note: Note) {
 /// From now on the run's signals go to this connection, as long as it is there, for half an hour.
 pub(crate) fn route_run(kernel: &Kernel, run_id: &RunId, connection: &Arc<Connection>) {
     if let Some(login) = connection.login().filter(|login| login.role == Role::User) {
-        let runs = &kernel.connections.feeds.runs;
+        let runs = &kernel.feeds.runs;
         runs.set(run_id, login.identity().uid, connection, kernel.clock.instant());
     }
 }
@@ -130,8 +129,15 @@ pub(crate) fn attach(
         None => answer(None),
         Some(login) => {
             let (who, now_ms) = (login.identity(), kernel.clock.now_ms());
-            kernel.connections.feeds.with(&who, now_ms, |feed| feed.attach(connection, resume, answer));
+            kernel.feeds.with(&who, now_ms, |feed| feed.attach(connection, resume, answer));
         }
+    }
+}
+
+/// A connection is gone: it is told nothing more.
+pub(crate) fn detach(kernel: &Kernel, connection: &Connection) {
+    if let Some(login) = connection.login().filter(|login| login.role == Role::User) {
+        kernel.feeds.detach(login.identity().uid, connection);
     }
 }
 

@@ -10,7 +10,7 @@ use protocol::ids::RunId;
 
 use super::Outgoing;
 use super::texts::{TEXT_BYTES_MAX, Texts};
-use crate::signals::stream::StreamSignal;
+use crate::stream_signal::StreamSignal;
 
 /// A signal to a user's connection.
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ use protocol::signal::alias;
 use protocol::sys::{Resume, ResumeStatus, Resumed};
 
 use super::ring::{KeptBody, Ring, Total};
-use super::stream::StreamSignal;
 use crate::connections::Connection;
 use crate::outbox::{Body, Letter, Put, Tangles};
+use crate::stream_signal::StreamSignal;
 
 /// One user's signals.
 pub(crate) struct Feed {

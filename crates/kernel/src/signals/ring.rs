@@ -9,7 +9,7 @@ use base::limits;
 use bytes::Bytes;
 use protocol::ids::RunId;
 
-use super::stream::StreamSignal;
+use crate::stream_signal::StreamSignal;
 
 /// What one signal costs in memory besides its text.
 const OVERHEAD_BYTES: usize = 128;

@@ -81,7 +81,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         store.accounts().set_groups(account.uid, &groups).await?;
     }
     let now = find(&cx, &args.username).await?;
-    cx.kernel.connections.refresh_account(&now.identity());
+    cx.kernel.refresh_account(&now.identity());
     let has_lost_some = account.gids.iter().any(|gid| !now.gids.contains(gid));
     lost_rights(&cx, has_lost_some.then_some(now.uid)).await;
     shown(&cx, now).await
@@ -115,7 +115,7 @@ async fn user_gone(cx: &Cx, account: &Account) {
     kernel.gateway.changes().advance(Topic::Accounts);
     kernel.gateway.forget_user(uid);
     kernel.gone(Gone::User(uid)).await;
-    kernel.connections.feeds.remove(uid);
+    kernel.feeds.remove(uid);
 }
 
 pub(crate) async fn group_list(cx: Cx, _args: GroupList) -> Result<Groups, Error> {
@@ -223,7 +223,7 @@ async fn members_of(cx: &Cx, gid: Gid) -> Result<HashSet<Uid>, Error> {
 async fn refresh(cx: &Cx, uids: &HashSet<Uid>) -> Result<(), Error> {
     for uid in uids {
         if let Some(account) = cx.kernel.store.accounts().by_uid(*uid).await? {
-            cx.kernel.connections.refresh_account(&account.identity());
+            cx.kernel.refresh_account(&account.identity());
         }
     }
     Ok(())

@@ -171,7 +171,7 @@ async fn recheck(
         }
         Some(account) => {
             if account.gids != before.gids {
-                kernel.connections.refresh_account(&account.identity());
+                kernel.refresh_account(&account.identity());
             }
             Ok(())
         }

@@ -7,14 +7,14 @@
 
 mod entry;
 mod failure;
-mod place;
+mod local_path;
 mod remove;
 
 pub use entry::Entry;
 pub(crate) use entry::{cannot_be_replaced, hidden_name, keep_owner_and_mode};
 pub use failure::Failure;
 pub(crate) use failure::{outside, say_outside};
-pub use place::Place;
+pub use local_path::LocalPath;
 
 use std::fs::File;
 use std::io;
@@ -81,12 +81,12 @@ impl Files {
     }
 
     /// What exists at a place, links followed.
-    pub fn entry(&self, place: &Place) -> io::Result<Entry> {
+    pub fn entry(&self, place: &LocalPath) -> io::Result<Entry> {
         self.entry_at(&self.canonical(&place.inner)?)
     }
 
     /// What exists at a place, the last link not followed.
-    pub fn entry_itself(&self, place: &Place) -> io::Result<Entry> {
+    pub fn entry_itself(&self, place: &LocalPath) -> io::Result<Entry> {
         let (Some(parent), Some(name)) = (place.inner.parent(), place.inner.file_name()) else {
             return self.entry(place);
         };
@@ -95,7 +95,7 @@ impl Files {
     }
 
     /// A file to be written: its directory is made, a link to a file is followed, anything else is refused.
-    pub fn entry_to_write(&self, place: &Place) -> io::Result<Entry> {
+    pub fn entry_to_write(&self, place: &LocalPath) -> io::Result<Entry> {
         let (Some(parent), Some(name)) = (place.inner.parent(), place.inner.file_name()) else {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         };

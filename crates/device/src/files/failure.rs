@@ -4,7 +4,7 @@ use std::io;
 
 use protocol::error::Error;
 
-use super::Place;
+use super::LocalPath;
 
 /// What fails is told inside the answer; what is not allowed refuses the call.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Failure {
     }
 
     /// `Failed to read '…': …`, or the refusal of a path that leads out.
-    pub(crate) fn of(verb: &str, place: &Place, error: &io::Error) -> Failure {
+    pub(crate) fn of(verb: &str, place: &LocalPath, error: &io::Error) -> Failure {
         let path = place.text();
         if error.get_ref().is_some_and(|inner| inner.is::<Outside>()) {
             return Failure::outside(&path);

@@ -6,7 +6,7 @@ use protocol::fs::{Delete, Deleted};
 use crate::files::{Failure, Files};
 
 pub(super) fn delete(files: &Files, args: &Delete) -> Result<Deleted, Failure> {
-    let place = files.place(&args.path)?;
+    let place = files.local_path(&args.path)?;
     let failed = |error| Failure::of("delete", &place, &error);
     let entry = files.entry_itself(&place).map_err(failed)?;
     let refused = |what: &str| {

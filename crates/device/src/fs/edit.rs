@@ -11,7 +11,7 @@ use crate::files::{Failure, Files};
 
 pub(super) fn edit(files: &Files, args: &Edit) -> Result<Edited, Failure> {
     refuse_empty(args)?;
-    let place = files.place(&args.path)?;
+    let place = files.local_path(&args.path)?;
     let unreadable = |error: io::Error| Failure::of("read", &place, &error);
     let entry = files.entry(&place).map_err(unreadable)?;
     let _one_at_a_time = files.lock_edit(entry.real());

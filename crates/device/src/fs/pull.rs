@@ -28,7 +28,7 @@ pub(super) async fn pull(cx: Cx, args: Pull) -> Result<Outcome<PullOpened>, Erro
 }
 
 fn open(files: &Files, path: &str, offset: u64, transfer_id: u32) -> Result<(File, PullOpened), Failure> {
-    let place = files.place(path)?;
+    let place = files.local_path(path)?;
     let opened = files.entry(&place).and_then(|entry| entry.open()).and_then(|file| {
         let metadata = file.metadata()?;
         Ok((file, metadata))

@@ -14,12 +14,12 @@ use protocol::outcome::Outcome;
 use transfer::{Intake, PARTIAL, Running};
 
 use super::uploads::Uploads;
-use crate::files::{Entry, Failure, Files, Place, cannot_be_replaced, hidden_name, keep_owner_and_mode};
+use crate::files::{Entry, Failure, Files, LocalPath, cannot_be_replaced, hidden_name, keep_owner_and_mode};
 use crate::machine::Cx;
 
 /// Where an upload goes at its end.
 struct Target {
-    place: Place,
+    place: LocalPath,
     target: Entry,
     partial: Entry,
     mode: Option<u32>,
@@ -49,7 +49,7 @@ pub(super) async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Erro
 }
 
 fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Opened, Failure> {
-    let place = files.place(&args.path)?;
+    let place = files.local_path(&args.path)?;
     let failed = |error| Failure::of("write", &place, &error);
     let target = files.entry_to_write(&place).map_err(failed)?;
     uploads.sweep(&target);

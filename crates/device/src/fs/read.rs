@@ -8,10 +8,10 @@ use content::lines::Window;
 use content::read::{BLOCK_BYTES, content};
 use protocol::fs::{Listing, Read, ReadResult};
 
-use crate::files::{Entry, Failure, Files, Place};
+use crate::files::{Entry, Failure, Files, LocalPath};
 
 pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, Failure> {
-    let place = files.place(&args.path)?;
+    let place = files.local_path(&args.path)?;
     let failed = |error: io::Error| Failure::of("read", &place, &error);
     let entry = files.entry(&place).map_err(failed)?;
     if entry.metadata_itself().map_err(failed)?.is_dir() {
@@ -25,7 +25,7 @@ pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, Failure> {
     shown.map(ReadResult::File).map_err(Failure::from)
 }
 
-fn list(entry: &Entry, place: &Place) -> Result<ReadResult, Failure> {
+fn list(entry: &Entry, place: &LocalPath) -> Result<ReadResult, Failure> {
     let failed = |error: io::Error| Failure::of("read", place, &error);
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     for child in entry.list().map_err(failed)? {

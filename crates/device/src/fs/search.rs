@@ -19,7 +19,7 @@ use crate::files::{Entry, Failure, Files};
 
 pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failure> {
     let query = Query::new(Side::Device, args)?;
-    let place = files.place(args.path.as_deref().unwrap_or(""))?;
+    let place = files.local_path(args.path.as_deref().unwrap_or(""))?;
     let entry = files.entry(&place).map_err(|error| Failure::of("search", &place, &error))?;
     let deadline = Clock::system().instant() + limits::device_files::SEARCH_TIME_MAX;
     let lens = query.lens(deadline);

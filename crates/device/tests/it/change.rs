@@ -177,7 +177,7 @@ fn a_writable_file_in_a_closed_directory_is_written_in_place() {
     let written = std::thread::spawn(move || {
         drop_rights();
         let files = device::files::Files::whole(&workspace).unwrap();
-        let entry = |path| files.entry_to_write(&files.place(path).unwrap()).unwrap();
+        let entry = |path| files.entry_to_write(&files.local_path(path).unwrap()).unwrap();
         let refused = entry("closed/new").replace(b"x").unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
         entry("closed/file").replace(b"new")

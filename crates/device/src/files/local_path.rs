@@ -1,4 +1,4 @@
-//! A path as a caller wrote it, made into a place: the path to show and the path to look up.
+//! Path resolution: a path as a caller wrote it, made into the path to show and the path to look up.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,14 +6,14 @@ use super::{Failure, Files, Root};
 
 /// Where a path points, before anything was looked up.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct LocalPath {
     /// The local path, as it is told to callers.
     pub shown: PathBuf,
     /// Absolute on the whole machine, relative to the root below one.
     pub(super) inner: PathBuf,
 }
 
-impl Place {
+impl LocalPath {
     /// The local path, as text.
     pub fn text(&self) -> String {
         self.shown.to_string_lossy().into_owned()
@@ -23,7 +23,7 @@ impl Place {
 impl Files {
     /// Reads a path: relative to the workspace, `~` is the home directory, absolute paths as they are. Below a
     /// root, absolute paths must start with the root's path.
-    pub fn place(&self, text: &str) -> Result<Place, Failure> {
+    pub fn local_path(&self, text: &str) -> Result<LocalPath, Failure> {
         let shown = self.absolute(text)?;
         let inner = match &self.root {
             Root::Machine => shown.clone(),
@@ -32,7 +32,7 @@ impl Files {
                 inside.map_err(|_| Failure::outside(&shown.to_string_lossy()))?.to_path_buf()
             }
         };
-        Ok(Place { shown, inner })
+        Ok(LocalPath { shown, inner })
     }
 
     /// The absolute path of a text; nothing is looked up.
@@ -63,14 +63,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let mut files = Files::whole(temp.path()).unwrap();
         files.home = Some("/home/me".into());
-        let shown = |text: &str| files.place(text).unwrap().shown;
+        let shown = |text: &str| files.local_path(text).unwrap().shown;
         assert_eq!(shown("a/./b"), temp.path().join("a/b"));
         assert_eq!(shown("."), temp.path());
         assert_eq!(shown(""), temp.path());
         assert_eq!(shown("/etc//passwd"), Path::new("/etc/passwd"));
         assert_eq!((shown("~"), shown("~/x")), ("/home/me".into(), "/home/me/x".into()));
         assert_eq!(shown("~other/x"), temp.path().join("~other/x"));
-        assert!(matches!(files.place("a\0b"), Err(Failure::Failed(why)) if why.contains("NUL")));
+        assert!(matches!(files.local_path("a\0b"), Err(Failure::Failed(why)) if why.contains("NUL")));
     }
 
     #[test]
@@ -78,10 +78,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let files = Files::below(temp.path(), Path::new("/")).unwrap();
         let root = temp.path().canonicalize().unwrap();
-        assert_eq!(files.place("x").unwrap().shown, root.join("x"));
-        assert_eq!(files.place(root.join("y").to_str().unwrap()).unwrap().inner, Path::new("y"));
+        assert_eq!(files.local_path("x").unwrap().shown, root.join("x"));
+        assert_eq!(files.local_path(root.join("y").to_str().unwrap()).unwrap().inner, Path::new("y"));
         for text in ["/etc/passwd", "/", "~/x"] {
-            assert!(matches!(files.place(text), Err(Failure::Refused(error)) if error.code == 403), "{text}");
+            assert!(
+                matches!(files.local_path(text), Err(Failure::Refused(error)) if error.code == 403),
+                "{text}"
+            );
         }
     }
 }

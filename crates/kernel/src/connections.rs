@@ -299,7 +299,7 @@ struct Index {
 impl Connections {
     /// None yet.
     pub(crate) fn new(clock: Clock, metrics: Arc<Metrics>) -> Connections {
-        Connections { feeds: Feeds::new(clock.clone()), clock, metrics, ..Connections::default() }
+        Connections { clock, metrics, ..Connections::default() }
     }
 
     /// A new socket. Beyond the limit of sockets that have not logged in, the oldest such one is closed.

@@ -148,7 +148,7 @@ impl Kernel {
             Kernel {
                 router: calls::all(kernel.clone(), &areas),
                 connections: connections::Connections::new(clock.clone(), metrics.clone()),
-                feeds: signals::Feeds::default(),
+                feeds: signals::Feeds::new(clock.clone()),
                 devices,
                 grants,
                 authenticator: auth::Authenticator::new(store.clone(), clock.clone(), random.clone()),

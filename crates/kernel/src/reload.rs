@@ -113,7 +113,7 @@ async fn accounts(kernel: &Arc<Kernel>, as_of: u64) -> Result<bool, store::Error
             Some(account) if account.locked => poorer.push(uid),
             Some(account) => {
                 if before.gids != account.gids {
-                    kernel.connections.refresh_account(&account.identity());
+                    kernel.refresh_account(&account.identity());
                 }
                 if before.gids.iter().any(|gid| !account.gids.contains(gid)) {
                     poorer.push(uid);
@@ -132,7 +132,7 @@ async fn accounts(kernel: &Arc<Kernel>, as_of: u64) -> Result<bool, store::Error
     for uid in removed {
         kernel.gateway.forget_user(uid);
         kernel.gone(Gone::User(uid)).await;
-        kernel.connections.feeds.remove(uid);
+        kernel.feeds.remove(uid);
     }
     Ok(is_newest)
 }

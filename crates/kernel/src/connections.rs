@@ -15,6 +15,7 @@ use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::Streams;
 
+use crate::codec::{Codec, Current};
 use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
 use crate::routes::{self, RouteTable};
@@ -30,6 +31,8 @@ pub struct Connection {
     /// Where its calls are counted.
     pub(crate) metrics: Arc<Metrics>,
     clock: Clock,
+    /// Writes its frames, unless it is the usual one.
+    codec: OnceLock<&'static dyn Codec>,
     pub(crate) opened: Instant,
     pub(crate) login: OnceLock<Login>,
     pub(crate) routes: Mutex<RouteTable>,
@@ -53,8 +56,6 @@ pub struct Login {
     pub driver: Option<DriverLogin>,
     /// For users: how they get the events of a model's answer.
     pub streams: Streams,
-    /// Whether it knows signals by the names of the first generation, see `protocol::signal::alias`.
-    pub wants_aliases: bool,
     /// Whether it asks again for a command that was still running when its call was answered.
     pub follows_sessions: bool,
     /// The account; changes when root changes its groups.
@@ -91,6 +92,7 @@ impl Connection {
             metrics,
             opened: clock.instant(),
             clock,
+            codec: OnceLock::new(),
             login: OnceLock::new(),
             routes: Mutex::default(),
             parting: OnceLock::new(),
@@ -106,9 +108,29 @@ impl Connection {
         format!("conn-{:x}", self.number)
     }
 
+    /// Writes its frames.
+    pub fn codec(&self) -> &'static dyn Codec {
+        self.codec.get().copied().unwrap_or(&Current)
+    }
+
+    /// From now on its frames are written by another codec than the usual one. Possible once, before the login; false
+    /// when it is too late.
+    pub fn speak(&self, codec: &'static dyn Codec) -> bool {
+        self.login().is_none() && self.codec.set(codec).is_ok()
+    }
+
     /// Sends one frame.
     pub fn send(&self, text: String) {
         self.outbox.send(Outgoing::Text(text));
+    }
+
+    /// Sends a signal that has no place in a sequence.
+    pub(crate) fn send_signal(&self, name: &str, payload: &str) {
+        let codec = self.codec();
+        let mut text = codec.signal_head(name, payload.len());
+        text.push_str(payload);
+        codec.signal_tail(&mut text, None);
+        self.send(text);
     }
 
     /// Closes the socket once what waits is sent.

@@ -139,7 +139,8 @@ async fn go_on(
     match kernel.devices.driver_for(&device_id, spec.name, &call.caller.identity) {
         Err(error) => ticket.fail(error),
         Ok(driver) => {
-            let request = DeviceRequest::new(&kernel, spec.name, &members, rewrite.drop, &rewrite.set);
+            let request =
+                DeviceRequest::new(&kernel, &driver, spec.name, &members, rewrite.drop, &rewrite.set);
             let (uid, origin, far) = (call.caller.uid(), call.caller.origin, Far::Device(device_id));
             let sending = Sending { ticket, origin, uid, far, request, watch: rewrite.watch };
             routes::open(&kernel, &driver, sending);
@@ -178,7 +179,7 @@ fn device(
         Ok(rewrite) => rewrite,
         Err(error) => return ticket.fail(error),
     };
-    let request = DeviceRequest::new(kernel, spec.name, members, drop, &set);
+    let request = DeviceRequest::new(kernel, &driver, spec.name, members, drop, &set);
     let (uid, origin, far) = (caller.uid(), call.caller.origin, Far::Device(device_id));
     routes::open(kernel, &driver, Sending { ticket, origin, uid, far, request, watch });
 }

@@ -8,6 +8,7 @@ mod access;
 mod alarms;
 mod authenticate;
 mod calls;
+mod codec;
 mod connections;
 mod core;
 mod devices;
@@ -29,6 +30,7 @@ mod sweeps;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod text_signal;
 mod ticket;
 
 use std::net::IpAddr;
@@ -47,6 +49,7 @@ use protocol::signal::DeviceEvent;
 use store::Store;
 
 pub use calls::{Cx, not_implemented};
+pub use codec::{Aliased, Codec, Current, Memory};
 pub use connections::{Connection, Login};
 pub use gateway::{Caller, Capabilities, Origin};
 pub use outbox::{Close, Outbox, Outgoing, Texts};

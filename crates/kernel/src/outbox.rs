@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use protocol::sys::Streams;
 
+use crate::codec::{Codec, Current};
 pub(crate) use line::{Body, Letter, Put};
 use line::{Line, Taken};
 pub(crate) use tangles::Tangles;
@@ -99,6 +100,7 @@ pub struct Outbox {
 
 /// How a connection gets its signals.
 struct Mode {
+    codec: &'static dyn Codec,
     streams: Streams,
     tangles: Arc<Tangles>,
 }
@@ -158,20 +160,27 @@ impl Outbox {
         text.or_else(|| match self.take()? {
             Outgoing::Text(text) => Some(text),
             Outgoing::Signal(text) => Some(String::from_utf8(text.to_vec()).unwrap()),
+            Outgoing::Relay(head, value) => Some(head + std::str::from_utf8(&value).unwrap() + "}"),
             other => panic!("a frame, not {other:?}"),
         })
     }
 
     /// Says how signals are wanted; before the first of them.
-    pub(crate) fn prepare(&self, streams: Streams, tangles: Arc<Tangles>) {
+    pub(crate) fn prepare(&self, codec: &'static dyn Codec, streams: Streams, tangles: Arc<Tangles>) {
         // A connection logs in once.
-        drop(self.mode.set(Mode { streams, tangles }));
+        drop(self.mode.set(Mode { codec, streams, tangles }));
     }
 
-    /// Puts a signal in line, or merges it with one that waits.
+    /// Puts a signal in line, or merges it with one that waits. What the codec has to say beside it follows at once.
     pub(crate) fn signal(&self, letter: Letter) -> Put {
         let first = letter.seq;
-        self.put(|line| line.push_signal(letter, first, false))
+        let also = match (&letter.body, self.mode.get()) {
+            (Body::Text(signal), Some(mode)) => mode.codec.also(signal.said.name, &signal.said.payload),
+            _ => Vec::new(),
+        };
+        let put = self.put(|line| line.push_signal(letter, first, false));
+        also.into_iter().for_each(|text| self.send(Outgoing::Text(text)));
+        put
     }
 
     /// Puts a signal in line that was missed on an earlier connection, and the place of the oldest one in it.
@@ -240,9 +249,9 @@ impl Outbox {
             self.note(&queue);
             taken
         };
-        let (streams, tangles) = match self.mode.get() {
-            Some(mode) => (mode.streams, Some(&mode.tangles)),
-            None => (Streams::default(), None),
+        let (codec, streams, tangles) = match self.mode.get() {
+            Some(mode) => (mode.codec, mode.streams, Some(&mode.tangles)),
+            None => (&Current as &dyn Codec, Streams::default(), None),
         };
         Some(match taken {
             Taken::Plain(Outgoing::Binary(bytes, waiting)) => {
@@ -256,8 +265,8 @@ impl Outbox {
                 }
                 // Made here, in the task of the socket that wants it, so that a run does not wait for it.
                 Outgoing::Signal(match letter.body {
-                    Body::Text(text) => text,
-                    Body::Stream(event) => event.text(streams),
+                    Body::Text(signal) => signal.text(codec),
+                    Body::Stream(event) => event.text(codec, streams),
                 })
             }
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use protocol::error::Error;
-use protocol::frame::{self, UNKNOWN_ID};
+use protocol::frame::UNKNOWN_ID;
 
 use crate::connections::Connection;
 use crate::{Kernel, routes};
@@ -29,7 +29,8 @@ impl Kernel {
     pub fn receive_too_large(self: &Arc<Self>, connection: &Arc<Connection>, excerpt: &Excerpt<'_>) {
         if excerpt.is_beginning {
             self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
-            connection.send(frame::failure(UNKNOWN_ID, &Error::too_large(excerpt.limit_bytes)));
+            let error = Error::too_large(excerpt.limit_bytes);
+            connection.send(connection.codec().failure(UNKNOWN_ID, &error));
         }
         let error = Error::answer_too_large(excerpt.size, excerpt.limit_bytes);
         // Only ids of calls that this very socket owes an answer to count, so it can fail none but its own.

@@ -89,7 +89,8 @@ async fn ask(
         let driver = kernel.clock.timeout(wait, driver(kernel, row, instance)).await.ok()??;
         let (ticket, answer) = Ticket::inside(&kernel.metrics, &kernel.clock, &row.request_id, spec.name);
         let watch = watch(kernel, uid, row, spec, &driver).await?;
-        let (request, far) = (DeviceRequest::again(id, spec.name, args)?, Far::Device(row.device_id.clone()));
+        let request = DeviceRequest::again(&driver, id, spec.name, args)?;
+        let far = Far::Device(row.device_id.clone());
         let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch };
         routes::ask_again(kernel, &driver, sending);
         match answer.await {

@@ -35,7 +35,7 @@ impl Kernel {
             Ok(Frame::Signal(signal)) => self.receive_signal(connection, &signal),
             Err(invalid) => {
                 self.metrics.invalid_frames.fetch_add(1, Ordering::Relaxed);
-                connection.send(frame::failure(&invalid.id, &invalid.error));
+                connection.send(connection.codec().failure(&invalid.id, &invalid.error));
             }
         }
     }

@@ -12,13 +12,14 @@ use bytes::Bytes;
 use gateway::{Origin, Reply, Watch};
 use protocol::args::Members;
 use protocol::error::Error;
-use protocol::frame::{self, Response};
+use protocol::frame::Response;
 use protocol::identity::Role;
 use protocol::ids::{DeviceId, Pid, Uid};
 use store::routes::RouteRow;
 use vfs::tree::RouteFact;
 
 use crate::Kernel;
+use crate::codec::Memory;
 use crate::connections::Connection;
 use crate::ticket::{Relayed, Ticket};
 
@@ -92,51 +93,46 @@ pub(crate) struct Sending {
     pub(crate) watch: Option<Box<dyn Watch>>,
 }
 
-/// A request for a device, written out under an id of the gateway's own.
+/// A request for a device, written by the codec of the device's socket under an id of the gateway's own.
 pub(crate) struct DeviceRequest {
     number: u64,
+    /// The frame up to the end of the arguments.
     text: String,
-    /// Where the arguments begin; they end before the last character.
+    /// Where the arguments begin.
     args_at: usize,
+    memory: Memory,
 }
 
 impl DeviceRequest {
     /// The caller's arguments without some members and with others set, otherwise as they came.
     pub(crate) fn new(
         kernel: &Kernel,
+        driver: &Connection,
         call: &str,
         args: &Members<'_>,
         drop: &[&str],
         set: &[(&str, String)],
     ) -> DeviceRequest {
         let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
-        let mut text = frame::request_head(digits(&hex(number)), call, args.size() + 64);
+        let mut text = driver.codec().request_head(digits(&hex(number)), call, args.size() + 64);
         let args_at = text.len();
         let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
         args.rewrite_into(&mut text, drop, &set);
-        text.push('}');
-        DeviceRequest { number, text, args_at }
+        DeviceRequest { number, text, args_at, memory: Memory::None }
     }
 
     /// A request that may have been sent before: the device is asked what became of it. `None` for an id that is none
     /// of ours.
-    pub(crate) fn again(id: &str, call: &str, args: &str) -> Option<DeviceRequest> {
+    pub(crate) fn again(driver: &Connection, id: &str, call: &str, args: &str) -> Option<DeviceRequest> {
         let number = number_of(id)?;
-        let mut text = frame::request_head(id, call, args.len() + 64);
+        let mut text = driver.codec().request_head(id, call, args.len() + 64);
         let args_at = text.len();
         text.push_str(args);
-        frame::durable_tail(&mut text, true);
-        Some(DeviceRequest { number, text, args_at })
+        Some(DeviceRequest { number, text, args_at, memory: Memory::Again })
     }
 
     fn args(&self) -> &str {
-        self.text.get(self.args_at..self.text.len().saturating_sub(1)).unwrap_or("{}")
-    }
-
-    /// Asks the driver to remember the result.
-    fn make_durable(&mut self) {
-        self.text.pop();
-        frame::durable_tail(&mut self.text, false);
+        self.text.get(self.args_at..).unwrap_or("{}")
     }
 }
 
@@ -193,7 +189,7 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut sendin
         args: memory.map(|_| sending.request.args().to_string()),
     };
     if memory.is_some() {
-        sending.request.make_durable();
+        sending.request.memory = Memory::Durable;
     }
     let kept = Row { route_id: row.route_id.clone(), is_kept };
     match kernel.store.routes().open(row).await {
@@ -220,7 +216,7 @@ pub(crate) async fn ask_service(
     let (uid, channel) = (login.identity().uid, login.client_id.clone());
     let members =
         Members::parse(args).ok_or_else(|| Error::bad_argument(name, "args", "must be an object"))?;
-    let request = DeviceRequest::new(kernel, name, &members, &[], &[]);
+    let request = DeviceRequest::new(kernel, &service, name, &members, &[], &[]);
     let (ticket, answer) = Ticket::inside(&kernel.metrics, &kernel.clock, "service", name);
     let far = Far::Service(channel);
     let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch: None };
@@ -229,7 +225,8 @@ pub(crate) async fn ask_service(
 }
 
 fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: Option<Row>) {
-    let Sending { ticket, uid, far, request: DeviceRequest { number, text, .. }, watch, .. } = sending;
+    let Sending { ticket, uid, far, request, watch, .. } = sending;
+    let DeviceRequest { number, mut text, memory, .. } = request;
     // What waited for its turn has the whole time all the same.
     let deadline = kernel.clock.instant() + kernel.settings.route_timeout();
     let started_at = kernel.clock.now_ms();
@@ -258,6 +255,7 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: O
         }
         None => {
             kernel.alarms.routes.within(limits::route::SWEEP);
+            driver.codec().request_tail(&mut text, memory);
             send_when_settled(driver, text);
         }
     }

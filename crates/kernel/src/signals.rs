@@ -32,6 +32,7 @@ use store::devices::Device;
 use crate::Kernel;
 use crate::connections::{Connection, Login};
 use crate::devices::may_use;
+use crate::text_signal::Said;
 use feed::Told;
 pub(crate) use feeds::Feeds;
 use run_routes::Found;
@@ -58,19 +59,16 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
     let machines = kernel.connections.select(|login| {
         login.role != Role::User && S::SPEC.roles.contains(&login.role) && fits(&Receiver::of(login))
     });
-    if !machines.is_empty() {
-        let text = frame::signal(S::SPEC.name, payload);
-        kernel.metrics.signals.fetch_add(machines.len() as u64, Ordering::Relaxed);
-        machines.iter().for_each(|machine| machine.send(text.clone()));
-    }
+    let said = Said { name: S::SPEC.name, payload: Arc::new(frame::to_json(payload)) };
+    kernel.metrics.signals.fetch_add(machines.len() as u64, Ordering::Relaxed);
+    machines.iter().for_each(|machine| machine.send_signal(said.name, &said.payload));
     if !S::SPEC.roles.contains(&Role::User) {
         return;
     }
-    let payload = frame::to_json(payload);
     for feed in kernel.feeds.all() {
         let mut feed = lock(&feed);
         if fits(&Receiver { identity: feed.identity().clone(), device_id: None }) {
-            count(kernel, feed.tell_text(S::SPEC.name, &payload, None, None));
+            count(kernel, feed.tell_text(said.clone(), None, None));
         }
     }
     kernel.feeds.make_room();
@@ -93,7 +91,8 @@ pub(crate) fn note(kernel: &Kernel, note: Note) {
         let starter = starter.filter(|starter| feed.has(starter));
         let told = match note.body {
             NoteBody::Text(payload) => {
-                feed.tell_text(note.name, &payload, note.run_id.as_ref(), starter.as_ref())
+                let said = Said { name: note.name, payload: Arc::new(payload) };
+                feed.tell_text(said, note.run_id.as_ref(), starter.as_ref())
             }
             NoteBody::Stream(event) => feed.tell_stream(event, starter.as_ref()),
         };

@@ -1,17 +1,19 @@
-//! A `proc.run.stream` on its way: shared by the connections it goes to, its text made once, and merged with what
-//! follows for those who are slow.
+//! A `proc.run.stream` on its way: shared by the connections it goes to, its frame written once for each generation of
+//! the protocol among them, and merged with what follows for those who are slow.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gateway::StreamNote;
 use model::{EventKind, Mark, Partial};
 use protocol::args::push_string;
-use protocol::frame::{self, to_json};
+use protocol::frame::to_json;
 use protocol::ids::{ConversationId, Pid, RunId};
 use protocol::signal::Signal;
 use protocol::signal::run::Stream;
 use protocol::sys::Streams;
+
+use crate::codec::{Codec, Frames};
 
 /// What an event costs in memory besides its text.
 const OVERHEAD_BYTES: usize = 256;
@@ -34,8 +36,8 @@ pub(crate) struct StreamSignal {
     /// For `partial`: the answer, and how far it had come; without a mark it is shown as it is when it is sent.
     answer: Option<(Partial, Option<Mark>)>,
     /// The frame with `partial` and without, once somebody needed it.
-    full: OnceLock<Bytes>,
-    compact: OnceLock<Bytes>,
+    full: Frames,
+    compact: Frames,
 }
 
 impl StreamSignal {
@@ -52,8 +54,8 @@ impl StreamSignal {
             rest_bytes: rest_bytes(&note.event.kind),
             kind: note.event.kind,
             answer: Some((partial, Some(mark))),
-            full: OnceLock::new(),
-            compact: OnceLock::new(),
+            full: Frames::default(),
+            compact: Frames::default(),
         }
     }
 
@@ -113,8 +115,7 @@ impl StreamSignal {
         }
         (own.seq, own.run_seq, own.timestamp) = (next.seq, next.run_seq, next.timestamp);
         own.answer.clone_from(&next.answer);
-        own.full.take();
-        own.compact.take();
+        (own.full, own.compact) = (Frames::default(), Frames::default());
     }
 
     /// A copy without its text.
@@ -129,8 +130,8 @@ impl StreamSignal {
             kind: self.kind.clone(),
             rest_bytes: self.rest_bytes,
             answer: self.answer.clone(),
-            full: OnceLock::new(),
-            compact: OnceLock::new(),
+            full: Frames::default(),
+            compact: Frames::default(),
         }
     }
 
@@ -166,16 +167,16 @@ impl StreamSignal {
     }
 
     /// The whole frame.
-    pub(crate) fn text(&self, streams: Streams) -> Bytes {
-        let made = match streams {
+    pub(crate) fn text(&self, codec: &dyn Codec, streams: Streams) -> Bytes {
+        let frames = match streams {
             Streams::Full => &self.full,
             Streams::Compact => &self.compact,
         };
-        made.get_or_init(|| self.make(streams)).clone()
+        frames.of(codec, || self.write(codec, streams))
     }
 
-    fn make(&self, streams: Streams) -> Bytes {
-        let mut out = frame::signal_head(Stream::SPEC.name, ROOM_BYTES + self.size());
+    fn write(&self, codec: &dyn Codec, streams: Streams) -> String {
+        let mut out = codec.signal_head(Stream::SPEC.name, ROOM_BYTES + self.size());
         for (name, value) in [
             (r#"{"pid":"#, &self.pid.0),
             (r#","runId":"#, &self.run_id.0),
@@ -197,8 +198,8 @@ impl StreamSignal {
         out.push_str(r#","timestamp":"#);
         out.push_str(&self.timestamp.to_string());
         out.push('}');
-        frame::signal_tail(&mut out, self.seq);
-        out.into()
+        codec.signal_tail(&mut out, Some(self.seq));
+        out
     }
 }
 

@@ -1,5 +1,6 @@
 //! The kernel without sockets: calls of processes, whose routes outlive the gateway.
 
+mod codec;
 mod live_matrix;
 mod many_users;
 mod native;

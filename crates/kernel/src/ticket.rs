@@ -8,7 +8,7 @@ use base::clock::Clock;
 use base::limits;
 use bytes::Bytes;
 use protocol::error::Error;
-use protocol::{frame, router};
+use protocol::router;
 use tokio::sync::oneshot;
 
 use crate::connections::{Connection, Slot};
@@ -94,10 +94,10 @@ impl Ticket {
 
     /// The start of the answer's text; handlers append their data.
     pub(crate) fn head(&self) -> String {
-        match self.reply {
-            Reply::Connection(_) => {
+        match &self.reply {
+            Reply::Connection(slot) => {
                 let mut text = SPARE.take();
-                frame::response_head_into(&mut text, &self.id, router::room_bytes());
+                slot.connection().codec().response_head(&mut text, &self.id, router::room_bytes());
                 text
             }
             Reply::Inside(..) | Reply::Given => String::new(),
@@ -122,16 +122,20 @@ impl Ticket {
     pub(crate) fn relay(mut self, data: Relayed<'_>) {
         match self.take_reply(None) {
             Reply::Connection(slot) => {
-                let outbox = &slot.connection().outbox;
+                let (outbox, codec) = (&slot.connection().outbox, slot.connection().codec());
                 match (data.whole, data.text) {
                     (Some(whole), text) => {
                         let value = whole.slice_ref(text.unwrap_or_default().as_bytes());
-                        outbox.send(Outgoing::Relay(frame::response_head(&self.id, 0), value));
+                        let mut head = String::new();
+                        codec.response_head(&mut head, &self.id, 0);
+                        outbox.send(Outgoing::Relay(head, value));
                     }
                     (None, Some(text)) if text.len() > TEXT_BYTES_MAX => {
-                        outbox.send(Outgoing::Text(frame::response(&self.id, Some(text))));
+                        let mut whole = String::new();
+                        codec.response(&mut whole, &self.id, Some(text));
+                        outbox.send(Outgoing::Text(whole));
                     }
-                    (None, text) => outbox.write(|out| frame::response_into(out, &self.id, text)),
+                    (None, text) => outbox.write(|out| codec.response(out, &self.id, text)),
                 }
                 part(&slot);
             }
@@ -146,7 +150,9 @@ impl Ticket {
 
     fn give_error(&mut self, error: Error) {
         match self.take_reply(Some(error.code)) {
-            Reply::Connection(slot) => send_text(&slot, frame::failure(&self.id, &error)),
+            Reply::Connection(slot) => {
+                send_text(&slot, slot.connection().codec().failure(&self.id, &error));
+            }
             inside => hand_over(inside, Err(error)),
         }
     }

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::limits;
-use bytes::Bytes;
 use protocol::ids::RunId;
 
 use super::Outgoing;
 use super::texts::{TEXT_BYTES_MAX, Texts};
 use crate::stream_signal::StreamSignal;
+use crate::text_signal::TextSignal;
 
 /// A signal to a user's connection.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ pub(crate) struct Letter {
     pub(crate) body: Body,
 }
 
-/// What a signal says.
+/// What a signal says. Its frame is written when the socket takes it.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    /// The frame.
-    Text(Bytes),
-    /// An event whose frame is made when the socket takes it.
+    /// A finished payload.
+    Text(Arc<TextSignal>),
+    /// An event of a model's answer.
     Stream(Arc<StreamSignal>),
 }
 
@@ -262,7 +262,7 @@ impl Line {
 impl Letter {
     fn size(&self) -> usize {
         match &self.body {
-            Body::Text(text) => text.len(),
+            Body::Text(signal) => signal.said.size(),
             Body::Stream(event) => event.size(),
         }
     }

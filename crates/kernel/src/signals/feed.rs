@@ -7,19 +7,17 @@ use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
-use bytes::Bytes;
 use gateway::StreamNote;
 use model::Partial;
-use protocol::frame;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::RunId;
-use protocol::signal::alias;
 use protocol::sys::{Resume, ResumeStatus, Resumed};
 
 use super::ring::{KeptBody, Ring, Total};
 use crate::connections::Connection;
 use crate::outbox::{Body, Letter, Put, Tangles};
 use crate::stream_signal::StreamSignal;
+use crate::text_signal::{Said, TextSignal};
 
 /// One user's signals.
 pub(crate) struct Feed {
@@ -111,36 +109,17 @@ impl Feed {
         self.live.iter().any(|live| live.number == connection.number) && !connection.outbox.is_closing()
     }
 
-    /// Tells a text: a signal's name and the JSON of its payload.
+    /// Tells a signal whose payload is finished.
     pub(super) fn tell_text(
         &mut self,
-        name: &str,
-        payload: &str,
+        said: Said,
         run: Option<&RunId>,
         only: Option<&Arc<Connection>>,
     ) -> Told {
         let seq = self.advance();
-        let mut text = frame::signal_head(name, payload.len());
-        text.push_str(payload);
-        frame::signal_tail(&mut text, seq);
-        let text = Bytes::from(text);
-        self.ring.push_text(seq, run.cloned(), text.clone());
-        let told = self.hand_out(only, Letter { seq, run: run.cloned(), body: Body::Text(text) });
-        self.hand_out_aliases(only, name, payload);
-        told
-    }
-
-    /// The same under its older names, for connections that know no other. They have no place of their own.
-    fn hand_out_aliases(&self, only: Option<&Arc<Connection>>, name: &str, payload: &str) {
-        let wants = |one: &&Arc<Connection>| one.login().is_some_and(|login| login.wants_aliases);
-        let mut receivers = self.receivers(only).iter().filter(wants).peekable();
-        if receivers.peek().is_none() {
-            return;
-        }
-        let told = alias::told_as(name, payload);
-        for receiver in receivers {
-            told.iter().for_each(|(name, payload)| receiver.send(frame::signal(name, payload)));
-        }
+        self.ring.push_text(seq, run.cloned(), said.clone());
+        let body = Body::Text(Arc::new(TextSignal::new(seq, said)));
+        self.hand_out(only, Letter { seq, run: run.cloned(), body })
     }
 
     /// The connections a signal goes to.
@@ -205,7 +184,7 @@ impl Feed {
     ) {
         self.active = self.clock.instant();
         let streams = connection.login().map(|login| login.streams).unwrap_or_default();
-        connection.outbox.prepare(streams, self.tangles.clone());
+        connection.outbox.prepare(connection.codec(), streams, self.tangles.clone());
         match resume {
             None => answer(None),
             Some(resume) => self.replay(connection, resume.seq, |resumed| answer(Some(resumed))),
@@ -226,7 +205,7 @@ impl Feed {
         for kept in missed {
             let (first, skip) = kept.after(after);
             let body = match &kept.body {
-                KeptBody::Text(text) => Body::Text(text.clone()),
+                KeptBody::Text(said) => Body::Text(Arc::new(TextSignal::new(kept.seq, said.clone()))),
                 KeptBody::Stream(event, _) => {
                     // An earlier answer of the same run has ended.
                     let answer = self.answers.get(event.run_id()).filter(|(since, _)| kept.seq >= *since);

@@ -146,6 +146,7 @@ mod tests {
 
     use super::super::feed::Told;
     use super::*;
+    use crate::text_signal::Said;
 
     fn who(uid: u32) -> Arc<ProcessIdentity> {
         Arc::new(ProcessIdentity {
@@ -159,15 +160,18 @@ mod tests {
         })
     }
 
+    fn changed(payload: &str) -> Said {
+        Said { name: "proc.changed", payload: Arc::new(payload.to_string()) }
+    }
+
     #[test]
     fn the_quietest_user_makes_room_and_no_number_comes_twice() {
         let feeds = Feeds::default();
         let newest = |feed: &mut Feed| {
-            feed.tell_text("proc.changed", "{}", None, None);
+            feed.tell_text(changed("{}"), None, None);
             feed.forget()
         };
-        let tell =
-            |feed: &mut Feed| assert_eq!(feed.tell_text("proc.changed", "{}", None, None), Told::default());
+        let tell = |feed: &mut Feed| assert_eq!(feed.tell_text(changed("{}"), None, None), Told::default());
         let users = limits::signal::USERS_MAX as u32;
         (0..users).for_each(|uid| feeds.with(&who(uid), 5, tell));
         // User 0 said something after user 1 did.
@@ -184,7 +188,7 @@ mod tests {
         let feeds = Feeds { bytes_max: 64_000, ..Feeds::default() };
         let text = "x".repeat(1_000);
         let tell = |uid: u32| {
-            let told = feeds.with(&who(uid), 5, |feed| feed.tell_text("proc.changed", &text, None, None));
+            let told = feeds.with(&who(uid), 5, |feed| feed.tell_text(changed(&text), None, None));
             assert_eq!(told, Told::default());
             feeds.make_room();
             assert!(feeds.total.bytes() <= 64_000, "{}", feeds.total.bytes());

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::limits;
-use bytes::Bytes;
 use protocol::ids::RunId;
 
 use crate::stream_signal::StreamSignal;
+use crate::text_signal::Said;
 
 /// What one signal costs in memory besides its text.
 const OVERHEAD_BYTES: usize = 128;
@@ -24,8 +24,8 @@ pub(super) struct Kept {
 }
 
 pub(super) enum KeptBody {
-    /// The frame.
-    Text(Bytes),
+    /// A finished payload.
+    Text(Said),
     /// The event, and for each delta in it its place and where its text ends.
     Stream(Arc<StreamSignal>, Vec<(u64, usize)>),
 }
@@ -33,7 +33,7 @@ pub(super) enum KeptBody {
 impl Kept {
     fn size(&self) -> usize {
         match &self.body {
-            KeptBody::Text(text) => OVERHEAD_BYTES + text.len(),
+            KeptBody::Text(said) => OVERHEAD_BYTES + said.size(),
             KeptBody::Stream(event, ends) => event.size() + size_of_val(ends.as_slice()),
         }
     }
@@ -86,9 +86,9 @@ impl Ring {
         Ring { kept: VecDeque::new(), signals: 0, bytes: 0, total, floor }
     }
 
-    /// Keeps a text.
-    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, text: Bytes) {
-        self.push(Kept { seq, run, body: KeptBody::Text(text) });
+    /// Keeps a signal whose payload is finished.
+    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, said: Said) {
+        self.push(Kept { seq, run, body: KeptBody::Text(said) });
     }
 
     /// Keeps an event.

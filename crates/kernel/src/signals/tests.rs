@@ -67,7 +67,7 @@ fn a_client_of_the_first_generation_hears_the_names_it_knows_too() {
     let stage = Stage::new();
     let (mut old, mut new) = (stage.client("old", Streams::Full), stage.client("new", Streams::Full));
     stage.disconnect(&mut old, 0);
-    old.wants_aliases = true;
+    old.codec = Some(&crate::codec::Aliased);
     assert_eq!(stage.reconnect(&mut old), ResumeStatus::Replayed);
     stage.text("proc.run.output", Some("aliased"), json!({ "text": "hi", "pid": "p", "runId": "aliased" }));
     stage.text("device.status", None, json!({ "n": 1 }));

@@ -15,6 +15,7 @@ use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
 
+use crate::codec::Aliased;
 use crate::connections::{Connection, DriverLogin, Login};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
@@ -103,9 +104,9 @@ async fn log_in(
     };
     let generation = kernel.gateway.standing_generation();
     let capabilities = access::capabilities_for(kernel, role, &identity.gids);
-    let wants_aliases = role == Role::User && alias::is_wanted_by(&request.client.version);
     let mut announced = signal::names_for(role);
-    if wants_aliases {
+    let is_shipped = role == Role::User && alias::is_wanted_by(&request.client.version);
+    if is_shipped && connection.speak(&Aliased) {
         announced.extend(alias::ALIASES.iter().map(|alias| alias.name.to_string()));
     }
     let connected = Connected {
@@ -125,7 +126,6 @@ async fn log_in(
         token_id: token.as_ref().map(|token| token.token_id.clone()),
         driver,
         streams: request.streams.unwrap_or_default(),
-        wants_aliases,
         follows_sessions: request.client.features.iter().any(|feature| feature == FEATURE_SESSIONS),
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),

@@ -16,6 +16,7 @@ use protocol::sys::{Resume, ResumeStatus, Resumed, Streams};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+use crate::codec::Codec;
 use crate::connections::{Connection, Login};
 use crate::{Kernel, signals};
 
@@ -59,8 +60,8 @@ struct Run {
 pub(super) struct Client {
     pub(super) id: String,
     streams: Streams,
-    /// Whether it is one of the first generation.
-    pub(super) wants_aliases: bool,
+    /// What writes its frames, unless it is the usual one.
+    pub(super) codec: Option<&'static dyn Codec>,
     pub(super) connection: Arc<Connection>,
     /// The place of the last signal that arrived.
     pub(super) last_seq: u64,
@@ -91,7 +92,7 @@ impl Stage {
         let mut client = Client {
             id: id.to_string(),
             streams,
-            wants_aliases: false,
+            codec: None,
             connection: self.kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             last_seq: 0,
             received: Vec::new(),
@@ -105,6 +106,7 @@ impl Stage {
     /// Connects anew after the last signal that arrived.
     pub(super) fn resume(&self, client: &mut Client) -> Resumed {
         client.connection = self.kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        assert!(client.codec.is_none_or(|codec| client.connection.speak(codec)));
         assert!(self.kernel.connections.log_in(&client.connection, self.login(client)));
         let mut told = None;
         let resume = Resume { seq: client.last_seq };
@@ -141,7 +143,6 @@ impl Stage {
             token_id: None,
             driver: None,
             streams: client.streams,
-            wants_aliases: client.wants_aliases,
             follows_sessions: true,
             account: RwLock::new(Arc::new(identity)),
             capabilities: Mutex::new((0, self.kernel.grants.of(&[Gid::USERS]))),

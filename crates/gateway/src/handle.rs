@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::clock::Clock;
@@ -17,7 +17,7 @@ use protocol::signal::Signal;
 use store::Store;
 use store::accounts::Account;
 use store::changes::{Changes, Topic};
-use vfs::tree::{Facts, RouteFact, SessionFact};
+use vfs::tree::{Live, RouteFact};
 use vfs::view::Work;
 use vfs::{Tree, View};
 
@@ -106,18 +106,20 @@ struct Inner {
     started_at: i64,
     /// Who acts on behalf of users, as of a generation of grants and accounts.
     standings: Mutex<HashMap<Uid, Caller>>,
-    /// Commands of the native shell that run, or one of them by its id.
-    sessions: OnceLock<Box<Sessions>>,
 }
 
-type Sessions = dyn Fn(Option<&str>) -> Vec<SessionFact> + Send + Sync;
-
 impl Gateway {
-    /// A handle on a gateway that starts now.
+    /// A handle on a gateway that starts now. The live tree shows it from now on.
     pub fn new(around: Around, core: impl Core) -> Gateway {
-        let started_at = around.clock.now_ms();
-        let (standings, sessions) = (Mutex::default(), OnceLock::new());
-        Gateway(Arc::new(Inner { around, core: Box::new(core), started_at, standings, sessions }))
+        let (started_at, version) = (around.clock.now_ms(), around.version.clone());
+        let standings = Mutex::default();
+        let inner = Arc::new(Inner { around, core: Box::new(core), started_at, standings });
+        // The tree is part of what the handle holds, so it must not keep the handle alive.
+        let weak = Arc::downgrade(&inner);
+        let routes =
+            move |id: Option<&str>| weak.upgrade().map(|inner| inner.core.routes(id)).unwrap_or_default();
+        inner.around.tree.show_gateway(Live { version, started_at, routes: Box::new(routes) });
+        Gateway(inner)
     }
 
     /// The rows.
@@ -303,42 +305,10 @@ impl Gateway {
     }
 
     fn view_over(&self, who: Arc<ProcessIdentity>, pid: Option<&Pid>, calls: Calls) -> View {
-        let view = View::new(self.tree().clone(), who, calls, Arc::new(self.clone()), Work::Aside);
+        let view = View::new(self.tree().clone(), who, calls, Work::Aside);
         match pid {
             Some(pid) => view.of_process(pid.clone()),
             None => view,
         }
-    }
-
-    /// Says which commands of the native shell run, for the live tree.
-    pub fn show_sessions(&self, sessions: impl Fn(Option<&str>) -> Vec<SessionFact> + Send + Sync + 'static) {
-        assert!(self.0.sessions.set(Box::new(sessions)).is_ok(), "two areas have shell sessions");
-    }
-}
-
-/// What the live tree shows of the gateway itself.
-impl Facts for Gateway {
-    fn version(&self) -> String {
-        self.0.around.version.clone()
-    }
-
-    fn uptime_ms(&self) -> i64 {
-        (self.now_ms() - self.0.started_at).max(0)
-    }
-
-    fn routes(&self) -> Vec<RouteFact> {
-        self.0.core.routes(None)
-    }
-
-    fn route(&self, id: &str) -> Option<RouteFact> {
-        self.0.core.routes(Some(id)).pop()
-    }
-
-    fn shell_sessions(&self) -> Vec<SessionFact> {
-        self.0.sessions.get().map(|sessions| sessions(None)).unwrap_or_default()
-    }
-
-    fn shell_session(&self, id: &str) -> Option<SessionFact> {
-        self.0.sessions.get().and_then(|sessions| sessions(Some(id)).pop())
     }
 }

@@ -37,11 +37,11 @@ impl ShellArea {
         let settings = RwLock::new((texts, settings));
         let area = Arc::new(ShellArea { shells: Shells::new(clock), gateway, settings });
         let weak = Arc::downgrade(&area);
-        area.gateway.show_sessions(move |id| match (weak.upgrade(), id) {
+        area.gateway.tree().show_sessions(Box::new(move |id| match (weak.upgrade(), id) {
             (None, _) => Vec::new(),
             (Some(area), None) => area.shells.facts(),
             (Some(area), Some(id)) => area.shells.fact(id).into_iter().collect(),
-        });
+        }));
         area
     }
 

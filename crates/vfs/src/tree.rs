@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use base::clock::Clock;
 use base::limits;
+use base::sync::{read, write};
 use protocol::ids::{Gid, Uid};
 use store::Store;
 use tokio::sync::Semaphore;
@@ -29,6 +30,8 @@ pub struct Tree {
     pub(crate) live_changes: tokio::sync::Mutex<()>,
     /// The generation of the config that the quota of a user was last read from.
     pub(crate) quotas_read: Mutex<HashMap<Uid, u64>>,
+    /// What the live tree shows of the gateway.
+    pub(crate) sources: Sources,
 }
 
 impl Tree {
@@ -75,7 +78,18 @@ impl Tree {
             searches: Admission::default(),
             live_changes: Default::default(),
             quotas_read: Mutex::default(),
+            sources: Sources::default(),
         }
+    }
+
+    /// Tells what the live tree shows of the gateway itself.
+    pub fn show_gateway(&self, live: Live) {
+        *write(&self.sources.gateway) = Some(live);
+    }
+
+    /// Tells which commands of the native shell run, of every user.
+    pub fn show_sessions(&self, sessions: Source<SessionFact>) {
+        *write(&self.sources.sessions) = Some(sessions);
     }
 
     /// Tells whose homes are whose by name, for homes that keep no owner themselves.
@@ -102,22 +116,41 @@ impl Tree {
     }
 }
 
-/// What only the kernel knows, for the live tree.
-pub trait Facts: Send + Sync {
-    fn version(&self) -> String;
-    /// How long the gateway has been running.
-    fn uptime_ms(&self) -> i64;
+/// Gives all of something the live tree shows, or the one with that id.
+pub type Source<T> = Box<dyn Fn(Option<&str>) -> Vec<T> + Send + Sync>;
+
+/// What the live tree shows of the gateway itself.
+pub struct Live {
+    /// The gateway's version.
+    pub version: String,
+    /// When it started, in milliseconds.
+    pub started_at: i64,
     /// Calls under way on devices, of every user.
-    fn routes(&self) -> Vec<RouteFact>;
-    /// One of them by its id.
-    fn route(&self, id: &str) -> Option<RouteFact> {
-        self.routes().into_iter().find(|route| route.id == id)
+    pub routes: Source<RouteFact>,
+}
+
+/// What was told of the gateway so far. Whoever starts over the same tree tells it anew.
+#[derive(Default)]
+pub(crate) struct Sources {
+    gateway: RwLock<Option<Live>>,
+    sessions: RwLock<Option<Source<SessionFact>>>,
+}
+
+impl Sources {
+    pub(crate) fn version(&self) -> String {
+        read(&self.gateway).as_ref().map(|live| live.version.clone()).unwrap_or_default()
     }
-    /// Commands of the native shell that run, of every user.
-    fn shell_sessions(&self) -> Vec<SessionFact>;
-    /// One of them by its id.
-    fn shell_session(&self, id: &str) -> Option<SessionFact> {
-        self.shell_sessions().into_iter().find(|session| session.id == id)
+
+    pub(crate) fn uptime_ms(&self, now_ms: i64) -> i64 {
+        read(&self.gateway).as_ref().map_or(0, |live| (now_ms - live.started_at).max(0))
+    }
+
+    pub(crate) fn routes(&self, id: Option<&str>) -> Vec<RouteFact> {
+        read(&self.gateway).as_ref().map(|live| (live.routes)(id)).unwrap_or_default()
+    }
+
+    pub(crate) fn sessions(&self, id: Option<&str>) -> Vec<SessionFact> {
+        read(&self.sessions).as_ref().map(|sessions| sessions(id)).unwrap_or_default()
     }
 }
 

@@ -26,7 +26,7 @@ use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
 use crate::stat::Stat;
-use crate::tree::{Facts, Tree};
+use crate::tree::Tree;
 
 /// Whether the last part of a path, if it is a link, is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,6 @@ pub struct View {
     pub(crate) tree: Arc<Tree>,
     pub(crate) who: Arc<ProcessIdentity>,
     pub(crate) calls: Calls,
-    pub(crate) facts: Arc<dyn Facts>,
     pub(crate) work: Work,
     /// The process that looks; a person's connection is none.
     pub(crate) pid: Option<Pid>,
@@ -86,14 +85,8 @@ pub struct View {
 
 impl View {
     /// The tree as `who` sees it; live files make their calls through `calls`.
-    pub fn new(
-        tree: Arc<Tree>,
-        who: Arc<ProcessIdentity>,
-        calls: Calls,
-        facts: Arc<dyn Facts>,
-        work: Work,
-    ) -> View {
-        View { tree, who, calls, facts, work, pid: None }
+    pub fn new(tree: Arc<Tree>, who: Arc<ProcessIdentity>, calls: Calls, work: Work) -> View {
+        View { tree, who, calls, work, pid: None }
     }
 
     /// The same view for a process: `/proc/self` is that one.

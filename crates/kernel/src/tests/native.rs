@@ -109,13 +109,7 @@ async fn a_listing_of_live_things_makes_one_call_however_many_there_are() {
         let (inner, name, args) = (inner.clone(), name.to_string(), args.to_string());
         Box::pin(async move { inner.raw(&name, &args).await })
     });
-    let view = View::new(
-        kernel.tree.clone(),
-        caller.identity.clone(),
-        counted,
-        Arc::new(kernel.gateway.clone()),
-        Work::Aside,
-    );
+    let view = View::new(kernel.tree.clone(), caller.identity.clone(), counted, Work::Aside);
     for path in ["/sys/devices", "/sys/config/many"] {
         made.store(0, Ordering::Relaxed);
         let names = view.list(&VPath::absolute(path).unwrap()).await.unwrap();

@@ -11,7 +11,7 @@ use protocol::shell::{Exec, ExecResult};
 use shell::{Order, Settings, Shells};
 use store::{Options, Store};
 use tempfile::TempDir;
-use vfs::tree::{Facts, RouteFact, SessionFact};
+use vfs::tree::Live;
 use vfs::view::Work;
 use vfs::{Tree, VPath, View};
 
@@ -29,29 +29,14 @@ pub struct Place {
     _data: TempDir,
 }
 
-struct NoFacts;
-
-impl Facts for NoFacts {
-    fn version(&self) -> String {
-        "test".into()
-    }
-    fn uptime_ms(&self) -> i64 {
-        0
-    }
-    fn routes(&self) -> Vec<RouteFact> {
-        Vec::new()
-    }
-    fn shell_sessions(&self) -> Vec<SessionFact> {
-        Vec::new()
-    }
-}
-
 impl Place {
     /// One with homes for ann and bob.
     pub async fn new() -> Place {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         let tree = Arc::new(Tree::open(&data.path().join("files"), store, Clock::system()).unwrap());
+        let live = Live { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
+        tree.show_gateway(live);
         let place = Place { shells: Arc::new(Shells::new(Clock::system())), tree, _data: data };
         let root = place.view(ROOT);
         for (name, uid) in [ANN, BOB] {
@@ -74,7 +59,7 @@ impl Place {
             home,
             workspace_id: None,
         };
-        View::new(self.tree.clone(), Arc::new(identity), no_calls(), Arc::new(NoFacts), Work::Aside)
+        View::new(self.tree.clone(), Arc::new(identity), no_calls(), Work::Aside)
     }
 
     /// What a command of somebody is run with.

@@ -172,12 +172,12 @@ fn identity(process: &Process) -> String {
 }
 
 fn uptime(view: &View) -> String {
-    let ms = view.facts.uptime_ms();
+    let ms = view.tree.sources.uptime_ms(view.tree.clock.now_ms());
     format!("{}.{:02}\n", ms / 1_000, ms % 1_000 / 10)
 }
 
 fn version(view: &View) -> String {
-    format!("GSV {} {}\n", view.who.username, view.facts.version())
+    format!("GSV {} {}\n", view.who.username, view.tree.sources.version())
 }
 
 fn folder(view: &View, row: &ProcessRow) -> Stat {

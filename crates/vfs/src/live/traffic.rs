@@ -17,12 +17,12 @@ use super::node::{self, Access, Node};
 pub(crate) fn look_at_routes(view: &View, parts: &[&str]) -> Result<Node, Fault> {
     match parts {
         [] => {
-            let routes = view.facts.routes().into_iter().filter(|route| sees(view, route.uid));
+            let routes = view.tree.sources.routes(None).into_iter().filter(|route| sees(view, route.uid));
             let texts = routes.map(|route| (route.id.clone(), (route.uid, route_text(&route))));
             Ok(folder(view, texts.collect()))
         }
         [name] => {
-            let route = node::id_of(name).and_then(|id| view.facts.route(&id));
+            let route = node::id_of(name).and_then(|id| view.tree.sources.routes(Some(&id)).pop());
             let route = route.filter(|route| sees(view, route.uid));
             Node::pick(route.map(|route| file(view, route.uid, route_text(&route))))
         }
@@ -35,7 +35,8 @@ pub(crate) async fn look_at_sessions(view: &View, parts: &[&str]) -> Result<Node
         [] => all_sessions(view).await,
         [name] => {
             let id = node::id_of(name).ok_or_else(|| node::fault(Code::NotFound))?;
-            let native = view.facts.shell_session(&id).map(|session| (session.uid, session_text(&session)));
+            let native = view.tree.sources.sessions(Some(&id)).pop();
+            let native = native.map(|session| (session.uid, session_text(&session)));
             let found = match native {
                 Some(native) => Some(native),
                 None => {
@@ -56,7 +57,7 @@ async fn all_sessions(view: &View) -> Result<Node, Fault> {
     let rows = view.tree.store.sessions().of(of, view.tree.clock.now_ms()).await.map_err(of_store)?;
     let mut texts: Texts =
         rows.iter().map(|row| (row.session_id.0.clone(), (row.uid, row_text(row)))).collect();
-    let native = view.facts.shell_sessions().into_iter().filter(|session| sees(view, session.uid));
+    let native = view.tree.sources.sessions(None).into_iter().filter(|session| sees(view, session.uid));
     texts.extend(native.map(|session| (session.id.clone(), (session.uid, session_text(&session)))));
     Ok(folder(view, texts))
 }

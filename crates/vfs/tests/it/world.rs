@@ -10,7 +10,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use store::{Options, Store};
 use tempfile::TempDir;
-use vfs::tree::{Facts, RouteFact, SessionFact};
+use vfs::tree::Live;
 use vfs::view::Work;
 use vfs::{Code, Fault, Tree, VPath, View};
 
@@ -61,29 +61,14 @@ pub struct World {
     pub tree: Arc<Tree>,
 }
 
-struct NoFacts;
-
-impl Facts for NoFacts {
-    fn version(&self) -> String {
-        "test".into()
-    }
-    fn uptime_ms(&self) -> i64 {
-        0
-    }
-    fn routes(&self) -> Vec<RouteFact> {
-        Vec::new()
-    }
-    fn shell_sessions(&self) -> Vec<SessionFact> {
-        Vec::new()
-    }
-}
-
 impl World {
     /// A tree with a home for each user.
     pub async fn new() -> World {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), Clock::system()).unwrap());
+        let live = Live { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
+        tree.show_gateway(live);
         let world = World { data, store, tree };
         for who in [Who::Ann, Who::Bob, Who::Cat] {
             world.home(who).await;
@@ -131,7 +116,7 @@ pub fn view(tree: Arc<Tree>, who: Who, work: Work) -> View {
         workspace_id: None,
     };
     let calls = Calls::new(|_, _| Box::pin(async { Err(Error::forbidden("no calls here")) }));
-    View::new(tree, Arc::new(identity), calls, Arc::new(NoFacts), work)
+    View::new(tree, Arc::new(identity), calls, work)
 }
 
 /// A path.

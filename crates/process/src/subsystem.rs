@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base::sync::lock;
 use base::timer::Alarm;
-use gateway::{Call, Cx, Gateway, Gone, Later, Subsystem};
+use gateway::{Call, Cx, Gateway, Gauges, Gone, Later, Subsystem};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Pid, Uid};
@@ -144,6 +144,10 @@ impl Subsystem for Processes {
 
     fn alarms(&self) -> Vec<Arc<Alarm>> {
         vec![self.replies_due.clone()]
+    }
+
+    fn metrics(&self, gauges: &mut Gauges) {
+        gauges.gauge("gsv_processes_awake", "Processes that are in memory.", self.host.awake());
     }
 
     /// There is an init process to talk to. A login is good without one; `proc.send` tries again.

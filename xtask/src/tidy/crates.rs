@@ -47,7 +47,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("chat", &["base", "protocol", "client", "terminal"]),
     ("gsv", &["base", "protocol", "transfer", "server", "client", "device", "terminal", "chat"]),
     ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
-    ("xtask", &["protocol"]),
+    ("xtask", &["base", "protocol"]),
     (
         "gsv",
         &[
@@ -56,7 +56,6 @@ const ORDER: &[(&str, &[&str])] = &[
         ],
     ),
     ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
-    ("xtask", &["base", "protocol"]),
 ];
 
 /// The feature areas: what they want of each other they ask for by syscalls.

@@ -33,7 +33,7 @@ struct Toy {
 type Cx = gateway::Cx<Toy>;
 
 impl Toy {
-    fn new(gateway: &Handle) -> Arc<dyn Subsystem> {
+    fn plug_in(gateway: &Handle) -> Arc<dyn Subsystem> {
         let ticks = Arc::new(AtomicUsize::new(0));
         let counted = ticks.clone();
         let alarm = Alarm::every("toy", gateway.clock().clone(), Duration::from_millis(1), move |_| {
@@ -150,7 +150,7 @@ async fn get(gateway: &Gateway, path: &str) -> String {
 
 #[tokio::test]
 async fn an_area_is_plugged_in_by_one_line() {
-    let gateway = Gateway::set_up_with(Toy::new).await;
+    let gateway = Gateway::set_up_with(Toy::plug_in).await;
     let mut root = gateway.root().await;
     let mut ann = gateway.add_user("ann").await;
     let made = ann.call("notification.create", json!({ "title": "tea" })).await.unwrap();
@@ -175,7 +175,7 @@ async fn an_area_is_plugged_in_by_one_line() {
 
 #[tokio::test]
 async fn a_service_is_asked_as_a_device_is() {
-    let gateway = Gateway::set_up_with(Toy::new).await;
+    let gateway = Gateway::set_up_with(Toy::plug_in).await;
     let mut root = gateway.root().await;
     let token = root.call("sys.token.create", json!({ "kind": "service", "label": "chat" })).await.unwrap();
     let token = token["token"]["token"].as_str().unwrap().to_string();

@@ -12,13 +12,12 @@ use super::source::Source;
 use paths::{Named, Root};
 
 /// The largest cycle that each crate may have, in modules; one that is not listed may have none. A number here only ever
-/// becomes smaller.
+/// becomes smaller. `shell` grew once, from 8, when its builtins got one registry in place of nine lists: the layers that
+/// bound the interpreter ask it and are asked by it, and all of them go when the interpreter gets a process of its own.
 const ALLOWED: &[(&str, usize)] = &[
-    ("chat", 2),
     ("client", 3),
     ("content", 2),
     ("device", 3),
-    ("files", 4),
     ("gsv", 6),
     ("journal", 5),
     ("kernel", 3),
@@ -28,7 +27,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("protocol", 2),
     ("server", 2),
     ("shell", 22),
-    ("store", 2),
     ("vfs", 6),
 ];
 

@@ -1,6 +1,6 @@
 //! Compaction: the older part of a conversation goes into an archive, and a summary stands in its place.
 
-mod select;
+pub(crate) mod select;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use store::messages::MessageRow;
 use store::processes::ProcessRow;
 use store::runs::Used;
 
+use crate::compaction::select;
 use crate::compaction::{self, Prepared};
 use crate::context::Context;
 use crate::pressure::{self, Measured};
@@ -225,9 +226,7 @@ impl Turn {
                 let policy = conversation::policy_to_wire(&self.conversation_id, Some(*policy));
                 Fit::Compact(Box::new(prepared.because(&self.setup.model, pressure, &policy)))
             }
-            Err(why) if why == "No conversation messages selected for compaction" => {
-                nothing_to_compact(policy, pressure, message_count)
-            }
+            Err(why) if why == select::NOTHING => nothing_to_compact(policy, pressure, message_count),
             Err(why) => Fit::Fail(compaction_failed(&why)),
         }
     }

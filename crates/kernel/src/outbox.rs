@@ -2,7 +2,7 @@
 //! whose text grows by deltas are merged while they wait, see `line`.
 
 mod line;
-mod tangles;
+mod resume_gaps;
 mod texts;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,9 +16,9 @@ use futures_util::task::AtomicWaker;
 use protocol::sys::Streams;
 
 use crate::codec::{Codec, Current};
-pub(crate) use line::{Body, Letter, Put};
+pub(crate) use line::{Body, Put, QueuedSignal};
 use line::{Line, Taken};
-pub(crate) use tangles::Tangles;
+pub(crate) use resume_gaps::ResumeGaps;
 pub(crate) use texts::TEXT_BYTES_MAX;
 pub use texts::Texts;
 
@@ -102,7 +102,7 @@ pub struct Outbox {
 struct Mode {
     codec: &'static dyn Codec,
     streams: Streams,
-    tangles: Arc<Tangles>,
+    resume_gaps: Arc<ResumeGaps>,
 }
 
 #[derive(Default)]
@@ -166,26 +166,26 @@ impl Outbox {
     }
 
     /// Says how signals are wanted; before the first of them.
-    pub(crate) fn prepare(&self, codec: &'static dyn Codec, streams: Streams, tangles: Arc<Tangles>) {
+    pub(crate) fn prepare(&self, codec: &'static dyn Codec, streams: Streams, resume_gaps: Arc<ResumeGaps>) {
         // A connection logs in once.
-        drop(self.mode.set(Mode { codec, streams, tangles }));
+        drop(self.mode.set(Mode { codec, streams, resume_gaps }));
     }
 
     /// Puts a signal in line, or merges it with one that waits. What the codec has to say beside it follows at once.
-    pub(crate) fn signal(&self, letter: Letter) -> Put {
-        let first = letter.seq;
-        let also = match (&letter.body, self.mode.get()) {
+    pub(crate) fn signal(&self, signal: QueuedSignal) -> Put {
+        let first = signal.seq;
+        let also = match (&signal.body, self.mode.get()) {
             (Body::Text(signal), Some(mode)) => mode.codec.also(signal.said.name, &signal.said.payload),
             _ => Vec::new(),
         };
-        let put = self.put(|line| line.push_signal(letter, first, false));
+        let put = self.put(|line| line.push_signal(signal, first, false));
         also.into_iter().for_each(|text| self.send(Outgoing::Text(text)));
         put
     }
 
     /// Puts a signal in line that was missed on an earlier connection, and the place of the oldest one in it.
-    pub(crate) fn replay(&self, letter: Letter, first: u64) -> Put {
-        self.put(|line| line.push_signal(letter, first, true))
+    pub(crate) fn replay(&self, signal: QueuedSignal, first: u64) -> Put {
+        self.put(|line| line.push_signal(signal, first, true))
     }
 
     fn put(&self, put: impl FnOnce(&mut Line) -> Put) -> Put {
@@ -249,8 +249,8 @@ impl Outbox {
             self.note(&queue);
             taken
         };
-        let (codec, streams, tangles) = match self.mode.get() {
-            Some(mode) => (mode.codec, mode.streams, Some(&mode.tangles)),
+        let (codec, streams, resume_gaps) = match self.mode.get() {
+            Some(mode) => (mode.codec, mode.streams, Some(&mode.resume_gaps)),
             None => (&Current as &dyn Codec, Streams::default(), None),
         };
         Some(match taken {
@@ -259,12 +259,12 @@ impl Outbox {
                 Outgoing::Binary(bytes, waiting)
             }
             Taken::Plain(message) => message,
-            Taken::Signal(letter, tangled) => {
-                if let Some(tangles) = tangles.filter(|_| tangled) {
-                    tangles.note(letter.seq);
+            Taken::Signal(signal, leaves_gap) => {
+                if let Some(resume_gaps) = resume_gaps.filter(|_| leaves_gap) {
+                    resume_gaps.note(signal.seq);
                 }
                 // Made here, in the task of the socket that wants it, so that a run does not wait for it.
-                Outgoing::Signal(match letter.body {
+                Outgoing::Signal(match signal.body {
                     Body::Text(signal) => signal.text(codec),
                     Body::Stream(event) => event.text(codec, streams),
                 })

@@ -48,7 +48,7 @@ pub const SHOWN_FILE_MAX_BYTES: u64 = 16 * 1024;
 pub const SHOWN_SETTLED: Duration = Duration::from_millis(2_500);
 /// The same where that clock is a fine one, which ticks at least every ten milliseconds.
 pub const SHOWN_SETTLED_FINE: Duration = Duration::from_millis(200);
-/// Names that one glance at directories takes in; what has more is read each time.
+/// Names that a fingerprint of directories takes in; what has more is read each time.
 pub const GLANCE_NAMES_MAX: usize = 128;
 /// Largest image `fs.read` returns.
 pub const IMAGE_MAX_BYTES: u64 = 25 * 1024 * 1024;

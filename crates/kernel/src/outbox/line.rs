@@ -14,7 +14,7 @@ use crate::text_signal::TextSignal;
 
 /// A signal to a user's connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Letter {
+pub(crate) struct QueuedSignal {
     /// Its place in the user's sequence.
     pub(crate) seq: u64,
     /// The run it belongs to.
@@ -49,7 +49,7 @@ enum Waiting {
     Signal {
         /// The place of the oldest signal in it.
         first: u64,
-        letter: Letter,
+        signal: QueuedSignal,
         /// Whether it took in one that came behind signals of other runs.
         crossed: bool,
     },
@@ -60,7 +60,7 @@ impl Waiting {
         match self {
             Waiting::Plain(message) => message.size(),
             Waiting::Texts(texts) => texts.bytes(),
-            Waiting::Signal { letter, .. } => letter.size(),
+            Waiting::Signal { signal, .. } => signal.size(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Waiting {
 pub(super) enum Taken {
     Plain(Outgoing),
     /// And whether something older still waits, so that nobody can go on from this signal's place.
-    Signal(Letter, bool),
+    Signal(QueuedSignal, bool),
 }
 
 /// The line.
@@ -175,19 +175,19 @@ impl Line {
     }
 
     /// Puts a signal in line. One of a replay has room in any case; the ring it comes from is bounded.
-    pub(super) fn push_signal(&mut self, letter: Letter, first: u64, replayed: bool) -> Put {
-        if let Body::Stream(event) = &letter.body
+    pub(super) fn push_signal(&mut self, signal: QueuedSignal, first: u64, replayed: bool) -> Put {
+        if let Body::Stream(event) = &signal.body
             && let Some(place) = self.place_to_merge(event)
         {
-            self.merge(place, &letter);
+            self.merge(place, &signal);
             return Put::Merged;
         }
         if replayed {
             self.extra += 1;
         }
         // The shared event may hold its whole text, made for others who were quicker; this one has to wait.
-        let letter = if self.waiting.is_empty() { letter } else { letter.alone() };
-        match self.append(Waiting::Signal { first, letter, crossed: false }) {
+        let signal = if self.waiting.is_empty() { signal } else { signal.alone() };
+        match self.append(Waiting::Signal { first, signal, crossed: false }) {
             true => Put::Waits,
             false => Put::Lost,
         }
@@ -211,30 +211,30 @@ impl Line {
         let look_back = if many { limits::signal::LOOK_BACK_MAX } else { 1 };
         for (place, waiting) in self.waiting.iter().enumerate().rev().take(look_back) {
             // Nothing may be overtaken but a signal of another run.
-            let Waiting::Signal { letter, .. } = waiting else { return None };
-            if letter.run.as_ref()? != next.run_id() {
+            let Waiting::Signal { signal, .. } = waiting else { return None };
+            if signal.run.as_ref()? != next.run_id() {
                 continue;
             }
-            let Body::Stream(event) = &letter.body else { return None };
+            let Body::Stream(event) = &signal.body else { return None };
             return event.is_continued_by(next).then_some(place);
         }
         None
     }
 
-    /// Merges a letter into the one at `place`, which moves to the end: the line stays in the order of places.
-    fn merge(&mut self, place: usize, next: &Letter) {
+    /// Merges a signal into the one at `place`, which moves to the end: the line stays in the order of places.
+    fn merge(&mut self, place: usize, next: &QueuedSignal) {
         let at_end = place + 1 == self.waiting.len();
-        let Some(Waiting::Signal { first, mut letter, crossed }) = self.waiting.remove(place) else { return };
-        self.bytes -= letter.size();
+        let Some(Waiting::Signal { first, mut signal, crossed }) = self.waiting.remove(place) else { return };
+        self.bytes -= signal.size();
         self.crossed -= usize::from(crossed);
         let crossed = crossed || !at_end;
-        if let (Body::Stream(event), Body::Stream(more)) = (&mut letter.body, &next.body) {
+        if let (Body::Stream(event), Body::Stream(more)) = (&mut signal.body, &next.body) {
             StreamSignal::absorb(event, more);
         }
-        letter.seq = next.seq;
-        self.bytes += letter.size();
+        signal.seq = next.seq;
+        self.bytes += signal.size();
         self.crossed += usize::from(crossed);
-        self.waiting.push_back(Waiting::Signal { first, letter, crossed });
+        self.waiting.push_back(Waiting::Signal { first, signal, crossed });
     }
 
     pub(super) fn take(&mut self) -> Option<Taken> {
@@ -248,18 +248,18 @@ impl Line {
         Some(match taken {
             Waiting::Plain(message) => Taken::Plain(message),
             Waiting::Texts(texts) => Taken::Plain(Outgoing::Texts(texts)),
-            Waiting::Signal { letter, crossed, .. } => {
+            Waiting::Signal { signal, crossed, .. } => {
                 self.crossed -= usize::from(crossed);
                 let older =
-                    |one: &Waiting| matches!(one, Waiting::Signal { first, .. } if *first < letter.seq);
-                let tangled = self.crossed > 0 && self.waiting.iter().any(older);
-                Taken::Signal(letter, tangled)
+                    |one: &Waiting| matches!(one, Waiting::Signal { first, .. } if *first < signal.seq);
+                let leaves_gap = self.crossed > 0 && self.waiting.iter().any(older);
+                Taken::Signal(signal, leaves_gap)
             }
         })
     }
 }
 
-impl Letter {
+impl QueuedSignal {
     fn size(&self) -> usize {
         match &self.body {
             Body::Text(signal) => signal.said.size(),
@@ -268,10 +268,10 @@ impl Letter {
     }
 
     /// The same, sharing nothing that may grow large.
-    fn alone(self) -> Letter {
+    fn alone(self) -> QueuedSignal {
         match self.body {
             Body::Text(_) => self,
-            Body::Stream(event) => Letter { body: Body::Stream(Arc::new(event.fork())), ..self },
+            Body::Stream(event) => QueuedSignal { body: Body::Stream(Arc::new(event.fork())), ..self },
         }
     }
 }

@@ -15,7 +15,7 @@ use protocol::sys::{Resume, ResumeStatus, Resumed};
 
 use super::ring::{KeptBody, Ring, Total};
 use crate::connections::Connection;
-use crate::outbox::{Body, Letter, Put, Tangles};
+use crate::outbox::{Body, Put, QueuedSignal, ResumeGaps};
 use crate::stream_signal::StreamSignal;
 use crate::text_signal::{Said, TextSignal};
 
@@ -28,7 +28,7 @@ pub(crate) struct Feed {
     live: Vec<Arc<Connection>>,
     /// Answers that are being given, and the place of the first event of each.
     answers: HashMap<RunId, (u64, Partial)>,
-    tangles: Arc<Tangles>,
+    resume_gaps: Arc<ResumeGaps>,
     clock: Clock,
     /// When something last happened here.
     active: Instant,
@@ -51,7 +51,7 @@ impl Feed {
             ring: Ring::new(beginning, total),
             live: Vec::new(),
             answers: HashMap::new(),
-            tangles: Arc::default(),
+            resume_gaps: Arc::default(),
             active: clock.instant(),
             clock,
             forgotten: false,
@@ -119,7 +119,7 @@ impl Feed {
         let seq = self.advance();
         self.ring.push_text(seq, run.cloned(), said.clone());
         let body = Body::Text(Arc::new(TextSignal::new(seq, said)));
-        self.hand_out(only, Letter { seq, run: run.cloned(), body })
+        self.hand_out(only, QueuedSignal { seq, run: run.cloned(), body })
     }
 
     /// The connections a signal goes to.
@@ -137,7 +137,7 @@ impl Feed {
         self.follow_answer(seq, &event);
         self.ring.push_stream(seq, &event);
         let run = Some(event.run_id().clone());
-        self.hand_out(only, Letter { seq, run, body: Body::Stream(event) })
+        self.hand_out(only, QueuedSignal { seq, run, body: Body::Stream(event) })
     }
 
     /// A run has ended, and with it whatever answer it was getting.
@@ -164,10 +164,10 @@ impl Feed {
         self.newest
     }
 
-    fn hand_out(&self, only: Option<&Arc<Connection>>, letter: Letter) -> Told {
+    fn hand_out(&self, only: Option<&Arc<Connection>>, signal: QueuedSignal) -> Told {
         let mut told = Told::default();
         for receiver in self.receivers(only) {
-            let put = receiver.outbox.signal(letter.clone());
+            let put = receiver.outbox.signal(signal.clone());
             told.connections += u64::from(put != Put::Lost);
             told.merged += u64::from(put == Put::Merged);
         }
@@ -184,7 +184,7 @@ impl Feed {
     ) {
         self.active = self.clock.instant();
         let streams = connection.login().map(|login| login.streams).unwrap_or_default();
-        connection.outbox.prepare(connection.codec(), streams, self.tangles.clone());
+        connection.outbox.prepare(connection.codec(), streams, self.resume_gaps.clone());
         match resume {
             None => answer(None),
             Some(resume) => self.replay(connection, resume.seq, |resumed| answer(Some(resumed))),
@@ -196,7 +196,7 @@ impl Feed {
     }
 
     fn replay(&self, connection: &Arc<Connection>, after: u64, answer: impl FnOnce(Resumed)) {
-        let known = after <= self.newest && !self.tangles.holds(after);
+        let known = after <= self.newest && !self.resume_gaps.holds(after);
         let Some(missed) = self.ring.after(after).filter(|_| known) else {
             return answer(Resumed { status: ResumeStatus::Refresh, from: self.newest, to: self.newest });
         };
@@ -212,7 +212,7 @@ impl Feed {
                     Body::Stream(Arc::new(event.to_replay(skip, answer.map(|(_, partial)| partial.clone()))))
                 }
             };
-            connection.outbox.replay(Letter { seq: kept.seq, run: kept.run.clone(), body }, first);
+            connection.outbox.replay(QueuedSignal { seq: kept.seq, run: kept.run.clone(), body }, first);
         }
     }
 

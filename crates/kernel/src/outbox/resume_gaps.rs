@@ -1,4 +1,4 @@
-//! Places in a user's sequence of signals that nobody can go on from: a client that got the signal at such a place
+//! Resume gaps: places in a user's sequence of signals that nobody can go on from: a client that got the signal at such a place
 //! had not yet got an older one, because deltas were merged past signals of other runs for it.
 
 use std::collections::VecDeque;
@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use base::limits;
 use base::sync::lock;
 
-/// The tangled places of one user.
+/// The places of one user that leave a gap.
 #[derive(Default)]
-pub(crate) struct Tangles {
+pub(crate) struct ResumeGaps {
     places: Mutex<Places>,
 }
 
@@ -20,11 +20,11 @@ struct Places {
     forgotten: u64,
 }
 
-impl Tangles {
+impl ResumeGaps {
     /// Notes a place, before its signal leaves.
     pub(crate) fn note(&self, seq: u64) {
         let mut places = lock(&self.places);
-        if places.known.len() >= limits::signal::TANGLED_MAX
+        if places.known.len() >= limits::signal::RESUME_GAPS_MAX
             && let Some(oldest) = places.known.pop_front()
         {
             places.forgotten = places.forgotten.max(oldest);
@@ -44,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_forgotten_counts_as_tangled() {
-        let tangles = Tangles::default();
-        let last = limits::signal::TANGLED_MAX as u64 * 10;
-        (1..=limits::signal::TANGLED_MAX as u64).for_each(|n| tangles.note(n * 10));
-        assert!(tangles.holds(10) && tangles.holds(last));
-        assert!(!tangles.holds(9) && !tangles.holds(15));
-        tangles.note(last + 10);
-        assert!(tangles.holds(9) && tangles.holds(10) && !tangles.holds(15));
+    fn what_is_forgotten_counts_as_a_gap() {
+        let resume_gaps = ResumeGaps::default();
+        let last = limits::signal::RESUME_GAPS_MAX as u64 * 10;
+        (1..=limits::signal::RESUME_GAPS_MAX as u64).for_each(|n| resume_gaps.note(n * 10));
+        assert!(resume_gaps.holds(10) && resume_gaps.holds(last));
+        assert!(!resume_gaps.holds(9) && !resume_gaps.holds(15));
+        resume_gaps.note(last + 10);
+        assert!(resume_gaps.holds(9) && resume_gaps.holds(10) && !resume_gaps.holds(15));
     }
 }

@@ -48,14 +48,6 @@ const ORDER: &[(&str, &[&str])] = &[
     ("gsv", &["base", "protocol", "transfer", "server", "client", "device", "terminal", "chat"]),
     ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
     ("xtask", &["base", "protocol"]),
-    (
-        "gsv",
-        &[
-            "base", "protocol", "transfer", "store", "kernel", "server", "client", "device", "terminal",
-            "chat",
-        ],
-    ),
-    ("testkit", &["base", "protocol", "store", "kernel", "server", "client", "device", "legacy", "model"]),
 ];
 
 /// The feature areas: what they want of each other they ask for by syscalls.

@@ -54,9 +54,9 @@ pub trait Core: Send + Sync + 'static {
         None
     }
 
-    /// Whether a caller may make a call.
-    fn check(&self, _caller: &Caller, _name: &str) -> Result<(), Error> {
-        Ok(())
+    /// Whether a caller may make a call. What does not know refuses.
+    fn check(&self, _caller: &Caller, name: &str) -> Result<(), Error> {
+        Err(Error::permission_denied(name))
     }
 
     /// Asks the service behind a socket, as a device is asked.

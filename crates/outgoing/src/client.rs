@@ -1,7 +1,6 @@
 //! HTTP/1.1 client over a connection pool: sends a request, follows its redirects hop by hop, and gives back the answer
 //! with a streaming body.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -19,9 +18,8 @@ use url::Url;
 use crate::body::{Body, Deadline};
 use crate::connect::Connector;
 use crate::error::{self, Error};
-use crate::guard::{Family, PrivateHosts};
 use crate::request::Request;
-use crate::resolver::Resolver;
+use crate::settings::{Peer, Settings};
 
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
@@ -31,46 +29,6 @@ pub struct Client {
     settings: Arc<Settings>,
     /// Made when it is first needed: certificates of private authorities may have to be read.
     pool: Arc<OnceLock<Pool>>,
-}
-
-/// What the connections of a client have in common.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Whether addresses that are not of the public internet may be reached.
-    pub hosts: PrivateHosts,
-    /// How long looking up a name, opening a connection and TLS may take together.
-    pub connect_timeout: Duration,
-    /// Which addresses are used; any when `None`.
-    pub family: Option<Family>,
-    /// Unused connections kept per host; with 0 a connection serves one request.
-    pub idle_connections_max: usize,
-    /// Who looks names up.
-    pub resolver: Resolver,
-    /// Addresses that may be reached although they are not public: for tests, whose servers are all on this machine.
-    pub exceptions: Vec<SocketAddr>,
-}
-
-impl Settings {
-    /// The usual limits.
-    pub fn new(hosts: PrivateHosts) -> Settings {
-        Settings {
-            hosts,
-            connect_timeout: limits::outgoing::CONNECT_TIMEOUT,
-            family: None,
-            idle_connections_max: limits::outgoing::IDLE_CONNECTIONS_MAX,
-            resolver: Resolver::system(),
-            exceptions: Vec::new(),
-        }
-    }
-}
-
-/// The other end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// Its address, which the guard has checked.
-    pub address: SocketAddr,
-    /// How long looking it up and connecting took, without TLS.
-    pub connect_time: Duration,
 }
 
 /// What was asked on one hop, and the head of the answer.

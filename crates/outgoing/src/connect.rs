@@ -19,9 +19,9 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 use url::Host;
 
-use crate::client::{Peer, Settings};
 use crate::error::{Error, Stage};
 use crate::guard;
+use crate::settings::{Peer, Settings};
 
 /// Opens connections for the pool.
 #[derive(Clone)]

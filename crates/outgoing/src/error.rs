@@ -1,5 +1,5 @@
-//! Why a request came to nothing, as a cause for the program and in words for a person. No text shows a URL whole: it
-//! may hold a password.
+//! Error type of the HTTP client: a cause for the program and words for a person. No text shows a URL whole: it may
+//! hold a password.
 
 use std::error::Error as StdError;
 use std::net::IpAddr;

@@ -7,27 +7,8 @@ use base::limits;
 use url::Host;
 
 use crate::address::{embedded, special_purpose};
-use crate::client::Settings;
 use crate::error::Error;
-
-/// Whether addresses that are not of the public internet may be reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PrivateHosts {
-    /// They may.
-    #[default]
-    Allow,
-    /// They may not, whatever name leads to them.
-    Deny,
-}
-
-/// A family of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
+use crate::settings::{Family, PrivateHosts, Settings};
 
 /// The addresses of a host that may be reached. The connection must go to one of these and nowhere else: a second
 /// lookup of the name might answer differently (DNS rebinding).

@@ -14,11 +14,11 @@ mod guard;
 mod redirect;
 mod request;
 mod resolver;
+mod settings;
 
 pub use body::Body;
-pub use client::{Client, Exchange, Peer, Response, Settings};
+pub use client::{Client, Exchange, Response};
 pub use error::{Error, Stage};
-pub use guard::{Family, PrivateHosts};
-pub use redirect::Redirects;
-pub use request::{Limits, Request, parse_url};
+pub use request::{Limits, Redirects, Request, parse_url};
 pub use resolver::Resolver;
+pub use settings::{Family, Peer, PrivateHosts, Settings};

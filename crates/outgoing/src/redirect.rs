@@ -1,6 +1,5 @@
 //! Redirect policy: which answers lead elsewhere, what the next hop asks, and which credentials stay behind.
 
-use base::limits;
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
     LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
@@ -9,36 +8,7 @@ use http::{Method, StatusCode};
 use url::Url;
 
 use crate::error::Error;
-use crate::request::{Request, check_url};
-
-/// What is done about an answer that leads elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirects {
-    /// It is the answer.
-    Return,
-    /// It is followed within the origin that was asked, at most `max` times; another origin is an error.
-    SameOrigin {
-        /// How often.
-        max: u64,
-    },
-    /// It is followed everywhere, at most `max` times; credentials stay with the origin they were given for.
-    Follow {
-        /// How often.
-        max: u64,
-    },
-}
-
-impl Redirects {
-    /// How many redirects are followed; never more than the limit of all clients.
-    fn max(self) -> Option<u64> {
-        match self {
-            Redirects::Return => None,
-            Redirects::SameOrigin { max } | Redirects::Follow { max } => {
-                Some(max.min(limits::outgoing::REDIRECTS_MAX))
-            }
-        }
-    }
-}
+use crate::request::{Redirects, Request, check_url};
 
 impl Request {
     /// Turns the request to where an answer leads; false when it leads nowhere. `hops` were made before.
@@ -111,6 +81,8 @@ mod tests {
     use http::header::HeaderValue;
 
     use super::*;
+    use base::limits;
+
     use crate::request::parse_url;
 
     fn request(method: Method, redirects: Redirects) -> Request {

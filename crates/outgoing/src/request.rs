@@ -1,4 +1,4 @@
-//! A request, with its limits and what it may do about redirects; and how it is written for one hop.
+//! Request builder with limits and a redirect policy, and its serialization for one hop.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use http_body_util::Full;
 use url::Url;
 
 use crate::error::Error;
-use crate::redirect::Redirects;
 
 /// One request. Names and passwords in the URL are sent as Basic credentials, unless there is an `Authorization` header.
 #[derive(Clone)]
@@ -32,6 +31,35 @@ pub struct Request {
     pub keep_method: bool,
     /// How long and how much.
     pub limits: Limits,
+}
+
+/// What is done about an answer that leads elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// It is the answer.
+    Return,
+    /// It is followed within the origin that was asked, at most `max` times; another origin is an error.
+    SameOrigin {
+        /// How often.
+        max: u64,
+    },
+    /// It is followed everywhere, at most `max` times; credentials stay with the origin they were given for.
+    Follow {
+        /// How often.
+        max: u64,
+    },
+}
+
+impl Redirects {
+    /// How many redirects are followed; never more than the limit of all clients.
+    pub(crate) fn max(self) -> Option<u64> {
+        match self {
+            Redirects::Return => None,
+            Redirects::SameOrigin { max } | Redirects::Follow { max } => {
+                Some(max.min(limits::outgoing::REDIRECTS_MAX))
+            }
+        }
+    }
 }
 
 /// How long an exchange may take, and how much it may bring. The limits of connections are in [`crate::Settings`].

@@ -22,7 +22,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("journal", 5),
     ("kernel", 3),
     ("model", 9),
-    ("outgoing", 3),
     ("process", 2),
     ("protocol", 2),
     ("server", 2),

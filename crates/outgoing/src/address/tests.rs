@@ -1,4 +1,4 @@
-//! The table against lists written by hand, and its edges against chance.
+//! Tests of the address table against lists written by hand, and of its edges with random addresses.
 
 use proptest::prelude::*;
 

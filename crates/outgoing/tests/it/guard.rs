@@ -1,4 +1,4 @@
-//! The guard in front of real servers: names that change, redirects that lead inside.
+//! Tests of the SSRF guard in front of real servers: DNS rebinding, redirects that lead inside.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Sizes and times: floods, trickles and silence.
+//! Tests of size and time limits: floods, slow bodies and silence.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A server on a free port of this machine that answers with raw text and remembers what it was asked.
+//! Test server on a free port of this machine that answers with raw text and records what it was asked.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -32,7 +32,7 @@ pub struct Approvals {
 enum Action {
     /// List the calls that wait, oldest first.
     List {
-        /// Only of this process.
+        /// Only those of this process.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
     },
@@ -49,14 +49,14 @@ enum Action {
         #[arg(long, value_enum, value_name = "SCOPE")]
         remember: Option<Remember>,
     },
-    /// Do not let a call run.
+    /// Refuse a call.
     Deny {
         /// The request, or the beginning of its id.
         id: String,
     },
     /// List remembered approvals.
     Rules {
-        /// Only of this process.
+        /// Only those of this process.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
     },
@@ -64,7 +64,7 @@ enum Action {
     Revoke {
         /// The rule, or the beginning of its id.
         id: String,
-        /// Only of this process.
+        /// Only those of this process.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
     },
@@ -91,7 +91,7 @@ impl From<Remember> for Scope {
     }
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv approvals`.
 pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
     let session = session::open(context).await?;
     match approvals.action.unwrap_or(Action::List { pid: None }) {

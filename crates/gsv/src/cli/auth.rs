@@ -23,7 +23,7 @@ pub enum Auth {
     Token(token::Token),
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv auth`.
 pub async fn run(context: &Context, auth: Auth) -> Result<u8> {
     match auth {
         Auth::Setup(args) => setup::run(context, args).await,

@@ -33,7 +33,7 @@ pub enum Capabilities {
     },
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv capabilities`.
 pub async fn run(context: &Context, capabilities: Capabilities) -> Result<u8> {
     let session = session::open(context).await?;
     let (raw, changed, did) = match capabilities {

@@ -9,7 +9,7 @@ use crate::context::Context;
 /// Arguments of `gsv completions`.
 #[derive(Args, Debug)]
 pub struct Completions {
-    /// Which shell.
+    /// The shell to print completions for.
     shell: Shell,
 }
 

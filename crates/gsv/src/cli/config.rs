@@ -38,20 +38,20 @@ enum Action {
     },
     /// Set a value.
     Set {
-        /// The key.
+        /// The key, such as config/server/name.
         key: String,
         /// Its new value.
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Remove a key, so that its default holds again.
+    /// Remove a key, so that its default applies again.
     Unset {
-        /// The key.
+        /// The key, such as config/server/name.
         key: String,
     },
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv config`.
 pub async fn run(context: &Context, config: Config) -> Result<u8> {
     match (config.local, config.action) {
         (true, Action::Get { key, reveal }) => {

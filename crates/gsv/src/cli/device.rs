@@ -60,7 +60,7 @@ pub struct Settings {
     allow: Vec<String>,
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv device`.
 pub async fn run(context: &Context, device: Device) -> Result<u8> {
     match device {
         Device::Run(settings) => work(context, settings).await,

@@ -31,33 +31,33 @@ enum Action {
     },
     /// Show everything about a device.
     Show {
-        /// The device.
+        /// The device's id, as listed.
         id: String,
     },
-    /// Say what a device is for.
+    /// Set the description of a device.
     Describe {
-        /// The device.
+        /// The device's id, as listed.
         id: String,
         /// For people and agents to read.
         text: String,
     },
     /// Let a group use a device (root).
     Allow {
-        /// The device.
+        /// The device's id, as listed.
         id: String,
         /// The group's name or number.
         group: String,
     },
     /// No longer let a group use a device (root).
     Deny {
-        /// The device.
+        /// The device's id, as listed.
         id: String,
         /// The group's name or number.
         group: String,
     },
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv devices`.
 pub async fn run(context: &Context, devices: Devices) -> Result<u8> {
     match devices.action {
         None => list(context, devices.online).await,

@@ -17,17 +17,17 @@ pub enum Groups {
     List,
     /// Add a group.
     Add {
-        /// Its name.
+        /// The group's name.
         name: String,
     },
     /// Remove a group and what was granted to it.
     Remove {
-        /// Its name.
+        /// The group's name.
         name: String,
     },
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv groups`.
 pub async fn run(context: &Context, groups: Groups) -> Result<u8> {
     let session = session::open(context).await?;
     match groups {

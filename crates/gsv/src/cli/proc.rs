@@ -35,7 +35,7 @@ pub enum Proc {
         /// What kind of agent to start.
         #[arg(long, value_name = "PROFILE")]
         profile: Option<String>,
-        /// A note for people.
+        /// A label for people to recognise it by.
         #[arg(long, value_name = "TEXT")]
         label: Option<String>,
         /// Its first message.
@@ -77,7 +77,7 @@ pub enum Proc {
     },
     /// End a process.
     Kill {
-        /// The process.
+        /// The id of the process, as listed.
         pid: String,
         /// Do not archive its conversations.
         #[arg(long)]
@@ -139,7 +139,7 @@ const KEEP_DEFAULT: u64 = 8;
 /// Messages that are shown when nobody says how many.
 const HISTORY_DEFAULT: u64 = 50;
 
-/// Carries one out.
+/// Runs one verb of `gsv proc`.
 pub async fn run(context: &Context, verb: Proc) -> Result<u8> {
     match verb {
         Proc::List { uid } => {

@@ -17,7 +17,7 @@ use crate::{quote, session};
 /// Arguments of `gsv run`.
 #[derive(Args, Debug)]
 pub struct Run {
-    /// The device; the gateway itself when absent.
+    /// The device to run on [default: the gateway itself].
     #[arg(long, value_name = "DEVICE")]
     target: Option<String>,
     /// The directory to run in.

@@ -18,13 +18,13 @@ pub struct Serve {
     /// Address and port; port 0 takes a free one.
     #[arg(long, env = "GSV_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8787")]
     listen: String,
-    /// Where everything is kept [default: the platform's data directory + /gsv].
+    /// The data directory [default: the platform's data directory + /gsv].
     #[arg(long, env = "GSV_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
-    /// A PostgreSQL database in place of the one in the data directory.
+    /// URL of a PostgreSQL database to use instead of SQLite in the data directory.
     #[arg(long, env = "GSV_STORE", value_name = "postgres://…", hide_env_values = true)]
     store: Option<String>,
-    /// How log lines look; GSV_LOG says which ones there are (`info`, `debug`, `kernel=trace` …).
+    /// Format of log lines; GSV_LOG sets the level (`info`, `debug`, `kernel=trace` …).
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     log_format: Format,
 }

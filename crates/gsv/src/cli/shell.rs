@@ -29,7 +29,7 @@ const HUNG_UP: u8 = 129;
 /// Arguments of `gsv shell`.
 #[derive(Args, Debug)]
 pub struct Shell {
-    /// The device; the gateway itself when absent.
+    /// The device to run on [default: the gateway itself].
     #[arg(long, value_name = "DEVICE")]
     target: Option<String>,
     /// The directory to start in.

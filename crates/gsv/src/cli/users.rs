@@ -26,7 +26,7 @@ pub enum Users {
         /// A further group; may be repeated, or a comma list.
         #[arg(long = "group", value_name = "GROUP", value_delimiter = ',')]
         groups: Vec<String>,
-        /// Give them the files that an earlier user of this name left.
+        /// Adopt the files that an earlier user of this name left.
         #[arg(long)]
         adopt_files: bool,
     },
@@ -61,7 +61,7 @@ pub enum Users {
         /// Do not ask whether to remove the user.
         #[arg(short, long)]
         yes: bool,
-        /// Leave their files where they are; who is added under the same name later can be given them.
+        /// Keep their files for root; a user added later under the same name can adopt them.
         #[arg(long, conflicts_with = "delete_files")]
         keep_files: bool,
         /// Delete their files too, for good.
@@ -98,7 +98,7 @@ impl NewPassword {
     }
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv users`.
 pub async fn run(context: &Context, users: Users) -> Result<u8> {
     match users {
         Users::List => {

@@ -15,7 +15,7 @@ use crate::{credentials, prompt};
 /// Arguments of `gsv auth login`.
 #[derive(Args, Debug)]
 pub struct Login {
-    /// Who you are; the same as --user.
+    /// The user to log in as; the same as --user.
     #[arg(long, value_name = "NAME")]
     username: Option<String>,
     /// Read the password from the first line of stdin.

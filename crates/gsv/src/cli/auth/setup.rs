@@ -30,22 +30,22 @@ pub struct Setup {
     /// The gateway's time zone, such as Europe/Vienna.
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
-    /// Who provides the model.
+    /// The provider of the model, such as anthropic or ollama.
     #[arg(long, value_name = "NAME")]
     ai_provider: Option<String>,
-    /// Which model.
+    /// The model, by the name its provider uses.
     #[arg(long, value_name = "NAME")]
     ai_model: Option<String>,
-    /// The provider's key.
+    /// The provider's API key.
     #[arg(long, value_name = "KEY")]
     ai_api_key: Option<String>,
     /// Also make a token for this machine as a device of this id.
     #[arg(long, value_name = "ID")]
     node_id: Option<String>,
-    /// A note for that token.
+    /// A label to recognise that token by.
     #[arg(long, value_name = "TEXT", requires = "node_id")]
     node_label: Option<String>,
-    /// When that token ends: 30d, 12h, RFC 3339 or milliseconds.
+    /// When that token expires: 30d, 12h, RFC 3339 or milliseconds.
     #[arg(long, value_name = "WHEN", requires = "node_id")]
     node_expires_at: Option<String>,
 }

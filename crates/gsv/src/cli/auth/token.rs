@@ -25,7 +25,7 @@ pub enum Token {
     Revoke {
         /// The token's id, as listed.
         id: String,
-        /// Why, for the record.
+        /// The reason, kept with the token.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         /// Whose token, by uid (root only).
@@ -37,22 +37,22 @@ pub enum Token {
 /// Arguments of `gsv auth token create`.
 #[derive(Args, Debug)]
 pub struct CreateArgs {
-    /// What it is for.
+    /// Who will log in with it.
     #[arg(long, value_enum, default_value_t = TokenKind::Node)]
     kind: TokenKind,
     /// Whose token, by uid (root only).
     #[arg(long)]
     uid: Option<u32>,
-    /// A note.
+    /// A label to recognise it by in `gsv auth token list`.
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// The role it may take; the kind's own when absent.
+    /// The role it may log in with [default: that of its kind].
     #[arg(long, value_enum)]
     role: Option<TokenRole>,
     /// The only device that may use it.
     #[arg(long, value_name = "ID")]
     device: Option<String>,
-    /// When it ends: 30d, 12h, RFC 3339 or milliseconds.
+    /// When it expires: 30d, 12h, RFC 3339 or milliseconds.
     #[arg(long, value_name = "WHEN")]
     expires_at: Option<String>,
 }
@@ -79,7 +79,7 @@ pub enum TokenRole {
     User,
 }
 
-/// Carries one out.
+/// Runs one verb of `gsv auth token`.
 pub async fn run(context: &Context, token: Token) -> Result<u8> {
     match token {
         Token::Create(args) => create(context, args).await,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use terminal::failure::{Failure, Result};
 
-use super::schema::{Args, Field, Kind};
+use super::schema::{Args, ArgumentType, Field};
 use crate::cli::Globals;
 
 /// What the words say.
@@ -37,7 +37,7 @@ pub fn parse(schema: &Args, words: &[String], routable: bool, globals: &Globals)
         }
         if let Some((field, no)) = find(schema, flag) {
             let value = match (&field.kind, attached) {
-                (Kind::Flag, None) => {
+                (ArgumentType::Flag, None) => {
                     let next = words.next_if(|next| matches!(*next, "true" | "false") && !no);
                     Value::Bool(next.map_or(!no, |text| text == "true"))
                 }
@@ -75,35 +75,37 @@ fn find<'a>(schema: &'a Args, flag: &str) -> Option<(&'a Field, bool)> {
     }
     let negated = flag.strip_prefix("no-")?;
     let field = schema.fields.iter().find(|field| bare(&field.name) == bare(negated))?;
-    (field.kind == Kind::Flag).then_some((field, true))
+    (field.kind == ArgumentType::Flag).then_some((field, true))
 }
 
 fn take<'a>(flag: &str, word: Option<&'a str>) -> Result<&'a str> {
     word.ok_or_else(|| Failure::usage(format!("{flag} needs a value")))
 }
 
-fn value_of(field: &Field, kind: &Kind, text: &str) -> Result<Value> {
+fn value_of(field: &Field, kind: &ArgumentType, text: &str) -> Result<Value> {
     let wrong = |wanted: &str| Failure::usage(format!("{}: `{text}` is not {wanted}", field.flag()));
     match kind {
-        Kind::Text => Ok(Value::String(text.to_string())),
-        Kind::Integer => {
+        ArgumentType::Text => Ok(Value::String(text.to_string())),
+        ArgumentType::Integer => {
             let signed = text.parse::<i64>().map(Value::from);
             signed.or_else(|_| text.parse::<u64>().map(Value::from)).map_err(|_| wrong("a whole number"))
         }
-        Kind::Number => {
+        ArgumentType::Number => {
             let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
             // Whole numbers stay whole on the wire.
             let whole = text.parse::<i64>().ok().map(Value::from);
             whole.or(number.map(Value::Number)).ok_or_else(|| wrong("a number"))
         }
-        Kind::Flag => text.parse::<bool>().map(Value::Bool).map_err(|_| wrong("true or false")),
-        Kind::Choice(words) if words.iter().any(|word| word == text) => Ok(Value::String(text.to_string())),
-        Kind::Choice(words) => Err(wrong(&format!("one of {}", words.join(", ")))),
-        Kind::List(item) => match serde_json::from_str(text) {
+        ArgumentType::Flag => text.parse::<bool>().map(Value::Bool).map_err(|_| wrong("true or false")),
+        ArgumentType::Choice(words) if words.iter().any(|word| word == text) => {
+            Ok(Value::String(text.to_string()))
+        }
+        ArgumentType::Choice(words) => Err(wrong(&format!("one of {}", words.join(", ")))),
+        ArgumentType::List(item) => match serde_json::from_str(text) {
             Ok(Value::Array(values)) => Ok(Value::Array(values)),
             _ => value_of(field, item, text).map(|value| Value::Array(vec![value])),
         },
-        Kind::Json => serde_json::from_str(text).map_err(|error| wrong(&format!("JSON ({error})"))),
+        ArgumentType::Json => serde_json::from_str(text).map_err(|error| wrong(&format!("JSON ({error})"))),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Field {
     /// Its name on the wire.
     pub name: String,
     /// What it may be.
-    pub kind: Kind,
+    pub kind: ArgumentType,
     /// What it is for.
     pub doc: String,
     /// Whether the call needs it.
@@ -26,7 +26,7 @@ pub struct Field {
 
 /// What an argument may be.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ArgumentType {
     /// Text.
     Text,
     /// A whole number.
@@ -38,22 +38,22 @@ pub enum Kind {
     /// One of these words.
     Choice(Vec<String>),
     /// Several of a kind.
-    List(Box<Kind>),
+    List(Box<ArgumentType>),
     /// Anything else, written as JSON.
     Json,
 }
 
-impl Kind {
+impl ArgumentType {
     /// How help names a value of this kind.
     pub fn placeholder(&self) -> String {
         match self {
-            Kind::Text => "<TEXT>".to_string(),
-            Kind::Integer => "<INTEGER>".to_string(),
-            Kind::Number => "<NUMBER>".to_string(),
-            Kind::Flag => "[true|false]".to_string(),
-            Kind::Choice(words) => format!("<{}>", words.join("|")),
-            Kind::List(item) => format!("{}...", item.placeholder()),
-            Kind::Json => "<JSON>".to_string(),
+            ArgumentType::Text => "<TEXT>".to_string(),
+            ArgumentType::Integer => "<INTEGER>".to_string(),
+            ArgumentType::Number => "<NUMBER>".to_string(),
+            ArgumentType::Flag => "[true|false]".to_string(),
+            ArgumentType::Choice(words) => format!("<{}>", words.join("|")),
+            ArgumentType::List(item) => format!("{}...", item.placeholder()),
+            ArgumentType::Json => "<JSON>".to_string(),
         }
     }
 }
@@ -115,13 +115,13 @@ fn collect(schema: &Value, definitions: &Map<String, Value>, fields: &mut Vec<Fi
     }
 }
 
-fn kind(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> Kind {
+fn kind(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> ArgumentType {
     if depth == 0 {
-        return Kind::Json;
+        return ArgumentType::Json;
     }
     let schema = follow(schema, definitions);
     if let Some(words) = words(schema) {
-        return Kind::Choice(words);
+        return ArgumentType::Choice(words);
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(name) => vec![name],
@@ -131,32 +131,33 @@ fn kind(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> Kind 
         _ => Vec::new(),
     };
     match types.as_slice() {
-        ["string"] => Kind::Text,
-        ["integer"] => Kind::Integer,
-        ["number"] => Kind::Number,
-        ["boolean"] => Kind::Flag,
-        ["array"] => Kind::List(Box::new(kind(&schema["items"], definitions, depth - 1))),
+        ["string"] => ArgumentType::Text,
+        ["integer"] => ArgumentType::Integer,
+        ["number"] => ArgumentType::Number,
+        ["boolean"] => ArgumentType::Flag,
+        ["array"] => ArgumentType::List(Box::new(kind(&schema["items"], definitions, depth - 1))),
         [] => alternatives(schema, definitions, depth),
-        _ => Kind::Json,
+        _ => ArgumentType::Json,
     }
 }
 
 /// `anyOf` with one real alternative is that alternative; of constant words it is a choice.
-fn alternatives(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> Kind {
+fn alternatives(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> ArgumentType {
     let parts: Vec<&Value> = ["anyOf", "oneOf", "allOf"]
         .iter()
         .flat_map(|key| schema[*key].as_array().into_iter().flatten())
         .filter(|part| part["type"] != "null")
         .collect();
-    let mut kinds: Vec<Kind> = parts.iter().map(|part| kind(part, definitions, depth - 1)).collect();
-    if kinds.len() > 1 && kinds.iter().all(|kind| matches!(kind, Kind::Choice(_))) {
-        let words =
-            kinds.into_iter().flat_map(|kind| if let Kind::Choice(words) = kind { words } else { vec![] });
-        return Kind::Choice(words.collect());
+    let mut kinds: Vec<ArgumentType> = parts.iter().map(|part| kind(part, definitions, depth - 1)).collect();
+    if kinds.len() > 1 && kinds.iter().all(|kind| matches!(kind, ArgumentType::Choice(_))) {
+        let words = kinds
+            .into_iter()
+            .flat_map(|kind| if let ArgumentType::Choice(words) = kind { words } else { vec![] });
+        return ArgumentType::Choice(words.collect());
     }
     match kinds.pop() {
         Some(only) if kinds.is_empty() => only,
-        _ => Kind::Json,
+        _ => ArgumentType::Json,
     }
 }
 
@@ -195,14 +196,16 @@ mod tests {
 
     #[test]
     fn kinds_follow_from_the_types() {
-        assert_eq!(field("fs.read", "path").kind, Kind::Text);
-        assert_eq!(field("fs.read", "limit").kind, Kind::Integer);
-        assert_eq!(field("fs.edit", "replaceAll").kind, Kind::Flag);
-        assert_eq!(field("sys.setup", "node").kind, Kind::Json);
-        assert_eq!(field("sys.user.create", "groups").kind, Kind::List(Box::new(Kind::Text)));
-        let Kind::Choice(words) = field("sys.token.create", "kind").kind else { panic!("a choice") };
+        assert_eq!(field("fs.read", "path").kind, ArgumentType::Text);
+        assert_eq!(field("fs.read", "limit").kind, ArgumentType::Integer);
+        assert_eq!(field("fs.edit", "replaceAll").kind, ArgumentType::Flag);
+        assert_eq!(field("sys.setup", "node").kind, ArgumentType::Json);
+        assert_eq!(field("sys.user.create", "groups").kind, ArgumentType::List(Box::new(ArgumentType::Text)));
+        let ArgumentType::Choice(words) = field("sys.token.create", "kind").kind else { panic!("a choice") };
         assert_eq!(words, ["node", "service", "user"]);
-        let Kind::Choice(words) = field("sys.token.create", "allowedRole").kind else { panic!("a choice") };
+        let ArgumentType::Choice(words) = field("sys.token.create", "allowedRole").kind else {
+            panic!("a choice")
+        };
         assert_eq!(words, ["user", "driver", "service"]);
     }
 

@@ -1,4 +1,4 @@
-//! Where things are: the repository, the target directory, programs; and how children are run.
+//! Paths of the repository, the target directory and programs; and how children are run.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

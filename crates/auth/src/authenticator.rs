@@ -1,5 +1,6 @@
-//! The login check: credentials in, account out. The order of the checks is such that a stranger learns nothing from
-//! the answer or from the time it takes: an unknown user is as slow as a wrong password, and both get the same 401.
+//! Login check that leaks nothing by its timing: credentials in, account out. The order of the checks is such that a
+//! stranger learns nothing from the answer or from the time it takes: an unknown user is as slow as a wrong password,
+//! and both get the same 401.
 
 #[cfg(test)]
 mod tests;

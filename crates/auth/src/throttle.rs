@@ -1,4 +1,4 @@
-//! Throttling of failed logins: counted by kind of credential, user and address, with a wait that doubles.
+//! Rate limiter for failed logins with exponential backoff: counted by kind of credential, user and address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -3,14 +3,14 @@
 use base::random::Random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use sha2::{Digest, Sha256};
 
 /// How long 24 random bytes are in base 64.
 const RANDOM_CHARS: usize = 32;
 
 /// A fresh raw token of a kind.
-pub fn new(kind: Kind, random: &Random) -> String {
+pub fn new(kind: TokenKind, random: &Random) -> String {
     format!("gsv_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(random.bytes::<24>()))
 }
 
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn tokens_look_as_documented() {
-        let raw = new(Kind::Node, &Random::system());
+        let raw = new(TokenKind::Node, &Random::system());
         assert!(raw.starts_with("gsv_node_") && raw.len() == 9 + RANDOM_CHARS);
         assert!(is_token(&raw) && !is_token("gsv_node_short") && !is_token(&raw[4..]));
         assert!(hash(&raw).starts_with("$token-sha256$") && hash(&raw).len() == 14 + 64);

@@ -1,4 +1,4 @@
-//! What every crate may lean on and nothing about GSV itself: time, randomness, limits, locks, stopping.
+//! Foundation crate, which knows nothing about GSV itself: clock, randomness, limits, locks, shutdown, timers.
 
 pub mod clock;
 pub mod limits;

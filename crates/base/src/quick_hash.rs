@@ -1,4 +1,5 @@
-//! A quick hash for tables whose keys are our own, such as the names of calls. Not for keys that others choose.
+//! Fast non-cryptographic hash for tables whose keys are our own, such as the names of calls. Not for keys that others
+//! choose.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -1,4 +1,4 @@
-//! A graceful stop: one side asks, many sides notice.
+//! Graceful shutdown: a latch that one side sets and many tasks wait for.
 
 use tokio::sync::watch;
 

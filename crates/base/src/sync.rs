@@ -1,4 +1,5 @@
-//! Locks that outlive a panic: poisoning is passed over, because every critical section here leaves its data whole.
+//! Lock helpers that ignore poisoning: every critical section here leaves its data consistent, so a panic elsewhere
+//! must not spread.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

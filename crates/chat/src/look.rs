@@ -1,4 +1,4 @@
-//! How text looks on this terminal: its colours and its width.
+//! Terminal capabilities: the colours and the width that output is formatted for.
 
 use terminal::layout::{self, Style};
 

@@ -20,13 +20,13 @@ const START_MAX: usize = 24;
 #[derive(Debug)]
 pub struct Markdown {
     layout: Layout,
-    state: State,
+    state: ParserState,
     columns: usize,
 }
 
 /// Where in a text the next character is.
 #[derive(Debug)]
-enum State {
+enum ParserState {
     /// At the start of a line, with what was read of it.
     Start(String),
     /// In a line whose kind is known.
@@ -65,7 +65,7 @@ impl Markdown {
     pub fn new(columns: usize) -> Markdown {
         Markdown {
             layout: Layout::new(columns),
-            state: State::Start(String::new()),
+            state: ParserState::Start(String::new()),
             columns: columns.max(20),
         }
     }
@@ -81,46 +81,46 @@ impl Markdown {
     /// The text is over: gives what waited, and ends the line.
     pub fn finish(&mut self) -> String {
         match &self.state {
-            State::Start(read) if read.is_empty() && !self.layout.is_open() => {}
-            State::CodeStart { read, .. } if read.is_empty() => self.close_code(),
-            State::Code(_) => {
+            ParserState::Start(read) if read.is_empty() && !self.layout.is_open() => {}
+            ParserState::CodeStart { read, .. } if read.is_empty() => self.close_code(),
+            ParserState::Code(_) => {
                 self.step('\n');
                 self.close_code();
             }
             _ => self.step('\n'),
         }
         self.layout.finish();
-        self.state = State::Start(String::new());
+        self.state = ParserState::Start(String::new());
         self.layout.take()
     }
 
     fn step(&mut self, c: char) {
-        match std::mem::replace(&mut self.state, State::Start(String::new())) {
-            State::Start(read) => self.start(read, c),
-            State::Line { style, mut inline } => {
+        match std::mem::replace(&mut self.state, ParserState::Start(String::new())) {
+            ParserState::Start(read) => self.start(read, c),
+            ParserState::Line { style, mut inline } => {
                 if c == '\n' {
                     inline.end(style, &mut self.layout);
                     self.layout.end_line();
                 } else {
                     inline.step(c, style, &mut self.layout);
-                    self.state = State::Line { style, inline };
+                    self.state = ParserState::Line { style, inline };
                 }
             }
-            State::Opening { fence, mut language } => {
+            ParserState::Opening { fence, mut language } => {
                 if c == '\n' {
                     let label = format!("╭ {}", escape::line(language.trim()));
                     self.layout.fixed(label.trim_end(), Style::DIM);
                     self.layout.end_line();
-                    self.state = State::CodeStart { fence, read: String::new() };
+                    self.state = ParserState::CodeStart { fence, read: String::new() };
                 } else {
                     if language.len() < START_MAX {
                         language.push(c);
                     }
-                    self.state = State::Opening { fence, language };
+                    self.state = ParserState::Opening { fence, language };
                 }
             }
-            State::CodeStart { fence, read } => self.code_start(fence, read, c),
-            State::Code(fence) => self.code(fence, c),
+            ParserState::CodeStart { fence, read } => self.code_start(fence, read, c),
+            ParserState::Code(fence) => self.code(fence, c),
         }
     }
 
@@ -131,12 +131,12 @@ impl Markdown {
         }
         match kind(&read, c == '\n') {
             LineKind::Undecided => {
-                self.state = State::Start(read);
+                self.state = ParserState::Start(read);
                 return;
             }
             LineKind::Heading(level) => {
                 let style = Style { bold: true, underline: level == 1, ..Style::default() };
-                self.state = State::Line { style, inline: Inline::default() };
+                self.state = ParserState::Line { style, inline: Inline::default() };
             }
             LineKind::Bullet { indent } => self.item(indent, "• ", &read[indent + 2..]),
             LineKind::Number { indent, label } => {
@@ -145,15 +145,15 @@ impl Markdown {
             LineKind::Quote => {
                 self.layout.fixed(QUOTE_GUTTER, Style::DIM);
                 self.layout.indent_here();
-                self.state = State::Line { style: Style::DIM, inline: Inline::default() };
+                self.state = ParserState::Line { style: Style::DIM, inline: Inline::default() };
             }
             LineKind::Rule => {
                 self.layout.fixed(&"─".repeat(self.columns.min(40)), Style::DIM);
-                self.state = State::Line { style: Style::default(), inline: Inline::default() };
+                self.state = ParserState::Line { style: Style::default(), inline: Inline::default() };
             }
             LineKind::Fence(fence) => {
                 let language = read.trim_start().trim_start_matches(fence.mark).to_string();
-                self.state = State::Opening { fence, language };
+                self.state = ParserState::Opening { fence, language };
                 if c == '\n' {
                     self.step('\n');
                 }
@@ -165,7 +165,7 @@ impl Markdown {
                 self.layout.indent_here();
                 let mut inline = Inline::default();
                 read[spaces..].chars().for_each(|c| inline.step(c, Style::default(), &mut self.layout));
-                self.state = State::Line { style: Style::default(), inline };
+                self.state = ParserState::Line { style: Style::default(), inline };
             }
         }
         if c == '\n' {
@@ -179,7 +179,7 @@ impl Markdown {
         self.layout.indent_here();
         let mut inline = Inline::default();
         text.chars().for_each(|c| inline.step(c, Style::default(), &mut self.layout));
-        self.state = State::Line { style: Style::default(), inline };
+        self.state = ParserState::Line { style: Style::default(), inline };
     }
 
     /// Reads on at the start of a line of code, until it is known whether it ends the block.
@@ -194,7 +194,7 @@ impl Markdown {
             return;
         }
         if c != '\n' && only_marks && read.len() < START_MAX {
-            self.state = State::CodeStart { fence, read };
+            self.state = ParserState::CodeStart { fence, read };
             return;
         }
         self.layout.fixed(CODE_GUTTER, Style::DIM);
@@ -202,7 +202,7 @@ impl Markdown {
         for c in read[spaces.min(fence.indent)..].chars() {
             self.code(fence, c);
         }
-        self.state = State::Code(fence);
+        self.state = ParserState::Code(fence);
         if c == '\n' {
             self.code(fence, c);
         }
@@ -212,15 +212,15 @@ impl Markdown {
         match c {
             '\n' => {
                 self.layout.end_line();
-                self.state = State::CodeStart { fence, read: String::new() };
+                self.state = ParserState::CodeStart { fence, read: String::new() };
             }
             '\t' => {
                 self.layout.fixed("    ", Style::default());
-                self.state = State::Code(fence);
+                self.state = ParserState::Code(fence);
             }
             c => {
                 self.layout.fixed(c.encode_utf8(&mut [0; 4]), Style::default());
-                self.state = State::Code(fence);
+                self.state = ParserState::Code(fence);
             }
         }
     }
@@ -228,7 +228,7 @@ impl Markdown {
     fn close_code(&mut self) {
         self.layout.fixed("╰", Style::DIM);
         self.layout.end_line();
-        self.state = State::Start(String::new());
+        self.state = ParserState::Start(String::new());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Summaries of tool calls and results in a few lines: where a call runs, what it does, what came of it.
+//! Summaries of tool calls and their results in a few lines: the target, the action, the outcome.
 
 use serde_json::{Map, Value};
 use terminal::escape;

@@ -1,4 +1,4 @@
-//! The gateway's address as people write it, turned into what is connected to.
+//! URL normalisation: the gateway's address as people type it becomes a WebSocket URL.
 
 use tokio_tungstenite::tungstenite::http::Uri;
 

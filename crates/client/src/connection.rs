@@ -1,4 +1,4 @@
-//! The handle of one connection: opening it, calling, sending, closing.
+//! Connection handle: open, call, send and close on one socket.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::opening;
-use crate::socket::{self, Out, State};
+use crate::socket::{self, ConnectionShared, Out};
 use crate::{Error, Event, Signal};
 
 /// A connection. Cheap to clone; the socket closes when the last clone is dropped or `close` is called.
@@ -26,7 +26,7 @@ pub struct Connection {
 }
 
 struct Handle {
-    state: Arc<State>,
+    state: Arc<ConnectionShared>,
     outgoing: mpsc::Sender<Out>,
     room: Arc<Semaphore>,
     ended: watch::Receiver<bool>,
@@ -52,7 +52,7 @@ impl Connection {
                 return Err(Error::Unreachable { url: url.to_string(), why });
             }
         };
-        let state = Arc::new(State::default());
+        let state = Arc::new(ConnectionShared::default());
         let (outgoing, to_send) = mpsc::channel(limits::client::OUTGOING_MAX);
         let (events, queue) = mpsc::channel(limits::client::EVENTS_MAX);
         let (ending, ended) = watch::channel(false);

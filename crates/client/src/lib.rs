@@ -1,5 +1,5 @@
-//! A WebSocket client of the gateway: open, log in, call, listen. The command line and the device driver
-//! both stand on it.
+//! WebSocket client library of the gateway: connect, log in, call, receive signals. The command line and the device
+//! driver are built on it.
 //!
 //! [`Connection`] is the handle, [`Events`] what arrives unasked, [`Signals`] the signals among it, without gaps
 //! over reconnects, [`Link`] one end of a file transfer. One task per connection reads and writes at the same time,

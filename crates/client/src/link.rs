@@ -1,4 +1,4 @@
-//! A client's end of a transfer: see the crate `transfer` for what is said on it.
+//! Client end of a file transfer: a [`transfer::Link`] over the connection's binary messages.
 //!
 //! ```no_run
 //! # use client::Connection;

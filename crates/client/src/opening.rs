@@ -1,4 +1,4 @@
-//! Opening a socket to a gateway: a connection, TLS where the address asks for it, and the handshake of WebSockets.
+//! Connection establishment: TCP, TLS where the address asks for it, then the WebSocket handshake.
 
 use base::limits;
 use tokio::io::{AsyncRead, AsyncWrite};

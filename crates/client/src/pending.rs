@@ -1,4 +1,4 @@
-//! Calls that wait for their answers, by request id.
+//! Request correlation: calls that wait for their answers, by request id.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

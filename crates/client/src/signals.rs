@@ -1,4 +1,4 @@
-//! Signals, one after the other, over as many connections as it takes.
+//! Resumable subscription: signals in order, over as many connections as it takes.
 //!
 //! ```no_run
 //! # use client::{Connection, Signals};

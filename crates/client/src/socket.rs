@@ -1,4 +1,4 @@
-//! The task of one connection: reads and writes at the same time, sorts what arrives.
+//! Connection task: one reader and one writer per socket, which dispatch responses, signals and transfer data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ type Failure = tokio_tungstenite::tungstenite::Error;
 
 /// What the task and the handles share.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct ConnectionShared {
     pub(crate) pending: Pending,
     pub(crate) transfers: Transfers,
     pub(crate) subscription: Subscription,
@@ -39,7 +39,7 @@ pub(crate) enum Out {
 pub(crate) async fn run<S>(
     socket: S,
     outgoing: mpsc::Receiver<Out>,
-    state: Arc<State>,
+    state: Arc<ConnectionShared>,
     events: mpsc::Sender<Event>,
     ended: watch::Sender<bool>,
 ) where
@@ -67,7 +67,7 @@ pub(crate) async fn run<S>(
     drop(timeout(limits::socket::CLOSE_TIMEOUT, events.send(Event::Closed(how))).await);
 }
 
-async fn read<S>(mut stream: S, state: &State, events: &mpsc::Sender<Event>) -> Ended
+async fn read<S>(mut stream: S, state: &ConnectionShared, events: &mpsc::Sender<Event>) -> Ended
 where
     S: Stream<Item = Result<Message, Failure>> + Unpin,
 {
@@ -97,7 +97,7 @@ where
     }
 }
 
-fn take_text(state: &State, text: &str) -> Option<Event> {
+fn take_text(state: &ConnectionShared, text: &str) -> Option<Event> {
     match frame::parse(text) {
         Ok(Frame::Request(request)) => Some(Event::Request {
             id: request.id.into_owned(),
@@ -126,7 +126,7 @@ fn take_text(state: &State, text: &str) -> Option<Event> {
     }
 }
 
-fn take_binary(state: &State, message: Bytes) -> Option<Event> {
+fn take_binary(state: &ConnectionShared, message: Bytes) -> Option<Event> {
     let Some((id, _)) = protocol::transfer::split(&message) else { return Some(Event::Binary(message)) };
     match state.transfers.place(id, message.slice(HEADER_BYTES..)) {
         Placed::Taken => None,

@@ -1,5 +1,5 @@
-//! Where the binary messages of each transfer go. Messages that come before anybody asked for them are kept,
-//! messages that come after a transfer ended are dropped.
+//! Demultiplexer of binary messages: routes each by its transfer id. Messages that come before anybody asked for them
+//! are kept, messages that come after a transfer ended are dropped.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! What a file is to a reader: numbered lines, a picture, or bytes nobody can read; exact replacement; lines that
-//! match. The device driver and the native target share it; where files come from is no matter of this crate.
+//! Rendering of file contents for readers: numbered lines, pictures or a refusal; exact replacement; line search. The
+//! device driver and the native target share it; where files come from is no matter of this crate.
 
 pub mod edit;
 pub mod lines;

@@ -160,12 +160,12 @@ impl Numberer {
             return false;
         }
         self.number.advance();
-        let shown = self.number.shown();
+        let number = self.number.padded();
         if self.lines == 0 {
-            self.json.extend_from_slice(&shown[NEWLINE.len()..]);
+            self.json.extend_from_slice(&number[NEWLINE.len()..]);
             self.growth += 1;
         } else {
-            self.json.extend_from_slice(shown);
+            self.json.extend_from_slice(number);
             self.growth += 2;
         }
         self.lines += 1;
@@ -177,7 +177,7 @@ impl Numberer {
 /// A line's number as it is shown, counted in its digits.
 struct Number {
     /// An escaped newline, right-aligned digits, an escaped tab.
-    shown: [u8; Number::END + TAB.len()],
+    padded: [u8; Number::END + TAB.len()],
     start: usize,
 }
 
@@ -187,26 +187,26 @@ impl Number {
     const END: usize = NEWLINE.len() + 20;
 
     fn starting_at(before: u64) -> Number {
-        let mut shown = [b' '; Number::END + TAB.len()];
-        shown[Number::END..].copy_from_slice(TAB);
+        let mut padded = [b' '; Number::END + TAB.len()];
+        padded[Number::END..].copy_from_slice(TAB);
         let text = if before == 0 { String::new() } else { before.to_string() };
         let start = Number::END - text.len();
-        shown[start..Number::END].copy_from_slice(text.as_bytes());
-        let mut number = Number { shown, start: Number::END - Number::COLUMNS };
+        padded[start..Number::END].copy_from_slice(text.as_bytes());
+        let mut number = Number { padded, start: Number::END - Number::COLUMNS };
         number.widen(start);
         number
     }
 
     fn advance(&mut self) {
         for at in (NEWLINE.len()..Number::END).rev() {
-            match self.shown[at] {
-                b'9' => self.shown[at] = b'0',
+            match self.padded[at] {
+                b'9' => self.padded[at] = b'0',
                 b'0'..=b'8' => {
-                    self.shown[at] += 1;
+                    self.padded[at] += 1;
                     return;
                 }
                 _ => {
-                    self.shown[at] = b'1';
+                    self.padded[at] = b'1';
                     return self.widen(at);
                 }
             }
@@ -216,11 +216,11 @@ impl Number {
     /// Makes room for digits from `at` on.
     fn widen(&mut self, at: usize) {
         self.start = self.start.min(at);
-        self.shown[self.start - NEWLINE.len()..self.start].copy_from_slice(NEWLINE);
+        self.padded[self.start - NEWLINE.len()..self.start].copy_from_slice(NEWLINE);
     }
 
-    fn shown(&self) -> &[u8] {
-        &self.shown[self.start - NEWLINE.len()..]
+    fn padded(&self) -> &[u8] {
+        &self.padded[self.start - NEWLINE.len()..]
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(side: Side, text: &str, offset: u64, limit: u64) -> (String, u64) {
+    fn numbered_text(side: Side, text: &str, offset: u64, limit: u64) -> (String, u64) {
         let window = Window { offset: Some(offset), limit: Some(limit) };
         let whole = numbered(side, text.as_bytes(), window, 0, 1 << 20).unwrap();
         // However the text arrives, the lines are the same.
@@ -275,31 +275,34 @@ mod tests {
     #[test]
     fn a_newline_at_the_end_adds_no_line() {
         for text in ["a\nb", "a\nb\n"] {
-            assert_eq!(shown(Side::Native, text, 0, 9), ("     1\ta\n     2\tb".into(), 2));
+            assert_eq!(numbered_text(Side::Native, text, 0, 9), ("     1\ta\n     2\tb".into(), 2));
         }
-        assert_eq!(shown(Side::Native, "\n\n", 0, 9), ("     1\t\n     2\t".into(), 2));
-        assert_eq!(shown(Side::Native, "", 0, 9), (String::new(), 0));
-        assert_eq!(shown(Side::Native, "é\nü", 1, 9), ("     2\tü".into(), 1));
+        assert_eq!(numbered_text(Side::Native, "\n\n", 0, 9), ("     1\t\n     2\t".into(), 2));
+        assert_eq!(numbered_text(Side::Native, "", 0, 9), (String::new(), 0));
+        assert_eq!(numbered_text(Side::Native, "é\nü", 1, 9), ("     2\tü".into(), 1));
     }
 
     #[test]
     fn windows_begin_and_end_where_they_should() {
         let text = "a\nb\nc\n";
-        assert_eq!(shown(Side::Native, text, 1, 1), ("     2\tb".into(), 1));
+        assert_eq!(numbered_text(Side::Native, text, 1, 1), ("     2\tb".into(), 1));
         for (offset, limit) in [(3, 1), (9, 9), (0, 0), (u64::MAX, 1)] {
-            assert_eq!(shown(Side::Native, text, offset, limit), (String::new(), 0));
+            assert_eq!(numbered_text(Side::Native, text, offset, limit), (String::new(), 0));
         }
         let many = "x\n".repeat(1_000_002);
-        assert_eq!(shown(Side::Native, &many, 999_998, 9).0, "999999\tx\n1000000\tx\n1000001\tx\n1000002\tx");
+        assert_eq!(
+            numbered_text(Side::Native, &many, 999_998, 9).0,
+            "999999\tx\n1000000\tx\n1000001\tx\n1000002\tx"
+        );
     }
 
     #[test]
     fn carriage_returns_stay_on_the_native_side_only() {
-        assert_eq!(shown(Side::Device, "a\r\nb\r", 0, 9).0, "     1\ta\n     2\tb\r");
-        assert_eq!(shown(Side::Native, "a\r\nb\r", 0, 9).0, "     1\ta\r\n     2\tb\r");
-        assert_eq!(shown(Side::Device, "\r\n\r\n", 0, 9).0, "     1\t\n     2\t");
+        assert_eq!(numbered_text(Side::Device, "a\r\nb\r", 0, 9).0, "     1\ta\n     2\tb\r");
+        assert_eq!(numbered_text(Side::Native, "a\r\nb\r", 0, 9).0, "     1\ta\r\n     2\tb\r");
+        assert_eq!(numbered_text(Side::Device, "\r\n\r\n", 0, 9).0, "     1\t\n     2\t");
         assert_eq!(
-            shown(Side::Device, "a\\r\n\\\r\r\nb\rc", 0, 9).0,
+            numbered_text(Side::Device, "a\\r\n\\\r\r\nb\rc", 0, 9).0,
             "     1\ta\\r\n     2\t\\\r\n     3\tb\rc"
         );
     }
@@ -309,14 +312,14 @@ mod tests {
         for before in [0, 8, 9, 99, 998, 999_998, 999_999, u64::from(u32::MAX)] {
             let mut number = Number::starting_at(before);
             number.advance();
-            assert_eq!(number.shown(), format!("\\n{:6}\\t", before + 1).as_bytes());
+            assert_eq!(number.padded(), format!("\\n{:6}\\t", before + 1).as_bytes());
         }
     }
 
     #[test]
     fn every_character_is_escaped_as_json_wants_it() {
         let all: String = (0..0x300).filter_map(char::from_u32).filter(|char| *char != '\n').collect();
-        assert_eq!(shown(Side::Native, &all, 0, 9).0, format!("     1\t{all}"));
+        assert_eq!(numbered_text(Side::Native, &all, 0, 9).0, format!("     1\t{all}"));
     }
 
     #[test]

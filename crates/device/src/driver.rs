@@ -1,4 +1,4 @@
-//! Connecting, staying connected, and giving up when there is no use in trying.
+//! Reconnect loop of a driver: exponential backoff with jitter, and the refusals that end it.
 
 use std::sync::Arc;
 use std::time::Duration;

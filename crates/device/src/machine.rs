@@ -1,5 +1,4 @@
-//! This machine as the gateway sees it: the router of all handlers, and what each request gets besides its
-//! arguments.
+//! Router of the driver's handlers, and the context each request gets besides its arguments.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

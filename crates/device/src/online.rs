@@ -1,4 +1,4 @@
-//! One connected period: requests in, answers out, pings, until the socket ends.
+//! Connection session of a driver: requests in, answers out, keepalive pings, until the socket ends.
 
 use std::sync::Arc;
 

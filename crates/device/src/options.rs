@@ -1,4 +1,4 @@
-//! What a driver is told at its start, checked before anything is connected.
+//! Options of a driver, validated before anything is connected.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! `fs.*` on the native target: reading, writing, editing, deleting and searching the file tree.
-//! What fails in the operation itself is an outcome; bad paths and what is not permitted are errors.
+//! Handlers of `fs.*` on the native target: reading, writing, editing, deleting and searching the file tree. What
+//! fails in the operation itself is an outcome; bad paths and what is not permitted are errors.
 
 use std::io::{self, BufReader};
 
@@ -15,7 +15,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::outcome::Outcome;
 use protocol::spec::Syscall;
 use vfs::view::{Opened, Writing};
-use vfs::{Code, Fault, Kind, VPath, View};
+use vfs::{Code, Fault, FileKind, VPath, View};
 
 use crate::area::Files;
 
@@ -51,13 +51,13 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
     match opened {
         Opened::Directory(_) => list(&view, &path).await,
         Opened::Bytes(bytes, stat) => {
-            Ok(shown(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
+            Ok(read_result(&path, content(Side::Native, bytes.as_slice(), path.as_str(), stat.size, window)))
         }
         Opened::File(file, stat) => {
             let part = cx.area.reads.take(cx.area.gateway.clock(), memory_for(stat.size)).await?;
             let read = aside(move || {
                 let reader = BufReader::with_capacity(BLOCK_BYTES, file);
-                (shown(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
+                (read_result(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
             });
             read.await.map(|(shown, _part)| shown)
         }
@@ -71,7 +71,7 @@ fn memory_for(size: u64) -> u64 {
     BLOCK_BYTES as u64 + size.saturating_mul(3).min(most)
 }
 
-fn shown(
+fn read_result(
     path: &VPath,
     content: io::Result<Result<protocol::fs::FileContent, String>>,
 ) -> Outcome<ReadResult> {
@@ -91,14 +91,15 @@ async fn list(view: &View, path: &VPath) -> Result<Outcome<ReadResult>, Error> {
     if names.len() > max {
         return failed(format!("Directory '{path}' has more than {max} entries"));
     }
-    let links = names.iter().filter(|named| named.stat.kind == Kind::Link).map(|named| named.name.clone());
+    let links =
+        names.iter().filter(|named| named.stat.kind == FileKind::Link).map(|named| named.name.clone());
     let to_directories = view.links_to_directories(path, links.collect()).await;
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     for named in names {
         let is_directory = match named.stat.kind {
-            Kind::Directory => true,
-            Kind::File => false,
-            Kind::Link => to_directories.contains(&named.name),
+            FileKind::Directory => true,
+            FileKind::File => false,
+            FileKind::Link => to_directories.contains(&named.name),
         };
         if is_directory { directories.push(named.name) } else { files.push(named.name) }
     }

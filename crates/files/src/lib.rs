@@ -1,4 +1,4 @@
-//! The subsystem of files: `fs.*` on the gateway itself, and file transfers between any two ends.
+//! File subsystem: `fs.*` on the gateway itself, and file transfers between any two ends.
 
 mod area;
 mod calls;

@@ -1,4 +1,4 @@
-//! Files and transfers as a subsystem.
+//! [`gateway::Subsystem`] implementation of files and transfers: handlers, metrics, settings, cleanup.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! `fs.pull` and `fs.push` on the native target: the gateway is itself one end of the transfer.
+//! Handlers of `fs.pull` and `fs.push` on the native target: the gateway itself is one end of the transfer.
 
 use std::fs::File;
 use std::io::Cursor;

@@ -1,4 +1,4 @@
-//! What a handler gets besides its arguments.
+//! Call context: what a handler gets besides its arguments.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Who makes a call, and what it came over.
+//! Caller identity and its origin: who makes a call, and over what it came.
 //!
 //! What differs between origins is asked here by what is needed (`is_durable`, `carrier`, `describe`), never by
 //! variant elsewhere, so that a new origin is one variant in this file.

@@ -1,4 +1,4 @@
-//! What a caller may do: capability patterns, and a set of the known calls they cover.
+//! Capability patterns, and the precomputed set of calls that they cover.
 
 use std::collections::{BTreeSet, HashSet};
 

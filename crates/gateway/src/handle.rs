@@ -1,4 +1,5 @@
-//! The gateway as its areas see it: store, change stream, clock, randomness, files, calls on somebody's behalf, signals.
+//! Gateway handle, the interface that areas get: store, change stream, clock, randomness, files, calls on somebody's
+//! behalf, signals.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,13 +18,13 @@ use protocol::signal::Signal;
 use store::Store;
 use store::accounts::Account;
 use store::changes::{Changes, Topic};
-use vfs::tree::{Live, RouteFact};
+use vfs::tree::{GatewayInfo, RouteInfo};
 use vfs::view::Work;
 use vfs::{Tree, View};
 
 use crate::caller::{Caller, Origin};
 use crate::capabilities::Capabilities;
-use crate::note::{Note, NoteBody};
+use crate::outgoing_signal::{OutgoingSignal, SignalBody};
 
 /// Something that takes a while.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -41,7 +42,7 @@ pub trait Core: Send + Sync + 'static {
     fn recall(&self, uid: Uid, pid: &Pid, request_id: &str, wait: Duration) -> Later<Recalled>;
 
     /// Sends a signal to whom it belongs. Never waits: a slow client does not slow whoever speaks.
-    fn emit(&self, note: Note);
+    fn emit(&self, signal: OutgoingSignal);
 
     /// From now on the signals of a run go to the connection it came over, if there is one.
     fn follow_run(&self, _run_id: &RunId, _origin: &Origin) {}
@@ -66,7 +67,7 @@ pub trait Core: Send + Sync + 'static {
     }
 
     /// Calls under way on devices, or one of them by its id.
-    fn routes(&self, _id: Option<&str>) -> Vec<RouteFact> {
+    fn routes(&self, _id: Option<&str>) -> Vec<RouteInfo> {
         Vec::new()
     }
 }
@@ -118,7 +119,7 @@ impl Gateway {
         let weak = Arc::downgrade(&inner);
         let routes =
             move |id: Option<&str>| weak.upgrade().map(|inner| inner.core.routes(id)).unwrap_or_default();
-        inner.around.tree.show_gateway(Live { version, started_at, routes: Box::new(routes) });
+        inner.around.tree.show_gateway(GatewayInfo { version, started_at, routes: Box::new(routes) });
         Gateway(inner)
     }
 
@@ -174,14 +175,14 @@ impl Gateway {
     }
 
     /// Sends a signal to its owner. Never waits.
-    pub fn emit(&self, note: Note) {
-        self.0.core.emit(note);
+    pub fn emit(&self, signal: OutgoingSignal) {
+        self.0.core.emit(signal);
     }
 
     /// Sends a signal to all connections of a user, but those of a run (`proc.run.*`) to the one that started it.
     pub fn signal<S: Signal>(&self, uid: Uid, run_id: Option<&RunId>, payload: &S) {
-        let body = NoteBody::Text(protocol::frame::to_json(payload));
-        self.emit(Note { uid, run_id: run_id.cloned(), name: S::SPEC.name, body });
+        let body = SignalBody::Text(protocol::frame::to_json(payload));
+        self.emit(OutgoingSignal { uid, run_id: run_id.cloned(), name: S::SPEC.name, body });
     }
 
     /// See [`Core::follow_run`].

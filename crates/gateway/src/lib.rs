@@ -10,7 +10,7 @@ mod caller;
 mod capabilities;
 mod handle;
 mod metrics;
-mod note;
+mod outgoing_signal;
 mod routed;
 mod subsystem;
 
@@ -19,6 +19,6 @@ pub use caller::{Caller, Origin, Peer};
 pub use capabilities::Capabilities;
 pub use handle::{Around, Core, Gateway, Later, Recalled};
 pub use metrics::Gauges;
-pub use note::{Note, NoteBody, StreamNote};
+pub use outgoing_signal::{OutgoingSignal, RunEvent, SignalBody};
 pub use routed::{Continued, Located, Reply, Rewrite, RoutedCall, Watch};
 pub use subsystem::{Gone, Subsystem};

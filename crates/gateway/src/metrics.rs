@@ -1,4 +1,4 @@
-//! Gauges that areas show at `/metrics`, as Prometheus text.
+//! Prometheus text format of the metrics that areas give at `/metrics`.
 
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
-//! A signal on its way out of an area.
+//! Outgoing signal of an area, before the connection's codec writes its frame.
 
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
 
 /// A signal on its way out.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub struct OutgoingSignal {
     /// Whose.
     pub uid: Uid,
     /// The run it belongs to; signals of a run go to the connection that started it, if it is still there.
@@ -12,21 +12,21 @@ pub struct Note {
     /// The signal's name.
     pub name: &'static str,
     /// Its payload.
-    pub body: NoteBody,
+    pub body: SignalBody,
 }
 
 /// The payload of a signal.
 #[derive(Clone, Debug)]
-pub enum NoteBody {
+pub enum SignalBody {
     /// JSON.
     Text(String),
     /// An event of a model's answer. Several may be merged for a client that is slow to read.
-    Stream(StreamNote),
+    Stream(RunEvent),
 }
 
 /// A `proc.run.stream` whose text is made when it is sent.
 #[derive(Clone, Debug)]
-pub struct StreamNote {
+pub struct RunEvent {
     /// The process.
     pub pid: Pid,
     /// The run.

@@ -1,4 +1,5 @@
-//! The trait of a feature area. Everything but its name and its handlers has a default: an area gives what it has.
+//! Subsystem trait, the plug-in interface of a feature area. Everything but its name and its handlers has a default:
+//! an area gives what it has.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Memory allocator settings of the gateway.
+//! Allocator tuning of the gateway.
 
 /// Keeps the memory of a few large messages between them. Otherwise the C library gives it back after each message
 /// and takes it again for the next one, page by page, which costs more than filling it.

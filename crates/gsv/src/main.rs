@@ -1,5 +1,5 @@
-//! The `gsv` program: gateway, device driver and command line in one binary. Here it only parses, dispatches
-//! and tells how it went.
+//! Entry point of the `gsv` program: gateway, device driver and command line in one binary. Here it only parses,
+//! dispatches and tells how it went.
 
 mod cli;
 mod config_file;

@@ -1,4 +1,4 @@
-//! Interactive questions at a terminal; nobody else is ever asked.
+//! Interactive prompts, asked only at a terminal.
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 

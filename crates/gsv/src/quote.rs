@@ -1,4 +1,4 @@
-//! Quoting for a POSIX shell.
+//! POSIX shell quoting.
 
 /// The shell text of a command: one word is shell text already, several are quoted each.
 pub fn command(words: &[String]) -> String {

@@ -14,13 +14,13 @@ use base::sync::lock;
 use rustix::fs::fsync;
 
 use crate::journal::{Shared, remove_both};
-use crate::log::{Key, Pending, Phase, State};
+use crate::log::{Key, LogState, Pending, Phase};
 use crate::segment::{self, FIRST_RECORD_AT, SegmentHeader};
 use crate::sync::sync_directory;
 
 impl Shared {
     /// When the next checkpoint should be; nothing when there is nothing to do.
-    pub(crate) fn due(&self, state: &State) -> Option<Instant> {
+    pub(crate) fn due(&self, state: &LogState) -> Option<Instant> {
         let Phase::Ready(files) = &state.phase else { return None };
         let active = &files.segments[files.active];
         if !files.segments[files.other()].is_clean() {
@@ -115,7 +115,7 @@ impl Shared {
             files.active = files.other();
         }
         let at = files.other();
-        let busy = |state: &mut State| match &state.phase {
+        let busy = |state: &mut LogState| match &state.phase {
             Phase::Ready(files) => files.segments[at].in_flight > 0,
             _ => false,
         };

@@ -11,12 +11,12 @@ use crate::journal::Error;
 /// Writers pass it together; who moves or removes a directory closes it first.
 #[derive(Default)]
 pub(crate) struct Gate {
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct GateState {
     inside: usize,
     closed: bool,
 }

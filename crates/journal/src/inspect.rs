@@ -1,4 +1,4 @@
-//! Probes for tests: what a journal holds, how to hold it still and how to break it.
+//! Test probes: what a journal holds, how to pause it and how to damage it.
 
 use std::collections::BTreeMap;
 use std::fs::File;

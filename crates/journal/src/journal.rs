@@ -1,4 +1,4 @@
-//! The journal of a tree: what writers and other changes of the tree ask of it.
+//! Facade of the write-ahead log: what writers and other changes of the tree ask of it.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, mkdirat, o
 use rustix::io::Errno;
 
 use crate::gate::{ClosedGate, Gate, GateEntry};
-use crate::log::{CommitError, Files, Pending, Phase, RecordGuard, Segment, State};
+use crate::log::{CommitError, Files, LogState, Pending, Phase, RecordGuard, Segment};
 use crate::record::{Record, Written};
 use crate::segment::{self, BootId, SegmentHeader};
 use crate::{checkpoint, recovery};
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     fixed_directories: &'static [&'static str],
     /// This run of the machine; without it there can be no journal.
     pub(crate) boot: Option<BootId>,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     /// Records have become durable.
     pub(crate) written: Condvar,
     /// There may be something to make durable, or somebody is done with a record.
@@ -54,11 +54,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn locked(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn locked(&self) -> MutexGuard<'_, LogState> {
         lock(&self.state)
     }
 
-    pub(crate) fn count(&self, state: &State) {
+    pub(crate) fn count(&self, state: &LogState) {
         self.waiting.store(state.pending.len(), Ordering::SeqCst);
     }
 }
@@ -108,7 +108,7 @@ impl Journal {
             files: Arc::downgrade(files),
             fixed_directories,
             boot,
-            state: Mutex::new(State::new(phase)),
+            state: Mutex::new(LogState::new(phase)),
             written: Condvar::new(),
             changed: Condvar::new(),
             checkpointing: Mutex::default(),

@@ -90,7 +90,7 @@ impl Files {
 }
 
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct LogState {
     pub phase: Phase,
     /// The number of the last record that was added.
     pub added: u64,
@@ -109,9 +109,9 @@ pub(crate) struct State {
     pub closing: bool,
 }
 
-impl State {
-    pub fn new(phase: Phase) -> State {
-        State { phase, ..State::default() }
+impl LogState {
+    pub fn new(phase: Phase) -> LogState {
+        LogState { phase, ..LogState::default() }
     }
 
     /// The one handle that is kept of a directory.
@@ -288,7 +288,7 @@ impl Batch {
     }
 }
 
-fn take_buffers(state: &mut State) -> Vec<Batch> {
+fn take_buffers(state: &mut LogState) -> Vec<Batch> {
     let Phase::Ready(files) = &mut state.phase else { return Vec::new() };
     let (active, other) = (files.active, files.other());
     // What was added to the other one came before it was left.

@@ -1,4 +1,4 @@
-//! `fsync` that is one: how files and directories are made durable, on every system and file system alike.
+//! Durability primitives: `fsync` of files and directories that works on every system and file system alike.
 
 use std::os::fd::AsFd;
 

@@ -1,4 +1,4 @@
-//! What the kernel itself does in time: late calls, sockets that never log in, idle memory, keepalives.
+//! Periodic work of the kernel: route timeouts, login deadlines, idle memory, keepalives.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! All handlers on one page.
+//! Handler registry of the kernel: every call it answers itself, on one page.
 
 pub(crate) mod ai;
 pub(crate) mod sys;

@@ -1,4 +1,4 @@
-//! Live sockets: each one's state, and where to find it by user, client or token.
+//! Connection table: the state of each open socket, indexed by user, client and token.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -172,10 +172,10 @@ impl Connection {
     }
 
     /// How long from now the driver still needs before its first request.
-    pub(crate) fn settled_in(&self) -> Duration {
+    pub(crate) fn grace_left(&self) -> Duration {
         let Some(login) = self.login() else { return Duration::ZERO };
         let named = login.driver.as_ref().is_some_and(|driver| driver.instance.is_some());
-        routes::settle_time(named, self.clock.instant().saturating_duration_since(login.since))
+        routes::connect_grace(named, self.clock.instant().saturating_duration_since(login.since))
     }
 
     /// Claims the socket for one login attempt at a time.

@@ -1,16 +1,17 @@
-//! What is behind the handle that areas get: calls through the kernel's own checks and routes, signals, rights.
+//! Implementation of the gateway handle ([`gateway::Core`]): calls through the kernel's own checks and routes,
+//! signals, rights.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use base::limits;
-use gateway::{Caller, Capabilities, Core, Later, Note, Origin, Recalled};
+use gateway::{Caller, Capabilities, Core, Later, Origin, OutgoingSignal, Recalled};
 use protocol::args::Members;
 use protocol::calls::Calling;
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::{DeviceId, Gid, Pid, RunId, Uid};
-use vfs::tree::RouteFact;
+use vfs::tree::RouteInfo;
 
 use crate::{Kernel, access, recall, routes, signals};
 
@@ -51,9 +52,9 @@ impl Core for Behind {
         })
     }
 
-    fn emit(&self, note: Note) {
+    fn emit(&self, signal: OutgoingSignal) {
         if let Some(kernel) = self.0.upgrade() {
-            signals::note(&kernel, note);
+            signals::send(&kernel, signal);
         }
     }
 
@@ -85,12 +86,12 @@ impl Core for Behind {
         Box::pin(async move { routes::ask_service(&kernel?, socket, name, &args).await })
     }
 
-    fn routes(&self, id: Option<&str>) -> Vec<RouteFact> {
+    fn routes(&self, id: Option<&str>) -> Vec<RouteInfo> {
         let Some(kernel) = self.0.upgrade() else { return Vec::new() };
         let drivers = kernel.devices.drivers();
         match id {
-            None => drivers.iter().flat_map(|driver| routes::facts(driver)).collect(),
-            Some(id) => drivers.iter().find_map(|driver| routes::fact(driver, id)).into_iter().collect(),
+            None => drivers.iter().flat_map(|driver| routes::infos(driver)).collect(),
+            Some(id) => drivers.iter().find_map(|driver| routes::info(driver, id)).into_iter().collect(),
         }
     }
 }

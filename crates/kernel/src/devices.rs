@@ -1,4 +1,4 @@
-//! The devices: the store's table in memory, and which socket speaks for each.
+//! Write-through cache of the device table, and which socket serves each device.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};

@@ -17,7 +17,7 @@ pub(crate) async fn settle_all(tree: &Arc<Tree>, store: &Store) -> Result<(), st
 
 /// Sees to the home of a new account, which is good without one: a failure is for the log. Returns the home if there
 /// were files in it already; they become the account's own only if it is to adopt them.
-pub(crate) async fn settle(tree: &Arc<Tree>, new: Account, adopt: bool) -> Option<String> {
+pub(crate) async fn add_home(tree: &Arc<Tree>, new: Account, adopt: bool) -> Option<String> {
     let found = aside(tree, move |tree| {
         let found = tree.has_home_files(&new);
         tree.add_home(&new.username, new.uid, new.gid);

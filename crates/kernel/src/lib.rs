@@ -1,5 +1,5 @@
-//! Who may call what, and where it runs. The kernel knows no sockets: `server` hands it what arrives and sends
-//! what waits in each connection's outbox.
+//! Kernel of the gateway: authorization and routing of calls. It knows no sockets: `server` hands it what arrives and
+//! sends what waits in each connection's outbox.
 //!
 //! The path of a frame: `receive` → `dispatch`, which asks `access` → a handler of the kernel (`calls`) or of an area
 //! (`subsystems`), or `routes` and a device.

@@ -1,5 +1,5 @@
-//! Counters for `/metrics`. Kept by hand: the hot path pays three relaxed additions per call, to counters of its own
-//! thread, so that threads do not take them from each other.
+//! Sharded counters for `/metrics`. Kept by hand: the hot path pays three relaxed additions per call, to counters of
+//! its own thread, so that threads do not take them from each other.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;

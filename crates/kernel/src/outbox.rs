@@ -1,5 +1,5 @@
-//! What waits to be sent to one client. Bounded in frames and bytes; a client that does not read is closed. Signals
-//! whose text grows by deltas are merged while they wait, see `line`.
+//! Back-pressure: bounded send queue of one connection. Bounded in frames and bytes; a client that does not read is
+//! closed. Signals whose text grows by deltas are merged while they wait, see `line`.
 
 mod line;
 mod resume_gaps;

@@ -1,4 +1,4 @@
-//! Messages above the size limit: they are not read, but whoever waits for one is told at once.
+//! Handling of messages above the size limit: they are not read, but whoever waits for one is told at once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

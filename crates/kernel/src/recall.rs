@@ -1,5 +1,5 @@
-//! What became of a call that a process had sent to a device before the gateway stopped, or before the device was lost.
-//! The device remembers.
+//! Recovery of in-flight calls: asks a device what became of a call that a process had sent before the gateway
+//! stopped, or before the device was lost. The device remembers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ async fn ask(
     row: &RouteRow,
     wait: Duration,
 ) -> Option<Result<String, Error>> {
-    let (id, instance, args) = (row.letter.as_deref()?, row.instance.as_deref()?, row.args.as_deref()?);
+    let (id, instance, args) = (row.wire_id.as_deref()?, row.instance.as_deref()?, row.args.as_deref()?);
     let spec = protocol::spec(&row.call)?;
     loop {
         let driver = kernel.clock.timeout(wait, driver(kernel, row, instance)).await.ok()??;

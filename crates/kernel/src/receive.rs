@@ -1,4 +1,4 @@
-//! What arrives on a socket: parsed, gated, and handed on to dispatch.
+//! Ingress of a socket: frames are parsed, gated by the state of the connection, and handed to dispatch.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -16,7 +16,7 @@ use protocol::frame::Response;
 use protocol::identity::Role;
 use protocol::ids::{DeviceId, Pid, Uid};
 use store::routes::RouteRow;
-use vfs::tree::RouteFact;
+use vfs::tree::RouteInfo;
 
 use crate::Kernel;
 use crate::codec::Memory;
@@ -184,7 +184,7 @@ async fn send_durably(kernel: &Arc<Kernel>, driver: &Arc<Connection>, mut sendin
         device_id: DeviceId(sending.far.name().to_string()),
         created_at: now_ms,
         expires_at: now_ms + kernel.settings.route_timeout().as_millis() as i64,
-        letter: Some(digits(&hex(sending.request.number)).to_string()),
+        wire_id: Some(digits(&hex(sending.request.number)).to_string()),
         instance: memory.and_then(|driver| driver.instance.clone()),
         args: memory.map(|_| sending.request.args().to_string()),
     };
@@ -256,20 +256,20 @@ fn send(kernel: &Arc<Kernel>, driver: &Arc<Connection>, sending: Sending, row: O
         None => {
             kernel.alarms.routes.within(limits::route::SWEEP);
             driver.codec().request_tail(&mut text, memory);
-            send_when_settled(driver, text);
+            send_after_grace(driver, text);
         }
     }
 }
 
 /// Drivers that do not name their instance lose requests that arrive right behind the connect answer.
-fn send_when_settled(driver: &Arc<Connection>, text: String) {
-    let settled = driver.settled_in();
-    if settled.is_zero() {
+fn send_after_grace(driver: &Arc<Connection>, text: String) {
+    let grace = driver.grace_left();
+    if grace.is_zero() {
         return driver.send(text);
     }
     let driver = driver.clone();
     tokio::spawn(async move {
-        driver.clock().sleep(settled).await;
+        driver.clock().sleep(grace).await;
         driver.send(text);
     });
 }
@@ -396,19 +396,19 @@ pub(crate) fn count(driver: &Connection) -> usize {
 }
 
 /// What a driver has open, for `/sys/routes`.
-pub(crate) fn facts(driver: &Connection) -> Vec<RouteFact> {
-    lock(driver).open.iter().map(|(number, route)| route.fact(*number)).collect()
+pub(crate) fn infos(driver: &Connection) -> Vec<RouteInfo> {
+    lock(driver).open.iter().map(|(number, route)| route.info(*number)).collect()
 }
 
 /// The same of one call by its id.
-pub(crate) fn fact(driver: &Connection, id: &str) -> Option<RouteFact> {
+pub(crate) fn info(driver: &Connection, id: &str) -> Option<RouteInfo> {
     let number = number_of(id)?;
-    lock(driver).open.get(&number).map(|route| route.fact(number))
+    lock(driver).open.get(&number).map(|route| route.info(number))
 }
 
 impl Route {
-    fn fact(&self, number: u64) -> RouteFact {
-        RouteFact {
+    fn info(&self, number: u64) -> RouteInfo {
+        RouteInfo {
             id: digits(&hex(number)).to_string(),
             call: self.ticket.call.to_string(),
             device_id: self.far.name().to_string(),
@@ -423,6 +423,6 @@ fn lock(driver: &Connection) -> std::sync::MutexGuard<'_, RouteTable> {
 }
 
 /// How long from now a driver still needs before its first request.
-pub(crate) fn settle_time(instance_known: bool, since_login: Duration) -> Duration {
+pub(crate) fn connect_grace(instance_known: bool, since_login: Duration) -> Duration {
     if instance_known { Duration::ZERO } else { limits::route::DRIVER_SETTLE.saturating_sub(since_login) }
 }

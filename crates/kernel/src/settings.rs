@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base::limits;
-use protocol::config::{self, Kind};
+use protocol::config::{self, ValueType as Kind};
 use protocol::error::Error;
 use protocol::policy;
 
@@ -163,8 +163,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let (providers, levels) = (names(config::AI_PROVIDER), names(config::AI_REASONING));
-        assert!(providers.iter().all(|name| name.parse::<model::Kind>().is_ok()));
-        assert!(model::Kind::ALL.iter().all(|kind| providers.contains(&kind.as_str())));
+        assert!(providers.iter().all(|name| name.parse::<model::ProviderKind>().is_ok()));
+        assert!(model::ProviderKind::ALL.iter().all(|kind| providers.contains(&kind.as_str())));
         assert!(levels.iter().all(|name| name.parse::<model::Reasoning>().is_ok()));
         assert!(model::Reasoning::ALL.iter().all(|level| levels.contains(&level.as_str())));
     }

@@ -1,4 +1,4 @@
-//! The only way a signal leaves the gateway.
+//! Publish/subscribe of signals with replay: the only way a signal leaves the gateway.
 //!
 //! Every signal to a user's connection has a place (`seq`) in that user's sequence, and the newest ones are kept for
 //! connections that come back (`feed`, `ring`). Who is told:
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::sync::lock;
-use gateway::{Note, NoteBody};
+use gateway::{OutgoingSignal, SignalBody};
 use protocol::frame;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, RunId};
@@ -75,26 +75,26 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
 }
 
 /// Sends a signal of a process. Never waits.
-pub(crate) fn note(kernel: &Kernel, note: Note) {
+pub(crate) fn send(kernel: &Kernel, signal: OutgoingSignal) {
     let feeds = &kernel.feeds;
-    let run_id = note.run_id.as_ref().filter(|_| note.name.starts_with(RUN)).cloned();
+    let run_id = signal.run_id.as_ref().filter(|_| signal.name.starts_with(RUN)).cloned();
     let starter =
-        match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, note.uid, kernel.clock.instant())) {
+        match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, signal.uid, kernel.clock.instant())) {
             Some(Found::Foreign) => return,
             Some(Found::Connection(connection)) => Some(connection),
             Some(Found::Nobody) | None => None,
         };
-    let ended = run_id.filter(|_| note.name == Finished::SPEC.name);
+    let ended = run_id.filter(|_| signal.name == Finished::SPEC.name);
     // Without a feed nobody has been here since the gateway started, and nobody can ask for what was missed.
-    if let Some(feed) = feeds.of(note.uid) {
+    if let Some(feed) = feeds.of(signal.uid) {
         let mut feed = lock(&feed);
         let starter = starter.filter(|starter| feed.has(starter));
-        let told = match note.body {
-            NoteBody::Text(payload) => {
-                let said = Said { name: note.name, payload: Arc::new(payload) };
-                feed.tell_text(said, note.run_id.as_ref(), starter.as_ref())
+        let told = match signal.body {
+            SignalBody::Text(payload) => {
+                let said = Said { name: signal.name, payload: Arc::new(payload) };
+                feed.tell_text(said, signal.run_id.as_ref(), starter.as_ref())
             }
-            NoteBody::Stream(event) => feed.tell_stream(event, starter.as_ref()),
+            SignalBody::Stream(event) => feed.tell_stream(event, starter.as_ref()),
         };
         count(kernel, told);
         if let Some(run_id) = &ended {

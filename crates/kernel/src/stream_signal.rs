@@ -1,10 +1,10 @@
-//! A `proc.run.stream` on its way: shared by the connections it goes to, its frame written once for each generation of
-//! the protocol among them, and merged with what follows for those who are slow.
+//! Shared, lazily encoded `proc.run.stream` event: its frame is written once for each generation of the protocol among
+//! its receivers, and merged with what follows for those who are slow.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gateway::StreamNote;
+use gateway::RunEvent;
 use model::{EventKind, Mark, Partial};
 use protocol::args::push_string;
 use protocol::frame::to_json;
@@ -41,18 +41,18 @@ pub(crate) struct StreamSignal {
 }
 
 impl StreamSignal {
-    pub(crate) fn new(seq: u64, note: StreamNote) -> StreamSignal {
-        let partial = note.event.partial;
+    pub(crate) fn new(seq: u64, run_event: RunEvent) -> StreamSignal {
+        let partial = run_event.event.partial;
         let mark = partial.mark();
         StreamSignal {
             seq,
-            pid: note.pid,
-            run_id: note.run_id,
-            conversation_id: note.conversation_id,
-            run_seq: note.seq,
-            timestamp: note.timestamp,
-            rest_bytes: rest_bytes(&note.event.kind),
-            kind: note.event.kind,
+            pid: run_event.pid,
+            run_id: run_event.run_id,
+            conversation_id: run_event.conversation_id,
+            run_seq: run_event.seq,
+            timestamp: run_event.timestamp,
+            rest_bytes: rest_bytes(&run_event.event.kind),
+            kind: run_event.event.kind,
             answer: Some((partial, Some(mark))),
             full: Frames::default(),
             compact: Frames::default(),

@@ -1,4 +1,4 @@
-//! The page of subsystems: every feature area of the gateway, one line each.
+//! Composition root: every feature area of the gateway, one line each.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Runs a future at once as far as it goes, and only the rest of it as a task: most calls never wait.
+//! Eager polling: runs a future at once as far as it goes, and only the rest of it as a task, since most calls never
+//! wait.
 
 use std::future::Future;
 use std::task::{Context, Waker};

@@ -1,4 +1,4 @@
-//! The kernel without sockets: calls of processes, whose routes outlive the gateway.
+//! Tests of the kernel without sockets: calls of processes, whose routes outlive the gateway.
 
 mod codec;
 mod live_matrix;
@@ -101,12 +101,12 @@ async fn a_socket_that_never_logs_in_is_overdue_in_the_end_and_others_never_are(
 #[test]
 fn only_drivers_that_do_not_name_their_instance_are_given_time_to_settle() {
     let moment = Duration::from_millis(1);
-    assert_eq!(routes::settle_time(true, Duration::ZERO), Duration::ZERO);
-    let wait = routes::settle_time(false, Duration::ZERO);
+    assert_eq!(routes::connect_grace(true, Duration::ZERO), Duration::ZERO);
+    let wait = routes::connect_grace(false, Duration::ZERO);
     // Shipped drivers lose what arrives within 5 ms.
     assert!(wait >= Duration::from_millis(50), "{wait:?}");
-    assert_eq!(routes::settle_time(false, moment), wait - moment);
-    assert_eq!(routes::settle_time(false, wait + moment), Duration::ZERO);
+    assert_eq!(routes::connect_grace(false, moment), wait - moment);
+    assert_eq!(routes::connect_grace(false, wait + moment), Duration::ZERO);
 }
 
 /// A tool call of a process on the device.

@@ -1,5 +1,5 @@
-//! A signal with a finished payload on its way: shared by the connections it goes to, its frame written once for each
-//! generation of the protocol among them.
+//! Shared, lazily encoded signal with a finished payload: its frame is written once for each generation of the
+//! protocol among its receivers.
 
 use std::sync::Arc;
 

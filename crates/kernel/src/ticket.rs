@@ -1,4 +1,4 @@
-//! Where the answer to a call goes: exactly one answer to each.
+//! Reply handle of a call: where the answer goes, and that there is exactly one.
 
 use std::cell::Cell;
 use std::sync::Arc;

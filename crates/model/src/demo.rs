@@ -1,5 +1,5 @@
-//! The `demo` provider: no AI, a small fixed interpreter of plain requests, so that a newcomer without a key sees the
-//! whole loop: streaming, a tool call on a device, an approval, the result.
+//! Rule-based stand-in for a model, the `demo` provider: a small fixed interpreter of plain requests, so that a
+//! newcomer without a key sees the whole loop: streaming, a tool call on a device, an approval, the result.
 
 mod interpret;
 mod summary;

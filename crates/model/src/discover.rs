@@ -6,7 +6,7 @@ use base::limits;
 use serde_json::{Value, json};
 
 use crate::http::{Call, Client};
-use crate::provider::{Endpoint, Kind};
+use crate::provider::{Endpoint, ProviderKind};
 use crate::secret::Secret;
 use crate::wire::ollama;
 
@@ -24,25 +24,40 @@ pub struct Choice {
 /// A variable with a key, whose key it is, and the model to take.
 struct Key {
     variable: &'static str,
-    kind: Kind,
+    kind: ProviderKind,
     base_url: Option<&'static str>,
     model: &'static str,
 }
 
-const fn key(variable: &'static str, kind: Kind, base_url: Option<&'static str>, model: &'static str) -> Key {
+const fn key(
+    variable: &'static str,
+    kind: ProviderKind,
+    base_url: Option<&'static str>,
+    model: &'static str,
+) -> Key {
     Key { variable, kind, base_url, model }
 }
 
 /// In the order in which they are looked for.
 const KEYS: &[Key] = &[
-    key("ANTHROPIC_API_KEY", Kind::Anthropic, None, "claude-sonnet-4-6"),
-    key("OPENAI_API_KEY", Kind::Openai, None, "gpt-5.2"),
-    key("GEMINI_API_KEY", Kind::Gemini, None, "gemini-2.5-pro"),
-    key("OPENROUTER_API_KEY", Kind::Openrouter, None, "anthropic/claude-sonnet-4.6"),
-    key("GROQ_API_KEY", Kind::OpenaiChat, Some("https://api.groq.com/openai/v1"), "openai/gpt-oss-120b"),
-    key("MISTRAL_API_KEY", Kind::OpenaiChat, Some("https://api.mistral.ai/v1"), "mistral-large-latest"),
-    key("XAI_API_KEY", Kind::OpenaiChat, Some("https://api.x.ai/v1"), "grok-4"),
-    key("DEEPSEEK_API_KEY", Kind::OpenaiChat, Some("https://api.deepseek.com/v1"), "deepseek-chat"),
+    key("ANTHROPIC_API_KEY", ProviderKind::Anthropic, None, "claude-sonnet-4-6"),
+    key("OPENAI_API_KEY", ProviderKind::Openai, None, "gpt-5.2"),
+    key("GEMINI_API_KEY", ProviderKind::Gemini, None, "gemini-2.5-pro"),
+    key("OPENROUTER_API_KEY", ProviderKind::Openrouter, None, "anthropic/claude-sonnet-4.6"),
+    key(
+        "GROQ_API_KEY",
+        ProviderKind::OpenaiChat,
+        Some("https://api.groq.com/openai/v1"),
+        "openai/gpt-oss-120b",
+    ),
+    key(
+        "MISTRAL_API_KEY",
+        ProviderKind::OpenaiChat,
+        Some("https://api.mistral.ai/v1"),
+        "mistral-large-latest",
+    ),
+    key("XAI_API_KEY", ProviderKind::OpenaiChat, Some("https://api.x.ai/v1"), "grok-4"),
+    key("DEEPSEEK_API_KEY", ProviderKind::OpenaiChat, Some("https://api.deepseek.com/v1"), "deepseek-chat"),
 ];
 
 /// A server on this machine, or one that config names.
@@ -72,10 +87,10 @@ where
     if let Some(server) = probe(address).await
         && let Some(model) = server.models.into_iter().next()
     {
-        let endpoint = Endpoint { base_url: Some(server.base_url), ..Endpoint::new(Kind::Ollama) };
+        let endpoint = Endpoint { base_url: Some(server.base_url), ..Endpoint::new(ProviderKind::Ollama) };
         return Choice { endpoint, model, found: "Ollama" };
     }
-    Choice { endpoint: Endpoint::new(Kind::Demo), model: "demo".to_owned(), found: "nothing" }
+    Choice { endpoint: Endpoint::new(ProviderKind::Demo), model: "demo".to_owned(), found: "nothing" }
 }
 
 /// `OLLAMA_HOST` may be a host, a host with a port, or an address; servers listen on `0.0.0.0`, clients do not.
@@ -149,7 +164,7 @@ mod tests {
     async fn keys_go_in_order() {
         let both = [("OPENAI_API_KEY", "b"), ("ANTHROPIC_API_KEY", "a")];
         let choice = discover(env(&both), nobody).await;
-        assert_eq!((choice.endpoint.kind, choice.found), (Kind::Anthropic, "ANTHROPIC_API_KEY"));
+        assert_eq!((choice.endpoint.kind, choice.found), (ProviderKind::Anthropic, "ANTHROPIC_API_KEY"));
         let blank = [("ANTHROPIC_API_KEY", " "), ("GROQ_API_KEY", "g")];
         let choice = discover(env(&blank), nobody).await;
         assert_eq!(choice.endpoint.base_url.as_deref(), Some("https://api.groq.com/openai/v1"));
@@ -162,9 +177,9 @@ mod tests {
             Some(LocalServer { base_url, models: vec!["qwen3:8b".to_owned()] })
         };
         let choice = discover(env(&[]), here).await;
-        assert_eq!((choice.endpoint.kind, choice.model.as_str()), (Kind::Ollama, "qwen3:8b"));
+        assert_eq!((choice.endpoint.kind, choice.model.as_str()), (ProviderKind::Ollama, "qwen3:8b"));
         let empty = |base_url| async move { Some(LocalServer { base_url, models: vec![] }) };
-        assert_eq!(discover(env(&[]), empty).await.endpoint.kind, Kind::Demo);
+        assert_eq!(discover(env(&[]), empty).await.endpoint.kind, ProviderKind::Demo);
         assert_eq!(discover(env(&[]), nobody).await.model, "demo");
     }
 

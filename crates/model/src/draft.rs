@@ -189,8 +189,8 @@ impl Draft {
     /// Appends the answer's JSON, as it was at the mark if one is given. Costs a copy; only what is new since the
     /// last time is written anew.
     pub fn write(&mut self, mark: Option<&Mark>, out: &mut String) {
-        let shown: Vec<BlockView<'_>> = self.blocks.iter().map(Block::shown).collect();
-        self.written.write(&self.frame, &shown, mark, out);
+        let view: Vec<BlockView<'_>> = self.blocks.iter().map(Block::view).collect();
+        self.written.write(&self.frame, &view, mark, out);
     }
 
     /// The whole message so far.
@@ -332,7 +332,7 @@ impl Block {
         }
     }
 
-    fn shown(&self) -> BlockView<'_> {
+    fn view(&self) -> BlockView<'_> {
         match self {
             Block::Text(text) => BlockView::Text(text),
             Block::Thinking(thinking) => BlockView::Thinking(thinking),

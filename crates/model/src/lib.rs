@@ -1,4 +1,4 @@
-//! Model providers behind one stream type.
+//! Provider abstraction over language models: many wire formats behind one stream of events.
 //!
 //! A [`Request`] goes to a [`Provider`], which answers with an [`EventStream`]: events of twelve shapes, one of them
 //! last. [`Client`] holds what all providers on the network share and makes them from an [`Endpoint`]. [`Model`] is
@@ -44,7 +44,7 @@ pub use protocol::ai::Tool;
 pub use protocol::signal::stream::{
     AssistantContent, AssistantMessage, DoneReason, ErrorReason, StopReason, StreamEvent, ToolCall, Usage,
 };
-pub use provider::{Endpoint, Kind, Provider};
+pub use provider::{Endpoint, Provider, ProviderKind};
 pub use reasoning::Reasoning;
 pub use repair::{NO_IMAGE, NO_RESULT, repair, tool_calls};
 pub use secret::Secret;

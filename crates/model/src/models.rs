@@ -6,7 +6,7 @@ mod table;
 use protocol::signal::stream::{Cost, Usage};
 use serde::{Deserialize, Serialize};
 
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 use crate::reasoning::Reasoning;
 use table::{ROWS, Row};
 
@@ -14,7 +14,7 @@ use table::{ROWS, Row};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Who offers it.
-    pub provider: Kind,
+    pub provider: ProviderKind,
     /// Its name, as the provider knows it.
     pub id: String,
     /// How much it takes in all; `None` when not known.
@@ -78,7 +78,7 @@ pub(crate) struct Tokens {
 
 impl Model {
     /// What is known about `id` at `provider`.
-    pub fn find(provider: Kind, id: &str) -> Model {
+    pub fn find(provider: ProviderKind, id: &str) -> Model {
         let name = plain_name(id);
         let row = ROWS
             .iter()
@@ -88,7 +88,7 @@ impl Model {
             Some(row) => row.model(provider, id),
             None => unknown(provider, id),
         };
-        if provider == Kind::Ollama {
+        if provider == ProviderKind::Ollama {
             // What a local server can hold is its own matter, and it is free.
             model.context_window_tokens = Some(OLLAMA_CONTEXT_TOKENS);
             model.max_output_tokens = None;
@@ -137,29 +137,34 @@ fn plain_name(id: &str) -> String {
 }
 
 /// Whether a row can be meant by a name at this provider: the collectors offer everybody's models.
-fn reaches(provider: Kind, row: &Row) -> bool {
+fn reaches(provider: ProviderKind, row: &Row) -> bool {
     match provider {
-        Kind::Openai => row.vendor == Kind::Openai,
-        Kind::Anthropic | Kind::Gemini | Kind::Demo => row.vendor == provider,
-        Kind::OpenaiChat | Kind::Openrouter => row.vendor != Kind::Ollama,
-        Kind::Ollama => row.vendor == Kind::Ollama,
+        ProviderKind::Openai => row.vendor == ProviderKind::Openai,
+        ProviderKind::Anthropic | ProviderKind::Gemini | ProviderKind::Demo => row.vendor == provider,
+        ProviderKind::OpenaiChat | ProviderKind::Openrouter => row.vendor != ProviderKind::Ollama,
+        ProviderKind::Ollama => row.vendor == ProviderKind::Ollama,
     }
 }
 
-fn unknown(provider: Kind, id: &str) -> Model {
+fn unknown(provider: ProviderKind, id: &str) -> Model {
     use Reasoning::*;
     let (thinking, reasoning) = match provider {
-        Kind::Anthropic => (Thinking::Adaptive, vec![Low, Medium, High]),
-        Kind::Openai | Kind::OpenaiChat | Kind::Openrouter => (Thinking::Effort, vec![Low, Medium, High]),
-        Kind::Gemini => (Thinking::Level, vec![Low, High]),
-        Kind::Ollama | Kind::Demo => (Thinking::Absent, Vec::new()),
+        ProviderKind::Anthropic => (Thinking::Adaptive, vec![Low, Medium, High]),
+        ProviderKind::Openai | ProviderKind::OpenaiChat | ProviderKind::Openrouter => {
+            (Thinking::Effort, vec![Low, Medium, High])
+        }
+        ProviderKind::Gemini => (Thinking::Level, vec![Low, High]),
+        ProviderKind::Ollama | ProviderKind::Demo => (Thinking::Absent, Vec::new()),
     };
     Model {
         provider,
         id: id.to_owned(),
         context_window_tokens: None,
         max_output_tokens: None,
-        images: matches!(provider, Kind::Anthropic | Kind::Openai | Kind::Gemini | Kind::Openrouter),
+        images: matches!(
+            provider,
+            ProviderKind::Anthropic | ProviderKind::Openai | ProviderKind::Gemini | ProviderKind::Openrouter
+        ),
         reasoning,
         prices: None,
         known: false,
@@ -173,39 +178,45 @@ mod tests {
 
     #[test]
     fn the_longest_pattern_wins() {
-        let mini = Model::find(Kind::Openai, "gpt-4o-mini-2024-07-18");
+        let mini = Model::find(ProviderKind::Openai, "gpt-4o-mini-2024-07-18");
         assert_eq!(mini.prices.map(|prices| prices.input), Some(0.15));
         assert_eq!(
-            Model::find(Kind::Anthropic, "claude-opus-4-6-20260101").context_window_tokens,
+            Model::find(ProviderKind::Anthropic, "claude-opus-4-6-20260101").context_window_tokens,
             Some(1_000_000)
         );
-        assert_eq!(Model::find(Kind::Anthropic, "claude-opus-4-1").max_output_tokens, Some(32_000));
-        assert!(Model::find(Kind::Openrouter, "anthropic/claude-opus-4").known);
+        assert_eq!(Model::find(ProviderKind::Anthropic, "claude-opus-4-1").max_output_tokens, Some(32_000));
+        assert!(Model::find(ProviderKind::Openrouter, "anthropic/claude-opus-4").known);
         // What comes after the models we know must not be taken for the oldest of them.
-        assert!(!Model::find(Kind::Anthropic, "claude-opus-4-99").known);
+        assert!(!Model::find(ProviderKind::Anthropic, "claude-opus-4-99").known);
     }
 
     #[test]
     fn a_collector_knows_the_vendors_models() {
-        let model = Model::find(Kind::Openrouter, "anthropic/claude-sonnet-4.6");
+        let model = Model::find(ProviderKind::Openrouter, "anthropic/claude-sonnet-4.6");
         assert!(model.known && model.images);
         assert_eq!(model.context_window_tokens, Some(1_000_000));
-        assert_eq!(Model::find(Kind::Openrouter, "openai/gpt-oss-120b:free").prices, Some(Prices::default()));
-        assert_eq!(Model::find(Kind::OpenaiChat, "llama-3.3-70b-versatile").max_output_tokens, Some(32_768));
+        assert_eq!(
+            Model::find(ProviderKind::Openrouter, "openai/gpt-oss-120b:free").prices,
+            Some(Prices::default())
+        );
+        assert_eq!(
+            Model::find(ProviderKind::OpenaiChat, "llama-3.3-70b-versatile").max_output_tokens,
+            Some(32_768)
+        );
     }
 
     #[test]
     fn unknown_names_are_allowed() {
-        let model = Model::find(Kind::OpenaiChat, "my-own-model");
+        let model = Model::find(ProviderKind::OpenaiChat, "my-own-model");
         assert!(!model.known && model.prices.is_none() && model.context_window_tokens.is_none());
-        assert!(!Model::find(Kind::Anthropic, "gpt-4o").known);
-        assert_eq!(Model::find(Kind::Ollama, "mistral").prices, Some(Prices::default()));
-        assert!(Model::find(Kind::Ollama, "qwen3:8b").reasoning.contains(&Reasoning::Medium));
+        assert!(!Model::find(ProviderKind::Anthropic, "gpt-4o").known);
+        assert_eq!(Model::find(ProviderKind::Ollama, "mistral").prices, Some(Prices::default()));
+        assert!(Model::find(ProviderKind::Ollama, "qwen3:8b").reasoning.contains(&Reasoning::Medium));
     }
 
     #[test]
     fn costs_add_up() {
-        let model = Model::find(Kind::Anthropic, "claude-sonnet-4-5");
+        let model = Model::find(ProviderKind::Anthropic, "claude-sonnet-4-5");
         let tokens = Tokens {
             input: 1_000_000,
             output: 100_000,

@@ -24,7 +24,7 @@ pub trait Provider: Send + Sync {
 
 /// The kinds of providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ProviderKind {
     /// Anthropic, by its Messages API.
     Anthropic,
     /// OpenAI, by its Responses API.
@@ -41,80 +41,80 @@ pub enum Kind {
     Demo,
 }
 
-impl Kind {
+impl ProviderKind {
     /// All kinds.
-    pub const ALL: [Kind; 7] = [
-        Kind::Anthropic,
-        Kind::Openai,
-        Kind::OpenaiChat,
-        Kind::Gemini,
-        Kind::Openrouter,
-        Kind::Ollama,
-        Kind::Demo,
+    pub const ALL: [ProviderKind; 7] = [
+        ProviderKind::Anthropic,
+        ProviderKind::Openai,
+        ProviderKind::OpenaiChat,
+        ProviderKind::Gemini,
+        ProviderKind::Openrouter,
+        ProviderKind::Ollama,
+        ProviderKind::Demo,
     ];
 
     /// Its name in config.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Anthropic => "anthropic",
-            Kind::Openai => "openai",
-            Kind::OpenaiChat => "openai-chat",
-            Kind::Gemini => "gemini",
-            Kind::Openrouter => "openrouter",
-            Kind::Ollama => "ollama",
-            Kind::Demo => "demo",
+            ProviderKind::Anthropic => "anthropic",
+            ProviderKind::Openai => "openai",
+            ProviderKind::OpenaiChat => "openai-chat",
+            ProviderKind::Gemini => "gemini",
+            ProviderKind::Openrouter => "openrouter",
+            ProviderKind::Ollama => "ollama",
+            ProviderKind::Demo => "demo",
         }
     }
 
     /// Where it is unless config says otherwise.
     pub fn default_base_url(self) -> &'static str {
         match self {
-            Kind::Anthropic => "https://api.anthropic.com/v1",
-            Kind::Openai | Kind::OpenaiChat => "https://api.openai.com/v1",
-            Kind::Gemini => "https://generativelanguage.googleapis.com/v1beta",
-            Kind::Openrouter => "https://openrouter.ai/api/v1",
-            Kind::Ollama => "http://127.0.0.1:11434/v1",
-            Kind::Demo => "",
+            ProviderKind::Anthropic => "https://api.anthropic.com/v1",
+            ProviderKind::Openai | ProviderKind::OpenaiChat => "https://api.openai.com/v1",
+            ProviderKind::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            ProviderKind::Openrouter => "https://openrouter.ai/api/v1",
+            ProviderKind::Ollama => "http://127.0.0.1:11434/v1",
+            ProviderKind::Demo => "",
         }
     }
 
     /// The environment variable that holds its key.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
-            Kind::Anthropic => Some("ANTHROPIC_API_KEY"),
-            Kind::Openai | Kind::OpenaiChat => Some("OPENAI_API_KEY"),
-            Kind::Gemini => Some("GEMINI_API_KEY"),
-            Kind::Openrouter => Some("OPENROUTER_API_KEY"),
-            Kind::Ollama | Kind::Demo => None,
+            ProviderKind::Anthropic => Some("ANTHROPIC_API_KEY"),
+            ProviderKind::Openai | ProviderKind::OpenaiChat => Some("OPENAI_API_KEY"),
+            ProviderKind::Gemini => Some("GEMINI_API_KEY"),
+            ProviderKind::Openrouter => Some("OPENROUTER_API_KEY"),
+            ProviderKind::Ollama | ProviderKind::Demo => None,
         }
     }
 
     fn wire(self) -> Option<&'static dyn Wire> {
         match self {
-            Kind::Anthropic => Some(&wire::anthropic::Messages),
-            Kind::Openai => Some(&wire::responses::Responses),
-            Kind::OpenaiChat => Some(&wire::chat::Chat::PLAIN),
-            Kind::Openrouter => Some(&wire::chat::Chat::OPENROUTER),
-            Kind::Gemini => Some(&wire::gemini::Gemini),
-            Kind::Ollama => Some(&wire::ollama::Ollama),
-            Kind::Demo => None,
+            ProviderKind::Anthropic => Some(&wire::anthropic::Messages),
+            ProviderKind::Openai => Some(&wire::responses::Responses),
+            ProviderKind::OpenaiChat => Some(&wire::chat::Chat::PLAIN),
+            ProviderKind::Openrouter => Some(&wire::chat::Chat::OPENROUTER),
+            ProviderKind::Gemini => Some(&wire::gemini::Gemini),
+            ProviderKind::Ollama => Some(&wire::ollama::Ollama),
+            ProviderKind::Demo => None,
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ProviderKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for ProviderKind {
     type Err = Failure;
 
-    fn from_str(text: &str) -> Result<Kind, Failure> {
+    fn from_str(text: &str) -> Result<ProviderKind, Failure> {
         let name = text.trim().to_ascii_lowercase();
-        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
-        let alias = (name == "google").then_some(Kind::Gemini);
+        let kind = ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let alias = (name == "google").then_some(ProviderKind::Gemini);
         kind.or(alias).ok_or_else(|| Failure::new(Cause::Request, format!("Unknown model provider: {text}")))
     }
 }
@@ -123,7 +123,7 @@ impl FromStr for Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     /// Which kind of provider.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// Its address with the version path; the kind's usual one when absent.
     pub base_url: Option<String>,
     /// Its key.
@@ -134,7 +134,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The usual address of a kind of provider, without a key.
-    pub fn new(kind: Kind) -> Endpoint {
+    pub fn new(kind: ProviderKind) -> Endpoint {
         Endpoint { kind, base_url: None, key: None, key_hint: None }
     }
 

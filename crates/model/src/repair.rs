@@ -6,7 +6,7 @@ use protocol::signal::stream::{AssistantContent, AssistantMessage, StopReason, T
 
 use crate::message::{Block, Message, ToolResult};
 use crate::models::Model;
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 
 /// What stands in for a result that never came.
 pub const NO_RESULT: &str = "No result provided";
@@ -40,7 +40,7 @@ pub fn repair(messages: Vec<Message>, model: &Model) -> Vec<Message> {
             Message::ToolResult(_) => {}
         }
     }
-    if model.provider == Kind::Anthropic {
+    if model.provider == ProviderKind::Anthropic {
         normalise_ids(&mut out);
     }
     out

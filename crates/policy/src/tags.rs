@@ -1,4 +1,4 @@
-//! What can be said of a call in one word.
+//! Tag set of a call: what can be said of it in one word each.
 
 use std::ops::{BitOr, BitOrAssign};
 

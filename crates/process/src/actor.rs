@@ -38,7 +38,7 @@ use crate::mail::{Mail, Reply};
 use crate::setup::Setup;
 use crate::tools::Finished as CallEnd;
 use crate::turn::TurnEnd;
-use draft::{Draft, Facts};
+use draft::{Draft, DurableState};
 
 /// A process that is awake.
 pub(crate) struct Actor {
@@ -48,8 +48,8 @@ pub(crate) struct Actor {
     /// Whether another actor has it: whatever this one knows may be outdated.
     has_lost_lease: bool,
     process: Arc<ProcessRow>,
-    facts: Facts,
-    live: Live,
+    facts: DurableState,
+    live: VolatileState,
     /// What was converted for the model, and of which conversation.
     context: Option<CachedContext>,
     /// What a conversation has used so far.
@@ -59,7 +59,7 @@ pub(crate) struct Actor {
 }
 
 /// What is only in memory of the active run.
-struct Live {
+struct VolatileState {
     setup: Option<Arc<Setup>>,
     /// The calls of the newest answer, with their arguments.
     calls: Vec<ToolCall>,
@@ -120,9 +120,9 @@ enum Exit {
 /// What an actor can not get over by itself: the store failed.
 type StoreResult<T> = Result<T, store::Error>;
 
-impl Live {
-    fn new(seq: u64) -> Live {
-        Live {
+impl VolatileState {
+    fn new(seq: u64) -> VolatileState {
+        VolatileState {
             setup: None,
             calls: Vec::new(),
             approvals: HashMap::new(),
@@ -360,8 +360,8 @@ impl Actor {
             self.drop_work();
         }
         self.remember_rows(draft.rows);
-        for note in draft.notes {
-            self.host.world.outside.emit(note);
+        for signal in draft.signals {
+            self.host.world.outside.emit(signal);
         }
         for finished in &draft.finished {
             crate::host::ipc::run_ended(&self.host, finished);
@@ -382,7 +382,7 @@ impl Actor {
             self.context = None;
         }
         self.work.clear();
-        self.live = Live::new(0);
+        self.live = VolatileState::new(0);
     }
 
     /// New messages belong to the context of their conversation.

@@ -1,4 +1,4 @@
-//! Archives: messages as gzip JSONL under `/var/sessions/<username>/<pid>/`, read back without loss.
+//! Archive files: messages as gzip JSONL under `/var/sessions/<username>/<pid>/`, read back without loss.
 //!
 //! An archive is whole and durable before anything that it holds is removed from the store.
 
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use store::conversations::ConversationRow;
 use store::messages::{MessageRow, Page};
 use store::processes::ProcessRow;
-use vfs::{Code, Follow, Kind, VPath};
+use vfs::{Code, FileKind, Follow, VPath};
 
 use crate::directories::{DirectoryKind, ProcessDirectory};
 use crate::world::World;
@@ -109,7 +109,7 @@ pub(crate) async fn medium(world: &World, process: &ProcessRow, name: &str) -> O
     let place = ProcessDirectory::of(world, process, DirectoryKind::Sessions).await.ok()?;
     for archive in place.view.list(&place.directory).await.ok()? {
         let path = place.directory.join(&archive.name).join(MEDIA).join(name);
-        if place.view.stat(&path, Follow::No).await.is_ok_and(|stat| stat.kind == Kind::File) {
+        if place.view.stat(&path, Follow::No).await.is_ok_and(|stat| stat.kind == FileKind::File) {
             return Some(path);
         }
     }

@@ -24,7 +24,7 @@ use crate::world::World;
 /// their calls. It holds for one setup: what a model can not see is described in words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
-    /// What is settled, oldest first.
+    /// Complete messages, oldest first.
     ordered: Vec<Message>,
     /// The tool calls of the newest answer, until all of them have a result.
     open: Vec<Slot>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use store::processes::ProcessRow;
-use vfs::{Code, Fault, Follow, Kind, VPath, View};
+use vfs::{Code, Fault, FileKind, Follow, VPath, View};
 
 use crate::world::World;
 
@@ -77,7 +77,7 @@ impl ProcessDirectory {
 
     async fn is_there(&self) -> bool {
         let stat = self.view.stat(&self.directory, Follow::Yes).await;
-        stat.is_ok_and(|stat| stat.kind == Kind::Directory && stat.uid == self.owner.uid)
+        stat.is_ok_and(|stat| stat.kind == FileKind::Directory && stat.uid == self.owner.uid)
     }
 
     /// `/var` is root's: the user's directory in it is made by root and given to the user.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base::clock::Clock;
 use base::random::Random;
-use gateway::{Caller, Capabilities, Core, Gateway, Later, Note, NoteBody, Recalled};
+use gateway::{Caller, Capabilities, Core, Gateway, Later, OutgoingSignal, Recalled, SignalBody};
 use model::{Client, PrivateHosts};
 use protocol::calls::Calling;
 use protocol::error::Error;
@@ -65,7 +65,7 @@ impl Fixture {
         tree.lay_out_home(&ada).unwrap();
         let (tree, identity) = (Arc::new(tree), ada.identity());
         let answers = Answers { store: store.clone(), offered };
-        let around = Arc::new(Around { answers, notes: Mutex::default() });
+        let around = Arc::new(Around { answers, signals: Mutex::default() });
         let pid = match profile {
             "init" => format!("init:{}", ada.uid),
             _ => "p1".to_string(),
@@ -122,8 +122,8 @@ impl Fixture {
     }
 
     /// The signals so far, by name and payload; they are taken away.
-    pub(crate) fn notes(&self) -> Vec<(String, Value)> {
-        std::mem::take(&mut self.around.notes.lock().unwrap())
+    pub(crate) fn signals(&self) -> Vec<(String, Value)> {
+        std::mem::take(&mut self.around.signals.lock().unwrap())
     }
 
     /// Adds messages; each gets the next id, its time one later than the one before.
@@ -154,14 +154,14 @@ impl Fixture {
 }
 
 fn gateway(store: &Store, clock: &Clock, tree: &Arc<Tree>, around: &Arc<Around>) -> Gateway {
-    let surroundings = gateway::Around {
+    let around_handle = gateway::Around {
         store: store.clone(),
         tree: tree.clone(),
         clock: clock.clone(),
         random: Random::system(),
         version: "test".to_string(),
     };
-    Gateway::new(surroundings, Behind(around.clone()))
+    Gateway::new(around_handle, Behind(around.clone()))
 }
 
 fn host(gateway: &Gateway) -> Host {
@@ -259,17 +259,17 @@ impl Answers {
 /// Where a kernel would be.
 struct Around {
     answers: Answers,
-    notes: Mutex<Vec<(String, Value)>>,
+    signals: Mutex<Vec<(String, Value)>>,
 }
 
 /// What is behind the handle of a gateway under test.
 struct Behind(Arc<Around>);
 
 impl Core for Behind {
-    fn emit(&self, note: Note) {
-        if let NoteBody::Text(text) = note.body {
+    fn emit(&self, signal: OutgoingSignal) {
+        if let SignalBody::Text(text) = signal.body {
             let payload = serde_json::from_str(&text).unwrap();
-            self.0.notes.lock().unwrap().push((note.name.to_string(), payload));
+            self.0.signals.lock().unwrap().push((signal.name.to_string(), payload));
         }
     }
 

@@ -1,5 +1,5 @@
-//! `proc.*` and what of `ai.*` is about processes: who may reach which process; what happens there is the business of
-//! [`crate::Host`].
+//! Handlers of `proc.*` and of what in `ai.*` is about processes: they decide who may reach which process;
+//! [`crate::Host`] does the rest.
 
 pub(crate) mod ai;
 pub(crate) mod proc;

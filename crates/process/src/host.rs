@@ -12,7 +12,7 @@ use base::sync::lock;
 use gateway::Gateway;
 use protocol::error::Error;
 use protocol::ids::{Pid, Uid};
-use store::processes::{ProcessRow, State};
+use store::processes::{ProcessRow, ProcessState};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -26,11 +26,11 @@ use crate::{actor, archive};
 #[derive(Clone)]
 pub struct Host {
     pub(crate) world: World,
-    rooms: Arc<Rooms>,
+    actors: Arc<ActorRegistry>,
 }
 
 /// The mailboxes of processes that are awake.
-struct Rooms {
+struct ActorRegistry {
     awake: Mutex<Mailboxes>,
     /// How many are awake, for whoever waits for the last one.
     count: watch::Sender<usize>,
@@ -44,8 +44,8 @@ impl Host {
     /// The processes of a gateway; none is awake yet.
     pub fn start(gateway: &Gateway, client: model::Client) -> Host {
         let (stop, stopping) = shutdown::channel();
-        let rooms = Rooms { awake: Mutex::default(), count: watch::Sender::new(0), stop, stopping };
-        Host { world: World::new(gateway, client), rooms: Arc::new(rooms) }
+        let actors = ActorRegistry { awake: Mutex::default(), count: watch::Sender::new(0), stop, stopping };
+        Host { world: World::new(gateway, client), actors: Arc::new(actors) }
     }
 
     /// After a restart: removes what was left half done, and wakes every process that has something to do.
@@ -67,8 +67,8 @@ impl Host {
 
     /// Lets every process keep what it has and go to sleep. What was under way goes on after the next start.
     pub async fn stop(&self) {
-        self.rooms.stop.stop();
-        let mut count = self.rooms.count.subscribe();
+        self.actors.stop.stop();
+        let mut count = self.actors.count.subscribe();
         let all_asleep = count.wait_for(|count| *count == 0);
         if self.world.clock.timeout(limits::lifecycle::STOP_TIMEOUT, all_asleep).await.is_err() {
             tracing::warn!(
@@ -79,7 +79,7 @@ impl Host {
 
     /// A user is gone with all rows: ends the actors of its processes, with all they are at.
     pub async fn forget_user(&self, uid: Uid) {
-        let awake: Vec<Pid> = lock(&self.rooms.awake).keys().cloned().collect();
+        let awake: Vec<Pid> = lock(&self.actors.awake).keys().cloned().collect();
         let told = awake.iter().map(|pid| async move {
             // One that has noticed by itself drops the mail.
             if let Err(error) = self.ask(pid, |reply| Mail::Forget(uid, reply)).await {
@@ -91,12 +91,12 @@ impl Host {
 
     /// How many processes are awake.
     pub fn awake(&self) -> usize {
-        lock(&self.rooms.awake).len()
+        lock(&self.actors.awake).len()
     }
 
     /// Whether a process is awake.
     fn is_awake(&self, pid: &Pid) -> bool {
-        lock(&self.rooms.awake).contains_key(pid)
+        lock(&self.actors.awake).contains_key(pid)
     }
 
     /// The row of a process that somebody names.
@@ -108,7 +108,7 @@ impl Host {
     /// The same for one that can still do something. The one `init` of a user comes back after it was killed.
     pub(crate) async fn living(&self, pid: &Pid) -> Result<ProcessRow, Error> {
         let row = self.known(pid).await?;
-        if row.state == State::Exited && !is_init(&row) { Err(not_found(pid)) } else { Ok(row) }
+        if row.state == ProcessState::Exited && !is_init(&row) { Err(not_found(pid)) } else { Ok(row) }
     }
 
     /// Sends mail and waits for the answer.
@@ -117,7 +117,7 @@ impl Host {
         self.post(pid, mail(reply)).await?;
         match self.world.clock.timeout(limits::process::ANSWER_TIMEOUT, answer).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) if self.rooms.stopping.is_requested() => Err(Error::stopping()),
+            Ok(Err(_)) if self.actors.stopping.is_requested() => Err(Error::stopping()),
             Ok(Err(_)) => {
                 Err(Error::internal(&format!("process {pid} dropped the request; the log says why")))
             }
@@ -163,17 +163,17 @@ impl Host {
 
     /// Hands mail over if there is room; gives it back with the full mailbox otherwise.
     fn offer(&self, pid: &Pid, mail: Mail) -> Result<Option<(mpsc::Sender<Mail>, Mail)>, Error> {
-        if self.rooms.stopping.is_requested() {
+        if self.actors.stopping.is_requested() {
             return Err(Error::stopping());
         }
-        let mut awake = lock(&self.rooms.awake);
+        let mut awake = lock(&self.actors.awake);
         let sender = match awake.get(pid) {
             Some(sender) if !sender.is_closed() => sender.clone(),
             _ => {
                 let (sender, mailbox) = mpsc::channel(limits::process::MAIL_MAX);
                 awake.insert(pid.clone(), sender.clone());
-                self.rooms.count.send_replace(awake.len());
-                tokio::spawn(actor::live(self.clone(), pid.clone(), mailbox, self.rooms.stopping.clone()));
+                self.actors.count.send_replace(awake.len());
+                tokio::spawn(actor::live(self.clone(), pid.clone(), mailbox, self.actors.stopping.clone()));
                 sender
             }
         };
@@ -186,7 +186,7 @@ impl Host {
 
     /// Closes a mailbox that is empty. False when there is mail after all.
     pub(crate) fn retire(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) -> bool {
-        let mut awake = lock(&self.rooms.awake);
+        let mut awake = lock(&self.actors.awake);
         if !mailbox.is_empty() {
             return false;
         }
@@ -196,7 +196,7 @@ impl Host {
 
     /// Closes a mailbox whatever is in it: the gateway stops. Who waits for an answer is told so.
     pub(crate) fn close(&self, pid: &Pid, mailbox: &mut mpsc::Receiver<Mail>) {
-        let mut awake = lock(&self.rooms.awake);
+        let mut awake = lock(&self.actors.awake);
         self.leave(&mut awake, pid, mailbox);
     }
 
@@ -206,6 +206,6 @@ impl Host {
         if awake.get(pid).is_some_and(mpsc::Sender::is_closed) {
             awake.remove(pid);
         }
-        self.rooms.count.send_replace(awake.len());
+        self.actors.count.send_replace(awake.len());
     }
 }

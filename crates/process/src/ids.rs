@@ -1,4 +1,4 @@
-//! Ids of runs and processes: new ones, and the one that is special.
+//! Id generation for runs and processes, and the fixed id of `init`.
 
 use base::random::Random;
 use protocol::ids::RunId;

@@ -1,4 +1,4 @@
-//! Durable agents: a process is a mailbox and rows in the store.
+//! Durable actors: a process is a mailbox and rows in the store.
 //!
 //! [`Host`] starts an actor for a process when there is mail for it, and lets it sleep when there is nothing to do.
 //! The actor is the only writer of its process's rows; one step of it is one [`store::change::Change`]. What a run does
@@ -27,10 +27,10 @@ mod ids;
 mod mail;
 mod media;
 mod notice;
-mod outside;
 mod pictures;
 mod prepare;
 mod pressure;
+mod process_gateway;
 mod profile;
 mod prompt;
 mod results;

@@ -12,7 +12,7 @@ use protocol::media::{MediaInput, MediaType, StoredMedia};
 use protocol::proc::history::{Media, MediaRead};
 use store::processes::ProcessRow;
 use vfs::view::Writing;
-use vfs::{Code, Follow, Kind, VPath};
+use vfs::{Code, FileKind, Follow, VPath};
 
 use crate::directories::{DirectoryKind, ProcessDirectory};
 use crate::world::World;
@@ -116,7 +116,7 @@ async fn bytes(
         }
         Err(fault) => return Err(fault.to_string()),
     };
-    if stat.kind != Kind::File {
+    if stat.kind != FileKind::File {
         return Err(GONE.to_string());
     }
     if stat.size > limits::process::MEDIA_MAX_BYTES as u64 {

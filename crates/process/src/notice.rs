@@ -1,5 +1,5 @@
-//! Notices: what a person should know of an answer although it is one, such as that it was cut. They are told with the
-//! end of the run and kept in the conversation, where the model reads them too.
+//! User notices about an answer, such as that it was cut. They are told with the end of the run and kept in the
+//! conversation, where the model reads them too.
 
 use model::{AssistantMessage, StopReason};
 use protocol::ids::Uid;

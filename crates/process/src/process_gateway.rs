@@ -1,9 +1,9 @@
-//! The gateway as one process uses it: every call, signal and file of a process goes through its owner's rights.
+//! Gateway handle scoped to a process: every call, signal and file of a process goes through its owner's rights.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::{Caller, Gateway, Note, Origin, Recalled};
+use gateway::{Caller, Gateway, Origin, OutgoingSignal, Recalled};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use store::changes::Topic;
@@ -11,19 +11,19 @@ use store::processes::ProcessRow;
 
 /// The gateway as processes use it.
 #[derive(Clone)]
-pub(crate) struct Outside(Gateway);
+pub(crate) struct ProcessGateway(Gateway);
 
-impl Outside {
-    pub(crate) fn new(gateway: Gateway) -> Outside {
-        Outside(gateway)
+impl ProcessGateway {
+    pub(crate) fn new(gateway: Gateway) -> ProcessGateway {
+        ProcessGateway(gateway)
     }
 
     /// Sends a signal to whom it belongs. Never waits: a slow client does not slow a run.
-    pub(crate) fn emit(&self, note: Note) {
-        self.0.emit(note);
+    pub(crate) fn emit(&self, signal: OutgoingSignal) {
+        self.0.emit(signal);
     }
 
-    /// Makes a call as the process. `request_id` names it for [`Outside::recall`].
+    /// Makes a call as the process. `request_id` names it for [`ProcessGateway::recall`].
     pub(crate) async fn call(
         &self,
         process: &ProcessRow,
@@ -53,13 +53,13 @@ impl Outside {
 
     /// The file tree as that identity sees it; live files make their calls as the process.
     pub(crate) fn view(&self, process: &ProcessRow, identity: Arc<ProcessIdentity>) -> vfs::View {
-        let (outside, row) = (self.clone(), process.clone());
+        let (gateway, row) = (self.clone(), process.clone());
         self.0.view_calling(identity, Some(&process.pid), move |name, args| {
-            let (outside, row) = (outside.clone(), row.clone());
+            let (gateway, row) = (gateway.clone(), row.clone());
             let (name, args) = (name.to_string(), args.to_string());
             Box::pin(async move {
-                let id = outside.0.random().uuid();
-                outside.call(&row, &id, &name, &args).await
+                let id = gateway.0.random().uuid();
+                gateway.call(&row, &id, &name, &args).await
             })
         })
     }

@@ -95,7 +95,7 @@ struct Command {
 const COMMAND_FIELDS_BYTES: usize = 4 * 1024;
 
 impl Command {
-    /// `None` for an answer that is not of the documented shape; it is then shown as it is.
+    /// `None` for an answer that is not of the documented shape; it is then rendered as it is.
     fn of(object: &Map<String, Value>) -> Option<Command> {
         let text = |name: &str| object.get(name).and_then(Value::as_str);
         let status = text("status")?.to_string();
@@ -212,7 +212,7 @@ pub(crate) fn without_nul(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(data: &str) -> RenderedResult {
+    fn rendered(data: &str) -> RenderedResult {
         render("fs.read", Ok(data.to_string()))
     }
 
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_failed_operation_is_an_error_and_keeps_what_else_it_said() {
-        let bare = shown(r#"{"ok":false,"error":"Not found: /x"}"#);
+        let bare = rendered(r#"{"ok":false,"error":"Not found: /x"}"#);
         assert_eq!((bare.text.as_str(), bare.is_error), ("Error: Not found: /x", true));
         assert_eq!(bare.why(), Some("Not found: /x"));
         let shell =
@@ -240,11 +240,11 @@ mod tests {
             "error": "Command exited with code 1", "exitCode": 1, "cwd": "/", "pid": 7, "startedAt": 1, "endedAt": 2,
             "durationMs": 1, "truncated": false,
         });
-        let shown = command(answer.clone());
+        let rendered = command(answer.clone());
         let text =
             r#"{"status":"failed","exitCode":1,"error":"Command exited with code 1","output":"said\n"}"#;
-        assert_eq!((shown.text.as_str(), shown.is_error), (text, false));
-        assert_eq!(shown.output.unwrap(), answer, "clients get all of it");
+        assert_eq!((rendered.text.as_str(), rendered.is_error), (text, false));
+        assert_eq!(rendered.output.unwrap(), answer, "clients get all of it");
         let running = command(json!({ "status": "running", "output": "", "sessionId": "sh_1", "tail": "" }));
         assert_eq!(running.text, r#"{"status":"running","sessionId":"sh_1","output":""}"#);
         let older = command(json!({ "status": "completed", "exitCode": 0, "stdout": "a", "stderr": "b" }));
@@ -257,18 +257,18 @@ mod tests {
         for piece in ["plain ", "\u{1}", "\"q\"\n", "€"] {
             let output = format!("first{}last", piece.repeat(most / piece.len() + 10));
             let data = json!({ "status": "completed", "output": output, "stdout": output, "exitCode": 3 });
-            let shown = command(data);
-            assert!(shown.text.len() <= most, "{} bytes", shown.text.len());
-            let seen: Value = serde_json::from_str(&shown.text).unwrap();
+            let rendered = command(data);
+            assert!(rendered.text.len() <= most, "{} bytes", rendered.text.len());
+            let seen: Value = serde_json::from_str(&rendered.text).unwrap();
             assert_eq!((&seen["exitCode"], &seen["truncated"]), (&json!(3), &json!(true)));
-            assert_eq!(shown.output.as_ref(), Some(&seen));
+            assert_eq!(rendered.output.as_ref(), Some(&seen));
             let output = seen["output"].as_str().unwrap();
             assert!(output.starts_with("first") && output.ends_with("last") && output.contains("left out"));
         }
         let whole = "x".repeat(most / 2);
-        let shown =
+        let rendered =
             command(json!({ "status": "completed", "output": whole, "stdout": whole, "exitCode": 0 }));
-        assert!(!shown.text.contains("truncated") && shown.text.contains(&whole), "said once, it fits");
+        assert!(!rendered.text.contains("truncated") && rendered.text.contains(&whole), "said once, it fits");
     }
 
     #[test]
@@ -277,20 +277,20 @@ mod tests {
             { "type": "text", "text": "Read image /home/ann/cat.png [image/png, 3 B]" },
             { "type": "image", "mimeType": "image/png", "data": "AAAA" },
         ] });
-        let shown = shown(&data.to_string());
-        assert_eq!(shown.text, "Read image /home/ann/cat.png [image/png, 3 B]");
-        assert_eq!(shown.pictures.len(), 1);
-        assert_eq!(shown.pictures[0].filename.as_deref(), Some("cat.png"));
-        assert!(!shown.output.unwrap().to_string().contains("AAAA"));
+        let rendered = rendered(&data.to_string());
+        assert_eq!(rendered.text, "Read image /home/ann/cat.png [image/png, 3 B]");
+        assert_eq!(rendered.pictures.len(), 1);
+        assert_eq!(rendered.pictures[0].filename.as_deref(), Some("cat.png"));
+        assert!(!rendered.output.unwrap().to_string().contains("AAAA"));
     }
 
     #[test]
     fn other_results_are_json_and_strings_are_themselves() {
         let listing = r#"{"ok":true,"path":"/","files":[],"directories":["home"]}"#;
-        assert_eq!(shown(listing).text, listing);
-        assert_eq!(shown(r#""plain\u0000words""#).text, "plain\u{fffd}words");
-        assert_eq!(shown("null").text, "null");
-        assert_eq!(shown("not json").text, "not json");
+        assert_eq!(rendered(listing).text, listing);
+        assert_eq!(rendered(r#""plain\u0000words""#).text, "plain\u{fffd}words");
+        assert_eq!(rendered("null").text, "null");
+        assert_eq!(rendered("not json").text, "not json");
     }
 
     #[test]

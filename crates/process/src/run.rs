@@ -7,7 +7,7 @@ mod tests;
 
 use protocol::ids::{ConversationId, RunId};
 use protocol::proc::approval::Decision;
-use store::processes::State;
+use store::processes::ProcessState;
 use store::runs::{RunRow, StepRow};
 
 use step::{Named, Step};
@@ -220,11 +220,11 @@ impl RunState {
     }
 
     /// What its process is doing, as lists show it.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> ProcessState {
         match next(self) {
-            Next::Model | Next::Over => State::Running,
-            Next::Wait => State::WaitingHil,
-            Next::Calls(_) => State::WaitingTool,
+            Next::Model | Next::Over => ProcessState::Running,
+            Next::Wait => ProcessState::WaitingHil,
+            Next::Calls(_) => ProcessState::WaitingTool,
         }
     }
 

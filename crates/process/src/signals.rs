@@ -6,7 +6,7 @@ use protocol::signal::run::{Change as What, Changed};
 use serde_json::Map;
 use store::processes::ProcessRow;
 
-use gateway::{Note, NoteBody};
+use gateway::{OutgoingSignal, SignalBody};
 
 /// A `proc.changed` that says nothing more yet.
 pub(crate) fn changed(pid: &Pid, changes: &[What], queued_count: u64, now_ms: i64) -> Changed {
@@ -29,11 +29,15 @@ pub(crate) fn changed(pid: &Pid, changes: &[What], queued_count: u64, now_ms: i6
 }
 
 /// A signal that is sent once what it tells is kept.
-pub(crate) fn note<S: Signal>(process: &ProcessRow, run_id: Option<&RunId>, payload: &S) -> Note {
-    Note {
+pub(crate) fn outgoing<S: Signal>(
+    process: &ProcessRow,
+    run_id: Option<&RunId>,
+    payload: &S,
+) -> OutgoingSignal {
+    OutgoingSignal {
         uid: process.uid,
         run_id: run_id.cloned(),
         name: S::SPEC.name,
-        body: NoteBody::Text(protocol::frame::to_json(payload)),
+        body: SignalBody::Text(protocol::frame::to_json(payload)),
     }
 }

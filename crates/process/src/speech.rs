@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::speech::Speaker;
 use model::transcription::Transcriber;
-use model::{Cancel, Client, Endpoint, Kind, Secret};
+use model::{Cancel, Client, Endpoint, ProviderKind, Secret};
 use protocol::ai::{AudioInput, Transcribe};
 use protocol::config::{self, Key};
 use protocol::ids::Uid;
@@ -97,8 +97,8 @@ async fn endpoint(world: &World, config: &Config, keys: EndpointKeys) -> Result<
     if let Some(url) = place.base_url {
         check_address(config, keys.base_url, url)?;
     }
-    let usual = is_usual(Kind::Openai, place.base_url);
-    let kind = if usual { Kind::Openai } else { Kind::OpenaiChat };
+    let usual = is_usual(ProviderKind::Openai, place.base_url);
+    let kind = if usual { ProviderKind::Openai } else { ProviderKind::OpenaiChat };
     let key = match place.key {
         Some(key) => Some(Secret::new(key)),
         None => chat_key(world, config, place.base_url, usual).await,
@@ -120,8 +120,9 @@ async fn endpoint(world: &World, config: &Config, keys: EndpointKeys) -> Result<
 async fn chat_key(world: &World, config: &Config, base_url: Option<&str>, usual: bool) -> Option<Secret> {
     let environment = || world.discovery.variable("OPENAI_API_KEY").filter(|_| usual).map(Secret::new);
     let Ok(chat) = chat_endpoint(config, &world.discovery).await else { return environment() };
-    let of_kind = matches!(chat.kind, Kind::Openai | Kind::OpenaiChat);
-    let address = |url: Option<&str>| url.map_or(Kind::Openai.default_base_url(), trimmed).to_string();
+    let of_kind = matches!(chat.kind, ProviderKind::Openai | ProviderKind::OpenaiChat);
+    let address =
+        |url: Option<&str>| url.map_or(ProviderKind::Openai.default_base_url(), trimmed).to_string();
     let same = address(chat.base_url.as_deref()) == address(base_url);
     chat.key.filter(|_| of_kind && same).or_else(environment)
 }

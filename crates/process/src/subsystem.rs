@@ -1,4 +1,4 @@
-//! The subsystem of processes: lifecycle, the `init` process of every user, and calls between processes that have a
+//! Subsystem of processes: lifecycle, the `init` process of every user, and calls between processes that have a
 //! deadline.
 
 use std::collections::HashSet;

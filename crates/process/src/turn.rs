@@ -1,5 +1,5 @@
-//! One request to the model: its context, whether that fits, and the answer as it streams in. Runs beside the actor,
-//! which only gets to know the end.
+//! One request to the model with its stream: the context, whether that fits, and the answer as it comes in. Runs
+//! beside the actor, which only gets to know the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::pressure::{self, Measured};
 use crate::setup::Setup;
 use crate::world::World;
 use crate::{conversation, cost, notice, signals};
-use gateway::{Note, NoteBody, StreamNote};
+use gateway::{OutgoingSignal, RunEvent, SignalBody};
 
 /// What a turn works with.
 pub(crate) struct Turn {
@@ -173,7 +173,7 @@ impl Turn {
     }
 
     fn forward(&self, event: model::Event) {
-        let note = StreamNote {
+        let run_event = RunEvent {
             pid: self.process.pid.clone(),
             run_id: self.run_id.clone(),
             conversation_id: self.conversation_id.clone(),
@@ -181,11 +181,11 @@ impl Turn {
             timestamp: self.world.now_ms(),
             event,
         };
-        self.world.outside.emit(Note {
+        self.world.outside.emit(OutgoingSignal {
             uid: self.process.uid,
             run_id: Some(self.run_id.clone()),
             name: Stream::SPEC.name,
-            body: NoteBody::Stream(note),
+            body: SignalBody::Stream(run_event),
         });
     }
 

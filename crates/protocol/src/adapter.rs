@@ -1,4 +1,4 @@
-//! Chat services: connecting accounts, messages in and out.
+//! Wire types and table of `adapter.*`: chat services, their accounts, messages in and out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a process needs before a run, and speech in both directions.
+//! Wire types and table of `ai.*`: what a process needs before a run, and speech in both directions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -98,7 +98,7 @@ pub fn push_string(out: &mut String, text: &str) {
 
 /// The value of a raw JSON string; borrowed when it has no escapes.
 pub fn text_of(raw: &str) -> Option<Cow<'_, str>> {
-    // By bytes: asked for signs, the standard library calls a function for each of the two quotes.
+    // By bytes: asked for characters, the standard library calls a function for each of the two quotes.
     let [b'"', inner @ .., b'"'] = raw.as_bytes() else { return None };
     if inner.contains(&b'\\') {
         return serde_json::from_str::<String>(raw).ok().map(Cow::Owned);

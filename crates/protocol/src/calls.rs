@@ -1,5 +1,5 @@
-//! Makes calls from within the program, not knowing who answers: live files, shell commands and agents use
-//! the same door as a client on the network.
+//! In-process call interface: virtual files, shell commands and agents make calls as a client on the network does, and
+//! do not know who answers.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Patterns over call names, for grants and for what a device implements.
+//! Glob patterns over call names, for grants and for what a device implements.
 
 /// Whether the text is a pattern: `*`, or dotted lowercase segments, at least two, the last may be `*`.
 pub fn is_valid(pattern: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Sandboxed JavaScript with the file, shell and MCP calls at hand.
+//! Wire types and table of `codemode.*`: sandboxed JavaScript with the file, shell and MCP calls at hand.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

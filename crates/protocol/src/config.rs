@@ -13,7 +13,7 @@ use crate::ids::Uid;
 
 /// What a value must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueType {
     /// Any text; an empty one is as good as none.
     Text,
     /// The text of a file; an empty one is a value too.
@@ -56,7 +56,7 @@ pub struct Row {
     /// Its value when nobody set it.
     pub default: &'static str,
     /// What it must look like.
-    pub kind: Kind,
+    pub kind: ValueType,
     /// Who may set it.
     pub writer: Writer,
     /// Whether it is hidden from everybody but its owner, and encrypted at rest.
@@ -102,7 +102,7 @@ impl Setting for u64 {
     fn read(row: &Row, text: &str) -> Option<u64> {
         let number = text.trim().parse().ok()?;
         match row.kind {
-            Kind::Number { min, max } => (min..=max).contains(&number).then_some(number),
+            ValueType::Number { min, max } => (min..=max).contains(&number).then_some(number),
             _ => None,
         }
     }
@@ -201,93 +201,93 @@ const PROVIDERS: [&str; 8] =
 
 keys! {
     /// What this gateway is called.
-    SERVER_NAME: String = "config/server/name", "gsv", Kind::Text, Root;
+    SERVER_NAME: String = "config/server/name", "gsv", ValueType::Text, Root;
     /// The time zone of schedules that name none.
-    SERVER_TIMEZONE: String = "config/server/timezone", "UTC", Kind::Timezone, Root;
+    SERVER_TIMEZONE: String = "config/server/timezone", "UTC", ValueType::Timezone, Root;
     /// The gateway's version. It can be read only.
-    SERVER_VERSION: String = "config/server/version", "", Kind::Text, Nobody;
+    SERVER_VERSION: String = "config/server/version", "", ValueType::Text, Nobody;
     /// How long a device may take to answer a call, in milliseconds.
-    ROUTING_TIMEOUT_MS: u64 = "config/routing/timeout_ms", "60000", Kind::Number { min: 1_000, max: 3_600_000 }, Root;
+    ROUTING_TIMEOUT_MS: u64 = "config/routing/timeout_ms", "60000", ValueType::Number { min: 1_000, max: 3_600_000 }, Root;
     /// How long a call waits for a command of the native shell before it answers `running`, in milliseconds.
-    SHELL_WAIT_MS: u64 = "config/shell/wait_ms", "5000", Kind::Number { min: 0, max: 60_000 }, Root;
+    SHELL_WAIT_MS: u64 = "config/shell/wait_ms", "5000", ValueType::Number { min: 0, max: 60_000 }, Root;
     /// A command of the native shell is ended after so many milliseconds.
-    SHELL_TIMEOUT_MS: u64 = "config/shell/timeout_ms", "300000", Kind::Number { min: 100, max: 86_400_000 }, Root;
+    SHELL_TIMEOUT_MS: u64 = "config/shell/timeout_ms", "300000", ValueType::Number { min: 100, max: 86_400_000 }, Root;
     /// How much of each output stream of a native command is kept, in bytes.
-    SHELL_MAX_OUTPUT_BYTES: u64 = "config/shell/max_output_bytes", "524288", Kind::Number { min: 1_024, max: 16_777_216 }, Root;
+    SHELL_MAX_OUTPUT_BYTES: u64 = "config/shell/max_output_bytes", "524288", ValueType::Number { min: 1_024, max: 16_777_216 }, Root;
     /// Whether `curl` works in the native shell.
-    SHELL_NETWORK_ENABLED: bool = "config/shell/network_enabled", "true", Kind::Flag, Root;
+    SHELL_NETWORK_ENABLED: bool = "config/shell/network_enabled", "true", ValueType::Flag, Root;
     /// Whether `curl` may reach loopback, private and link-local addresses.
-    SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", Kind::Flag, Root;
+    SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", ValueType::Flag, Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
-    FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", Kind::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
+    FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
-    AI_PROVIDER: String = "config/ai/provider", "", Kind::OneOf(&PROVIDERS), User;
+    AI_PROVIDER: String = "config/ai/provider", "", ValueType::OneOf(&PROVIDERS), User;
     /// The model's name, as its provider knows it.
-    AI_MODEL: String = "config/ai/model", "", Kind::Text, User;
+    AI_MODEL: String = "config/ai/model", "", ValueType::Text, User;
     /// The provider's key.
-    AI_API_KEY: String = "config/ai/api_key", "", Kind::Text, User secret;
+    AI_API_KEY: String = "config/ai/api_key", "", ValueType::Text, User secret;
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
-    AI_BASE_URL: String = "config/ai/base_url", "", Kind::Text, User;
+    AI_BASE_URL: String = "config/ai/base_url", "", ValueType::Text, User;
     /// What a model takes: `text`, or `text,image` for one that sees pictures; what is known of the model when empty.
-    AI_INPUT: String = "config/ai/input", "", Kind::OneOf(&["text", "text,image"]), User;
+    AI_INPUT: String = "config/ai/input", "", ValueType::OneOf(&["text", "text,image"]), User;
     /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
-    AI_REASONING: String = "config/ai/reasoning", "off", Kind::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]), User;
+    AI_REASONING: String = "config/ai/reasoning", "off", ValueType::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]), User;
     /// The longest answer of a model, in tokens.
-    AI_MAX_TOKENS: u64 = "config/ai/max_tokens", "8192", Kind::Number { min: 1, max: 10_000_000 }, User;
+    AI_MAX_TOKENS: u64 = "config/ai/max_tokens", "8192", ValueType::Number { min: 1, max: 10_000_000 }, User;
     /// How much a model takes, in tokens, when neither the user's config nor the table of models says so.
-    AI_CONTEXT_WINDOW_TOKENS: u64 = "config/ai/context_window_tokens", "256000", Kind::Number { min: 1_000, max: 100_000_000 }, User;
+    AI_CONTEXT_WINDOW_TOKENS: u64 = "config/ai/context_window_tokens", "256000", ValueType::Number { min: 1_000, max: 100_000_000 }, User;
     /// How long the texts of a home's or a workspace's `context.d` may be together, in bytes.
-    AI_MAX_CONTEXT_BYTES: u64 = "config/ai/max_context_bytes", "32768", Kind::Number { min: 0, max: 16_777_216 }, User;
+    AI_MAX_CONTEXT_BYTES: u64 = "config/ai/max_context_bytes", "32768", ValueType::Number { min: 0, max: 16_777_216 }, User;
     /// How long one answer of a model may take, in milliseconds.
-    AI_GENERATION_TIMEOUT_MS: u64 = "config/ai/generation/timeout_ms", "180000", Kind::Number { min: 1_000, max: 3_600_000 }, User;
+    AI_GENERATION_TIMEOUT_MS: u64 = "config/ai/generation/timeout_ms", "180000", ValueType::Number { min: 1_000, max: 3_600_000 }, User;
     /// `off` sends no events of a model's answer while it comes.
-    AI_GENERATION_STREAMING: String = "config/ai/generation/streaming", "auto", Kind::OneOf(&["auto", "on", "off"]), Root;
+    AI_GENERATION_STREAMING: String = "config/ai/generation/streaming", "auto", ValueType::OneOf(&["auto", "on", "off"]), Root;
     /// `deny` refuses model providers at loopback and private addresses.
-    AI_PRIVATE_ENDPOINTS: String = "config/ai/private_endpoints", "allow", Kind::OneOf(&["allow", "deny"]), Root;
+    AI_PRIVATE_ENDPOINTS: String = "config/ai/private_endpoints", "allow", ValueType::OneOf(&["allow", "deny"]), Root;
     /// Prices that differ from the built-in table: JSON, `{"provider/model": {"input", "output", "cacheRead",
     /// "cacheWrite"}}`, in US dollars for a million tokens.
-    AI_PRICES: String = "config/ai/prices", "", Kind::Text, Root;
+    AI_PRICES: String = "config/ai/prices", "", ValueType::Text, Root;
     /// When a process asks before a tool runs, as JSON; the built-in policy when empty.
-    AI_TOOLS_APPROVAL: String = "config/ai/tools/approval", "", Kind::Policy, User;
+    AI_TOOLS_APPROVAL: String = "config/ai/tools/approval", "", ValueType::Policy, User;
     /// The same for processes with one profile; the user's own goes before it.
-    AI_PROFILE_TOOLS_APPROVAL: String = "config/ai/profile/<profile>/tools/approval", "", Kind::Policy, Root;
+    AI_PROFILE_TOOLS_APPROVAL: String = "config/ai/profile/<profile>/tools/approval", "", ValueType::Policy, Root;
     /// A text that every process is told: it replaces the built-in one of that name, and an empty one leaves it out.
-    AI_CONTEXT_D: String = "config/ai/context.d/<name>", "", Kind::File, Root;
+    AI_CONTEXT_D: String = "config/ai/context.d/<name>", "", ValueType::File, Root;
     /// The same for processes with one profile.
-    AI_PROFILE_CONTEXT_D: String = "config/ai/profile/<profile>/context.d/<name>", "", Kind::File, Root;
+    AI_PROFILE_CONTEXT_D: String = "config/ai/profile/<profile>/context.d/<name>", "", ValueType::File, Root;
     /// A skill of processes with one profile.
-    AI_PROFILE_SKILLS_D: String = "config/ai/profile/<profile>/skills.d/<path…>", "", Kind::File, Root;
+    AI_PROFILE_SKILLS_D: String = "config/ai/profile/<profile>/skills.d/<path…>", "", ValueType::File, Root;
     /// The model that turns speech into text; none when empty.
-    AI_TRANSCRIPTION_MODEL: String = "config/ai/transcription/model", "", Kind::Text, User;
+    AI_TRANSCRIPTION_MODEL: String = "config/ai/transcription/model", "", ValueType::Text, User;
     /// Where that model is, with the version path; OpenAI's when empty.
-    AI_TRANSCRIPTION_BASE_URL: String = "config/ai/transcription/base_url", "", Kind::Text, User;
+    AI_TRANSCRIPTION_BASE_URL: String = "config/ai/transcription/base_url", "", ValueType::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
-    AI_TRANSCRIPTION_API_KEY: String = "config/ai/transcription/api_key", "", Kind::Text, User secret;
+    AI_TRANSCRIPTION_API_KEY: String = "config/ai/transcription/api_key", "", ValueType::Text, User secret;
     /// The largest sound that is turned into text, in bytes.
-    AI_TRANSCRIPTION_MAX_BYTES: u64 = "config/ai/transcription/max_bytes", "26214400", Kind::Number { min: 1, max: 104_857_600 }, User;
+    AI_TRANSCRIPTION_MAX_BYTES: u64 = "config/ai/transcription/max_bytes", "26214400", ValueType::Number { min: 1, max: 104_857_600 }, User;
     /// The model that turns text into speech; none when empty.
-    AI_SPEECH_MODEL: String = "config/ai/speech/model", "", Kind::Text, User;
+    AI_SPEECH_MODEL: String = "config/ai/speech/model", "", ValueType::Text, User;
     /// Where that model is, with the version path; OpenAI's when empty.
-    AI_SPEECH_BASE_URL: String = "config/ai/speech/base_url", "", Kind::Text, User;
+    AI_SPEECH_BASE_URL: String = "config/ai/speech/base_url", "", ValueType::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
-    AI_SPEECH_API_KEY: String = "config/ai/speech/api_key", "", Kind::Text, User secret;
+    AI_SPEECH_API_KEY: String = "config/ai/speech/api_key", "", ValueType::Text, User secret;
     /// The voice.
-    AI_SPEECH_SPEAKER: String = "config/ai/speech/speaker", "alloy", Kind::Text, User;
+    AI_SPEECH_SPEAKER: String = "config/ai/speech/speaker", "alloy", ValueType::Text, User;
     /// The encoding of speech, such as `mp3`.
-    AI_SPEECH_ENCODING: String = "config/ai/speech/encoding", "mp3", Kind::Text, User;
+    AI_SPEECH_ENCODING: String = "config/ai/speech/encoding", "mp3", ValueType::Text, User;
     /// The longest text that is spoken, in characters.
-    AI_SPEECH_MAX_CHARS: u64 = "config/ai/speech/max_chars", "4000", Kind::Number { min: 1, max: 100_000 }, User;
+    AI_SPEECH_MAX_CHARS: u64 = "config/ai/speech/max_chars", "4000", ValueType::Number { min: 1, max: 100_000 }, User;
     /// How long speaking may take, in milliseconds.
-    AI_SPEECH_TIMEOUT_MS: u64 = "config/ai/speech/timeout_ms", "30000", Kind::Number { min: 1_000, max: 600_000 }, User;
+    AI_SPEECH_TIMEOUT_MS: u64 = "config/ai/speech/timeout_ms", "30000", ValueType::Number { min: 1_000, max: 600_000 }, User;
     /// A run ends after so many answers of the model.
-    PROCESS_MAX_TURNS: u64 = "config/process/max_turns", "100", Kind::Number { min: 1, max: 100_000 }, Root;
+    PROCESS_MAX_TURNS: u64 = "config/process/max_turns", "100", ValueType::Number { min: 1, max: 100_000 }, Root;
     /// A run ends after so many milliseconds.
-    PROCESS_MAX_RUN_MS: u64 = "config/process/max_run_ms", "3600000", Kind::Number { min: 1_000, max: 2_592_000_000 }, Root;
+    PROCESS_MAX_RUN_MS: u64 = "config/process/max_run_ms", "3600000", ValueType::Number { min: 1_000, max: 2_592_000_000 }, Root;
     /// A run ends after so many tool calls.
-    PROCESS_MAX_TOOL_CALLS: u64 = "config/process/max_tool_calls", "500", Kind::Number { min: 1, max: 1_000_000 }, Root;
+    PROCESS_MAX_TOOL_CALLS: u64 = "config/process/max_tool_calls", "500", ValueType::Number { min: 1, max: 1_000_000 }, Root;
     /// How many processes a user may have that have not exited; 0 means any number.
-    PROCESS_MAX_PER_USER: u64 = "config/process/max_per_user", "0", Kind::Number { min: 0, max: 1_000_000 }, Root;
+    PROCESS_MAX_PER_USER: u64 = "config/process/max_per_user", "0", ValueType::Number { min: 0, max: 1_000_000 }, Root;
 }
 
 #[cfg(test)]
@@ -298,10 +298,10 @@ mod tests {
     fn defaults_fit_their_rows() {
         for row in ROWS {
             let fits = match row.kind {
-                Kind::Number { .. } => u64::read(row, row.default).is_some(),
-                Kind::Flag => bool::read(row, row.default).is_some(),
-                Kind::OneOf(words) => row.default.is_empty() || words.contains(&row.default),
-                Kind::Text | Kind::File | Kind::Timezone | Kind::Policy => true,
+                ValueType::Number { .. } => u64::read(row, row.default).is_some(),
+                ValueType::Flag => bool::read(row, row.default).is_some(),
+                ValueType::OneOf(words) => row.default.is_empty() || words.contains(&row.default),
+                ValueType::Text | ValueType::File | ValueType::Timezone | ValueType::Policy => true,
             };
             assert!(fits, "{}", row.name);
             assert!(row.name.starts_with(SYSTEM), "{}", row.name);

@@ -1,4 +1,4 @@
-//! What a device may be called, in one place for token, connect and driver.
+//! Validation of device ids, in one place for token, connect and driver.
 
 use crate::ids::DeviceId;
 

@@ -1,4 +1,4 @@
-//! Errors on the wire: every one is a row here, and the reference page is printed from the rows.
+//! Error catalogue of the wire: every error is a row here, and the reference page is printed from the rows.
 //!
 //! The name of a row is its reason. Programs branch on that (`details.reason`) and never on the wording, which is for
 //! people and may change.

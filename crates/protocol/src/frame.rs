@@ -1,4 +1,5 @@
-//! Requests, responses and signals as they stand on the wire. Parsing borrows; payloads stay raw text.
+//! Zero-copy frame codec: requests, responses and signals, whose payloads stay raw text. Parsing borrows; payloads
+//! stay raw text.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Files, on the native target or on a device.
+//! Wire types and table of `fs.*`: files, on the native target or on a device.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who somebody is: the Linux-like part, and what a connection adds to it.
+//! Identity types: a user as Linux knows one, and what a connection adds to it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Ids, each its own type, each plain on the wire.
+//! Id newtypes, each a plain string or number on the wire.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! Decoding errors in the words of JSON: what a caller sent, and what must stand there, without a Rust type in it.
+//! Translation of decoding errors into the words of JSON: what a caller sent, and what must stand there, without a
+//! Rust type in it.
 //!
 //! serde gives its errors as text only, so its phrases are known here and nowhere else. What is not known passes as it is.
 

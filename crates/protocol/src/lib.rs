@@ -1,4 +1,4 @@
-//! What is said on the wire: frames, calls, signals, errors. No sockets, no SQL, no files.
+//! Interface definition of the wire protocol: frames, calls, signals, errors. No sockets, no SQL, no files.
 //!
 //! Read [`mod@spec`] for how a call is defined, then [`fs`] for a domain: its table on top, its types under it.
 //! Everything else (dispatch, `sys.connect` lists, reference pages, TypeScript, command line help) follows

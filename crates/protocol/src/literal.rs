@@ -1,4 +1,5 @@
-//! `true`, `false` and "absent, null or a value" as types, so that schemas and printed TypeScript say exactly that.
+//! Literal and three-state types: `true`, `false` and "absent, null or a value", so that schemas and printed
+//! TypeScript say exactly that.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Pictures, sound and documents that go with a message.
+//! Wire types of media that go with a message: pictures, sound and documents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Notes to a user that wait until they are seen.
+//! Wire types and table of `notification.*`: notes to a user that wait until they are seen.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `{ok: true, …}` or `{ok: false, error}`: how an operation itself went, inside a successful frame.
+//! Result union `{ok: true, …}` or `{ok: false, error}`: how an operation itself went, inside a successful frame.
 
 use std::borrow::Cow;
 

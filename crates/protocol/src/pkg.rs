@@ -1,4 +1,4 @@
-//! Packages: installed ones and their review. Repositories as such are in [`crate::repo`].
+//! Wire types and table of `pkg.*`: installed packages and their review. Repositories as such are in [`crate::repo`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

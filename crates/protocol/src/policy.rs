@@ -1,5 +1,5 @@
-//! Approval policies as they are set: a strict reading of their JSON, so that a mistake is told to whoever makes it.
-//! When it counts, a policy is read leniently: what is not understood there is asked about.
+//! Strict validator of approval policies as they are set, so that a mistake is told to whoever makes it. When it
+//! counts, a policy is read leniently: what is not understood there is asked about.
 
 use std::collections::BTreeMap;
 

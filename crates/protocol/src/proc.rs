@@ -1,4 +1,5 @@
-//! Processes: long-lived agents, not shell commands. What they hold lives below `proc/`.
+//! Wire types and table of `proc.*`: processes, which are long-lived agents and not shell commands. What they hold
+//! lives below `proc/`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

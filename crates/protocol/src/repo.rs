@@ -1,4 +1,4 @@
-//! Repositories: versioned content and its history.
+//! Wire types and table of `repo.*`: versioned content and its history.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct Listed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "RepoKind")]
-pub enum Kind {
+pub enum RepoKind {
     /// A home directory.
     Home,
     /// A workspace.
@@ -68,7 +68,7 @@ pub struct Repo {
     /// Its name.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: RepoKind,
     /// Whether the caller may commit to it.
     pub writable: bool,
     /// Whether everybody may read it.

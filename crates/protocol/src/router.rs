@@ -1,4 +1,4 @@
-//! Name to typed handler. Each host (kernel, device) fills its own router.
+//! Typed router: from a call's name to its handler. Each host (kernel, device) fills its own router.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Walks over JSON text without building anything: where a value ends, and whether it is valid.
+//! Validating JSON scanner that builds nothing: where a value ends, and whether it is valid.
 //!
 //! Frames are passed on as text, some of them megabytes long, so this is written for speed: strings are crossed
 //! with a vectorised search, and nesting costs one bit per level, never stack.

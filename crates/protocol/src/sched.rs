@@ -1,4 +1,4 @@
-//! Schedules: what runs later, and when.
+//! Wire types and table of `sched.*`: what runs later, and when.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,7 +124,7 @@ pub enum RunStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ScheduleState")]
-pub struct State {
+pub struct ScheduleState {
     /// When it runs next.
     pub next_run_at_ms: Option<i64>,
     /// Since when it runs, while it does.
@@ -168,7 +168,7 @@ pub struct Schedule {
     /// When it was last changed.
     pub updated_at_ms: i64,
     /// How it stands.
-    pub state: State,
+    pub state: ScheduleState,
 }
 
 /// Arguments of `sched.list`.

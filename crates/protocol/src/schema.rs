@@ -1,4 +1,4 @@
-//! JSON Schemas of all calls and signals, from the same types that are on the wire.
+//! JSON Schema generation for all calls and signals, from the same types that are on the wire.
 //!
 //! A field that may be absent is not `required`; only a field that is really sent as `null` admits `null`.
 

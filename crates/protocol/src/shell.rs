@@ -1,4 +1,4 @@
-//! Commands, on the native target or on a device.
+//! Wire types and table of `shell.*`: commands, on the native target or on a device.
 
 use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, Error as _};

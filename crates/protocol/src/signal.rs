@@ -1,4 +1,4 @@
-//! Signals: what the gateway tells without being asked. One row each: name, payload, who gets it.
+//! Signal catalogue: what the gateway tells without being asked. One row each: name, payload, who gets it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Watches: a process or a package app asks to be told of another process's signals.
+//! Wire types and table of `signal.*`: a process or a package app subscribes to another process's signals.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The system itself: logging in, setting up, configuration. Devices, tokens, accounts and the rest have
+//! Wire types and table of `sys.*`: logging in, setting up, configuration. Devices, tokens, accounts and the rest have
 //! files of their own below `sys/`.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The bytes of `fs.pull` and `fs.push`: binary messages `[u32 LE transfer id][payload]`.
+//! Binary message format of `fs.pull` and `fs.push`: `[u32 LE transfer id][payload]`.
 //!
 //! From the file's side flow raw chunks of at most 256 KiB, then one empty chunk, then one `Trailer` as JSON.
 //! From the other side flow `Control` messages as JSON. An empty chunk before the last byte, followed by a

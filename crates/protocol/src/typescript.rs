@@ -1,4 +1,4 @@
-//! JSON Schema to TypeScript: one printer for our own calls and for the tools of MCP servers.
+//! TypeScript printer for JSON Schemas: one for our own calls and for the tools of MCP servers.
 //!
 //! It prints what it understands and `unknown` for the rest; it never fails.
 

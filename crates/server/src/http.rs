@@ -1,4 +1,4 @@
-//! The listener and the plain HTTP routes.
+//! HTTP listener and its plain routes.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -36,7 +36,7 @@ impl<S> Inlet<S> {
         let mut filter = Filter {
             limit: limit_bytes as u64,
             marker,
-            state: State::default(),
+            state: FilterState::default(),
             swallowing: Swallowed::default(),
             excerpts: VecDeque::new(),
         };
@@ -149,7 +149,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Inlet<S> {
 struct Filter {
     limit: u64,
     marker: String,
-    state: State,
+    state: FilterState,
     swallowing: Swallowed,
     /// Those whose markers the library has not handed out yet: as many as fit into what is read at a time.
     excerpts: VecDeque<Excerpt>,
@@ -207,7 +207,7 @@ impl Swallowed {
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct FilterState {
     /// Bytes of a head that is not complete yet.
     head: Vec<u8>,
     /// Payload bytes still to come of the current frame.
@@ -220,7 +220,7 @@ struct State {
     flooded: bool,
 }
 
-impl State {
+impl FilterState {
     /// Nothing is held back and nothing is being swallowed.
     fn is_plain(&self) -> bool {
         self.head.is_empty() && !self.skip

@@ -1,4 +1,4 @@
-//! HTTP and WebSocket. Knows sockets and pages; what the frames mean is the kernel's business.
+//! HTTP and WebSocket front end: knows sockets and pages, and leaves the meaning of frames to the kernel.
 
 mod credentials;
 mod http;

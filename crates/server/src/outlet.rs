@@ -1,5 +1,5 @@
-//! What goes out on one socket, as WebSocket frames in a queue of byte slices: large values are written from
-//! where they are, without being copied into a message first.
+//! Vectored, zero-copy writer of one socket: WebSocket frames in a queue of byte slices, so that large values are
+//! written from where they are.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -106,7 +106,7 @@ impl Outlet {
             if part.len() <= JOIN_BYTES_MAX {
                 self.raw(&part);
             } else {
-                self.settle();
+                self.end_piece();
                 self.pending += part.len();
                 self.slices.push_back(part);
             }
@@ -116,7 +116,7 @@ impl Outlet {
     /// Puts bytes in line that are frames already, or parts of one.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if self.gathering.len() + bytes.len() > GATHER_BYTES {
-            self.settle();
+            self.end_piece();
         }
         if self.gathering.capacity() == 0 {
             self.gathering = SPARE.take();
@@ -127,7 +127,7 @@ impl Outlet {
     }
 
     /// Ends the piece that is being gathered.
-    fn settle(&mut self) {
+    fn end_piece(&mut self) {
         if !self.gathering.is_empty() {
             let mut piece = Bytes::from(std::mem::take(&mut self.gathering));
             piece.advance(std::mem::take(&mut self.gathered_sent));
@@ -154,7 +154,7 @@ impl Outlet {
         if self.slices.is_empty() {
             return self.poll_write_gathered(cx, socket);
         }
-        self.settle();
+        self.end_piece();
         while self.pending > 0 {
             let mut slices = [IoSlice::new(&[]); SLICES_AT_ONCE];
             let count = self.slices.len().min(SLICES_AT_ONCE);

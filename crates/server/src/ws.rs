@@ -1,4 +1,4 @@
-//! `GET /ws`: the upgrade, and one task per socket that moves messages between it and the kernel.
+//! WebSocket endpoint `GET /ws`: the upgrade, and one task per socket that moves messages between it and the kernel.
 
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, Ipv4Addr};

@@ -38,11 +38,11 @@ pub struct Session {
     /// When it started, in milliseconds.
     pub started_at: i64,
     pub(crate) about: About,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     news: watch::Sender<u64>,
 }
 
-pub(crate) struct State {
+pub(crate) struct SessionState {
     pub(crate) stdout: Buffer,
     pub(crate) stderr: Buffer,
     pub(crate) tail: Buffer,
@@ -98,7 +98,7 @@ impl Session {
         let cap = about.output_bytes_max;
         let (stdin, lines) = mpsc::channel(limits::shell::STDIN_WRITES_MAX);
         let now = about.clock.instant();
-        let state = State {
+        let state = SessionState {
             stdout: Buffer::new(cap),
             stderr: Buffer::new(cap),
             tail: Buffer::new(limits::shell::TAIL_BYTES),
@@ -169,17 +169,17 @@ impl Session {
         self.holds(&lock(&self.state))
     }
 
-    fn holds(&self, state: &State) -> bool {
+    fn holds(&self, state: &SessionState) -> bool {
         state.end.is_none() && self.is_full(state) && self.is_awaited(state)
     }
 
     /// Whether somebody has asked lately.
-    fn is_awaited(&self, state: &State) -> bool {
+    fn is_awaited(&self, state: &SessionState) -> bool {
         self.about.clock.instant() < state.awaited_until
     }
 
     /// Whether there is as much unread output as is kept.
-    fn is_full(&self, state: &State) -> bool {
+    fn is_full(&self, state: &SessionState) -> bool {
         state.unread.len() + state.handed_over > self.about.output_bytes_max
     }
 
@@ -208,7 +208,7 @@ impl Session {
         true
     }
 
-    async fn wait_until(&self, limit: Duration, is: impl Fn(&State) -> bool) -> bool {
+    async fn wait_until(&self, limit: Duration, is: impl Fn(&SessionState) -> bool) -> bool {
         let mut news = self.news.subscribe();
         let news = news.wait_for(|_| is(&lock(&self.state)));
         matches!(self.about.clock.timeout(limit, news).await, Ok(Ok(_)))

@@ -1,5 +1,5 @@
-//! A running command between its writer and its callers: its output as it comes, its stdin, its end, and what is
-//! told of them. Who runs the command, the operating system or an interpreter, is not known here.
+//! Command session: a running command between its writer and its callers, with its output as it comes, its stdin and
+//! its end. Who runs the command, the operating system or an interpreter, is not known here.
 
 mod ask;
 mod buffer;

@@ -3,10 +3,10 @@
 use protocol::shell::{ExecResult, Status};
 use protocol::signal::ExecStatus;
 
-use crate::command::{End, Session, State};
+use crate::command::{End, Session, SessionState};
 
 impl Session {
-    pub(crate) fn result(&self, state: &State) -> ExecResult {
+    pub(crate) fn result(&self, state: &SessionState) -> ExecResult {
         let Some(end) = state.end.clone() else { return self.running(state) };
         let error = match &end {
             End { error: Some(error), .. } => Some(error.clone()),
@@ -32,7 +32,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn running(&self, state: &State) -> ExecResult {
+    pub(crate) fn running(&self, state: &SessionState) -> ExecResult {
         ExecResult {
             ok: true,
             status: Status::Running,
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn tell_status(&self, state: &State, event: &str) {
+    pub(crate) fn tell_status(&self, state: &SessionState, event: &str) {
         let end = state.end.as_ref();
         (self.about.tell)(ExecStatus {
             event_id: Some(base::random::uuid()),

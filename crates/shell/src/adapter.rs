@@ -16,7 +16,7 @@ use crate::stdin_demand::{self, Demand};
 use crate::{Settings, umask};
 
 /// What the commands of one script share.
-pub(crate) struct Surroundings {
+pub(crate) struct ScriptContext {
     pub(crate) view: View,
     pub(crate) calls: Calls,
     pub(crate) settings: Settings,
@@ -28,13 +28,13 @@ pub(crate) struct Surroundings {
 pub(crate) struct Adapter {
     pub(crate) name: &'static str,
     pub(crate) command: &'static Command,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) script_context: Arc<ScriptContext>,
 }
 
 #[async_trait]
 impl Builtin for Adapter {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
-        let around = &self.surroundings;
+        let around = &self.script_context;
         around.meter.learn_umask(ctx.variables.get(umask::VARIABLE));
         let device = around.meter.fed(self.name);
         let pipes = pipes(&ctx).await;

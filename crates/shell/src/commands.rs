@@ -1,4 +1,4 @@
-//! The commands of this system, one file each. To add one: write `commands/<name>.rs` with a `COMMAND`, and
+//! Command registry of the native shell, one file each. To add one: write `commands/<name>.rs` with a `COMMAND`, and
 //! list it in [`ALL`]. Its `man` page and its `--help` follow from there.
 
 mod accounts;

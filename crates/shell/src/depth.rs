@@ -1,6 +1,5 @@
-//! Nesting limit for `jq`: how deep what a `jq` prints may be nested. It indents a deep value with more text than
-//! there is memory for, and looks at the amount only afterwards; so a program that can make such a value is first run
-//! without indentation.
+//! Nesting limit for what `jq` prints. It indents a deep value with more text than there is memory for, and looks at
+//! the amount only afterwards; so a program that can make such a value is first run without indentation.
 
 use base::limits;
 

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
 use crate::builtins::{self, Redirected};
-use crate::files;
 use crate::meter::Meter;
+use crate::passthrough;
 use crate::stdin_demand::{self, Demand};
 
 /// Puts the question in front of every such command.
@@ -47,17 +47,7 @@ impl Builtin for EndlessGuard {
             self.meter.feed(self.name, device);
             return Ok(None);
         }
-        if let Some(before) = &self.before {
-            return before.execution_plan(ctx).await;
-        }
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program(self.name),
-            args: ctx.args.to_vec(),
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        passthrough::plan_of(self.before.as_ref(), self.name, ctx).await
     }
 }
 

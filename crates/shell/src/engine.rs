@@ -9,7 +9,7 @@ use base::limits;
 use bashkit::{Bash, BuiltinRegistry, ExecOptions, ExecResult, StreamData};
 use session::{End, Session, Stream};
 
-use crate::adapter::{Adapter, Surroundings};
+use crate::adapter::{Adapter, ScriptContext};
 use crate::bounds::{self, GivenUp};
 use crate::cancellation::{Cancellation, StopReason, stopped};
 use crate::commands::tr::Tr;
@@ -24,7 +24,7 @@ use crate::{
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
 pub(crate) async fn run(
-    surroundings: Surroundings,
+    script_context: ScriptContext,
     script: &str,
     registry: BuiltinRegistry,
     time: Duration,
@@ -33,11 +33,11 @@ pub(crate) async fn run(
 ) -> End {
     let handlers = Handlers::default();
     handlers.guard(&registry);
-    let _tie = umask::guard(&registry, &surroundings.meter);
+    let _tie = umask::guard(&registry, &script_context.meter);
     let number = rewrites::shell_number();
     let script = &*normalize::normalized(script, number);
-    let settings = ScriptSettings { time, number, names_devices: surroundings.meter.read_script(script) };
-    let mut bash = interpreter(surroundings, registry, &settings);
+    let settings = ScriptSettings { time, number, names_devices: script_context.meter.read_script(script) };
+    let mut bash = interpreter(script_context, registry, &settings);
     cancellation.attach(bash.cancellation_token());
     let outlet = Arc::new(Outlet {
         session: session.clone(),
@@ -93,61 +93,61 @@ struct ScriptSettings {
     names_devices: bool,
 }
 
-fn interpreter(surroundings: Surroundings, registry: BuiltinRegistry, settings: &ScriptSettings) -> Bash {
+fn interpreter(script_context: ScriptContext, registry: BuiltinRegistry, settings: &ScriptSettings) -> Bash {
     let time = settings.time;
-    let surroundings = Arc::new(surroundings);
-    enter::guard(&registry, &surroundings);
-    find::guard(&registry, &surroundings);
+    let script_context = Arc::new(script_context);
+    enter::guard(&registry, &script_context);
+    find::guard(&registry, &script_context);
     rewrites::guard(&registry);
     timeout::guard(&registry);
     truncate::guard(&registry);
     line_budget::guard(&registry);
     if settings.names_devices {
-        endless::guard(&registry, &surroundings.meter);
+        endless::guard(&registry, &script_context.meter);
     }
     let mut builder = Bash::builder()
-        .fs(Files::new(surroundings.view.clone(), surroundings.meter.clone()))
+        .fs(Files::new(script_context.view.clone(), script_context.meter.clone()))
         .rootfs(false)
         .limits(bounds::execution(time))
         .memory_limits(bounds::memory())
         .session_limits(bounds::session())
-        .username(&surroundings.view.who().username)
-        .hostname(&surroundings.settings.hostname)
-        .cwd(&surroundings.view.who().cwd)
+        .username(&script_context.view.who().username)
+        .hostname(&script_context.settings.hostname)
+        .cwd(&script_context.view.who().cwd)
         .command_resolver(Arc::new(missing::Missing));
-    for (name, value) in environment(&surroundings) {
+    for (name, value) in environment(&script_context) {
         builder = builder.env(name, value);
     }
     for command in commands::ALL.iter().copied() {
         for name in std::iter::once(&command.name).chain(command.aliases) {
-            let adapter = Adapter { name, command, surroundings: surroundings.clone() };
+            let adapter = Adapter { name, command, script_context: script_context.clone() };
             builder = builder.builtin(*name, Box::new(adapter));
         }
     }
     let deadline = Clock::system().instant() + time;
     for which in Which::ALL {
         builder = builder
-            .builtin(which.name(), Box::new(Heavy { which, deadline, uid: surroundings.view.who().uid }));
+            .builtin(which.name(), Box::new(Heavy { which, deadline, uid: script_context.view.who().uid }));
     }
     builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
     let number = settings.number;
     builder = builder.before_tool(Box::new(move |event| rewrites::kill_by_number(event, number)));
-    let meter = surroundings.meter.clone();
+    let meter = script_context.meter.clone();
     builder = builder.before_tool(Box::new(move |event| meter.begin(event)));
     let bash = builder
         .command("seq", Seq)
         .command("yes", Yes)
-        .command("tr", Tr(surroundings.meter.clone()))
+        .command("tr", Tr(script_context.meter.clone()))
         .builtin_registry(registry)
         .build();
     files::know_builtins(|| bash.builtin_names());
     bash
 }
 
-fn environment(surroundings: &Surroundings) -> [(&'static str, String); 15] {
-    let who = surroundings.view.who();
-    let settings = &surroundings.settings;
+fn environment(script_context: &ScriptContext) -> [(&'static str, String); 15] {
+    let who = script_context.view.who();
+    let settings = &script_context.settings;
     [
         ("HOME", who.home.clone()),
         ("USER", who.username.clone()),
@@ -164,7 +164,7 @@ fn environment(surroundings: &Surroundings) -> [(&'static str, String); 15] {
         ("GSV_VERSION", settings.version.clone()),
         ("TZ", settings.timezone.clone()),
         // The interpreter has none of its own; this one is of when the script began.
-        ("EPOCHSECONDS", surroundings.clock.now_ms().div_euclid(1_000).to_string()),
+        ("EPOCHSECONDS", script_context.clock.now_ms().div_euclid(1_000).to_string()),
     ]
 }
 

@@ -4,22 +4,22 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 use vfs::Code;
 
-use crate::adapter::Surroundings;
-use crate::files;
+use crate::adapter::ScriptContext;
+use crate::passthrough;
 
 /// Puts the question in front of the commands that enter directories.
-pub(crate) fn guard(registry: &BuiltinRegistry, surroundings: &Arc<Surroundings>) {
+pub(crate) fn guard(registry: &BuiltinRegistry, script_context: &Arc<ScriptContext>) {
     for name in ["cd", "pushd"] {
-        registry.insert(name, Arc::new(Entering { name, surroundings: surroundings.clone() }));
+        registry.insert(name, Arc::new(Entering { name, script_context: script_context.clone() }));
     }
 }
 
 struct Entering {
     name: &'static str,
-    surroundings: Arc<Surroundings>,
+    script_context: Arc<ScriptContext>,
 }
 
 #[async_trait]
@@ -37,14 +37,7 @@ impl Builtin for Entering {
         {
             return Ok(None);
         }
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program(self.name),
-            args: self.words(ctx),
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        Ok(Some(passthrough::plan(self.name, self.words(ctx), ctx)))
     }
 }
 
@@ -58,7 +51,7 @@ impl Entering {
 
     /// Whether there is nothing against it; a directory that is not there is the command's own business.
     async fn may_enter(&self, target: &str, ctx: &BuiltinContext<'_>) -> bool {
-        let view = self.surroundings.view.at(&ctx.cwd.to_string_lossy());
+        let view = self.script_context.view.at(&ctx.cwd.to_string_lossy());
         let Ok(path) = view.path(target) else { return true };
         match view.may(&path, 1).await {
             Ok(may) => may,

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata};
 use vfs::view::Writing;
-use vfs::{Code, Fault, Follow, Kind, Stat, VPath, View};
+use vfs::{Code, Fault, FileKind, Follow, Stat, VPath, View};
 
 use crate::meter::{self, Endless, Meter};
 
@@ -129,7 +129,7 @@ impl FileSystem for Files {
             // From one part of the tree to another a move is a copy, for a file.
             Err(fault) if fault.code == Code::CrossDevice => {
                 let stat = self.view.stat(&from, Follow::No).await.map_err(told)?;
-                if stat.kind != Kind::File {
+                if stat.kind != FileKind::File {
                     return Err(told(fault));
                 }
                 self.view.copy(&from, &to).await.map_err(told)?;
@@ -171,9 +171,9 @@ fn virtual_path(path: &Path) -> bashkit::Result<VPath> {
 
 fn metadata(stat: Stat) -> Metadata {
     let file_type = match stat.kind {
-        Kind::File => FileType::File,
-        Kind::Directory => FileType::Directory,
-        Kind::Link => FileType::Symlink,
+        FileKind::File => FileType::File,
+        FileKind::Directory => FileType::Directory,
+        FileKind::Link => FileType::Symlink,
     };
     let modified = UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.modified_ms).unwrap_or(0));
     Metadata { file_type, size: stat.size, mode: stat.mode, modified, created: modified }
@@ -216,11 +216,6 @@ static BUILTINS: OnceLock<HashSet<String>> = OnceLock::new();
 /// Makes the names of the interpreter's own commands known, once.
 pub(crate) fn know_builtins(names: impl FnOnce() -> Vec<String>) {
     BUILTINS.get_or_init(|| names().into_iter().collect());
-}
-
-/// Where the program of a command is.
-pub(crate) fn program(name: &str) -> String {
-    format!("/usr/bin/{name}")
 }
 
 /// Whether there is a program of a command at that path.

@@ -1,16 +1,16 @@
-//! Guard in front of `find`: what stands before the interpreter's `find`: it does not know who owns files here, and
-//! does not enter a link to a directory that is named with a slash at its end.
+//! Guard in front of the interpreter's `find`, which does not know who owns files here, and does not enter a link to a
+//! directory that is named with a slash at its end.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use base::limits;
 use bashkit::hooks::{HookAction, ToolEvent};
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
-use vfs::{Follow, Kind, View};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
+use vfs::{FileKind, Follow, View};
 
-use crate::adapter::Surroundings;
-use crate::files;
+use crate::adapter::ScriptContext;
+use crate::passthrough;
 
 /// The command that answers for one file whose it is. People do not type it.
 const OWNED: &str = "find:owned";
@@ -22,9 +22,9 @@ const ACTIONS: &[&str] = &[
 ];
 
 /// Puts both commands in front of the interpreter's own.
-pub(crate) fn guard(registry: &BuiltinRegistry, surroundings: &Arc<Surroundings>) {
-    registry.insert("find", Arc::new(Find { surroundings: surroundings.clone() }));
-    registry.insert(OWNED, Arc::new(Owned { surroundings: surroundings.clone() }));
+pub(crate) fn guard(registry: &BuiltinRegistry, script_context: &Arc<ScriptContext>) {
+    registry.insert("find", Arc::new(Find { script_context: script_context.clone() }));
+    registry.insert(OWNED, Arc::new(Owned { script_context: script_context.clone() }));
 }
 
 /// Asked before any `find` is run, by its path too: one that is too deep becomes one that says so.
@@ -46,7 +46,7 @@ fn is_too_deep(args: &[String]) -> bool {
 }
 
 struct Find {
-    surroundings: Arc<Surroundings>,
+    script_context: Arc<ScriptContext>,
 }
 
 #[async_trait]
@@ -57,7 +57,7 @@ impl Builtin for Find {
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        let view = self.surroundings.view.at(&ctx.cwd.to_string_lossy());
+        let view = self.script_context.view.at(&ctx.cwd.to_string_lossy());
         let begin = ctx.args.iter().position(|word| begins_expression(word)).unwrap_or(ctx.args.len());
         let (starts, expression) = ctx.args.split_at(begin);
         let mut args = Vec::new();
@@ -66,14 +66,7 @@ impl Builtin for Find {
         }
         args.extend(starts.iter().cloned());
         args.extend(translated(expression));
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program("find"),
-            args,
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        Ok(Some(passthrough::plan("find", args, ctx)))
     }
 }
 
@@ -90,7 +83,7 @@ async fn enters_links(view: &View, starts: &[String]) -> bool {
             return false;
         }
         let Ok(path) = view.path(start) else { continue };
-        if view.stat(&path, Follow::No).await.is_ok_and(|stat| stat.kind == Kind::Link) {
+        if view.stat(&path, Follow::No).await.is_ok_and(|stat| stat.kind == FileKind::Link) {
             if !start.ends_with('/') {
                 return false;
             }
@@ -154,13 +147,13 @@ fn copy_command<'a>(rest: &mut impl Iterator<Item = &'a String>, words: &mut Vec
 }
 
 struct Owned {
-    surroundings: Arc<Surroundings>,
+    script_context: Arc<ScriptContext>,
 }
 
 #[async_trait]
 impl Builtin for Owned {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
-        let view = self.surroundings.view.at(&ctx.cwd.to_string_lossy());
+        let view = self.script_context.view.at(&ctx.cwd.to_string_lossy());
         let [question, whose, file] = ctx.args else {
             return Ok(ExecResult::err(String::new(), 1));
         };

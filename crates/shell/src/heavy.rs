@@ -175,7 +175,7 @@ fn counted(mut args: Vec<String>) -> Vec<String> {
     let filter = JqWords::read(&args).filter;
     let at = args.iter().position(|word| filter.is_some_and(|filter| std::ptr::eq(filter, word.as_str())));
     if let Some(at) = at {
-        args[at] = jq::counted(&jq::mended(&args[at])).into_owned();
+        args[at] = jq::counted(&jq::with_ordered_del(&args[at])).into_owned();
     }
     args
 }

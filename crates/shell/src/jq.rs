@@ -15,7 +15,7 @@ const DEL: &str = "def del(f): reduce ([path(f)] | sort | reverse | .[]) as $p (
     else setpath($p[:-1]; $o | with_entries(select(.key != $p[-1]))) end end); ";
 
 /// The program with what `jq` does differently here put right.
-pub(crate) fn mended(filter: &str) -> Cow<'_, str> {
+pub(crate) fn with_ordered_del(filter: &str) -> Cow<'_, str> {
     let is_called = words(filter).any(|word| word == "del");
     if is_called { Cow::Owned(format!("{DEL}{filter}")) } else { Cow::Borrowed(filter) }
 }
@@ -96,9 +96,9 @@ impl Bodies<'_> {
     fn code(&mut self) -> Option<usize> {
         let letter = self.rest.chars().next()?;
         if is_part(letter) || matches!(letter, '.' | '$' | '@') {
-            let sign = usize::from(!is_part(letter));
-            let end = self.rest[sign..].find(|letter| !is_part(letter)).unwrap_or(self.rest.len() - sign);
-            let word = self.take(sign + end.max(1 - sign));
+            let prefix = usize::from(!is_part(letter));
+            let end = self.rest[prefix..].find(|letter| !is_part(letter)).unwrap_or(self.rest.len() - prefix);
+            let word = self.take(prefix + end.max(1 - prefix));
             return (word == "def").then(|| self.head()).flatten();
         }
         self.take(letter.len_utf8());

@@ -1,4 +1,4 @@
-//! Bash over the native file tree, inside the gateway: no program of the host is started.
+//! Bash interpreter over the native file tree, inside the gateway: no program of the host is started.
 //!
 //! [`Shells`] runs commands on threads of its own (`pool`), each looked after from outside (`watch`, `cancellation`). Under
 //! it are the interpreter (`engine`), the script as it reads it (`normalize`), its view of the tree (`files`), its limits
@@ -25,6 +25,7 @@ mod memory;
 mod meter;
 mod missing;
 mod normalize;
+mod passthrough;
 mod pool;
 mod rewrites;
 mod scan;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use base::limits;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
 use crate::builtins::{self, Holds};
-use crate::{files, meter};
+use crate::{meter, passthrough};
 
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
@@ -41,17 +41,7 @@ impl Builtin for LineBudget {
         if self.is_too_much(ctx) {
             return Ok(None);
         }
-        if let Some(before) = &self.before {
-            return before.execution_plan(ctx).await;
-        }
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program(self.name),
-            args: ctx.args.to_vec(),
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        passthrough::plan_of(self.before.as_ref(), self.name, ctx).await
     }
 }
 

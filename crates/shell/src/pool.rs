@@ -16,11 +16,11 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// Threads for commands, as many as there is work for.
 #[derive(Clone, Default)]
 pub(crate) struct Pool {
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Mutex<PoolState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queue: VecDeque<Waiting>,
     /// The jobs that run, those that were given up too.
     running: HashMap<u64, Running>,
@@ -85,7 +85,7 @@ impl Pool {
     }
 
     /// Gives every waiting job a thread that may have one. Those that can not be started wait for another to end.
-    fn start_what_may(&self, state: &mut State, runtime: &Handle) {
+    fn start_what_may(&self, state: &mut PoolState, runtime: &Handle) {
         while let Some(waiting) = state.next() {
             let (ticket, uid, bytes) = (waiting.ticket, waiting.uid, waiting.bytes);
             // The job is handed over on its own, to be had back when there is no thread.
@@ -143,7 +143,7 @@ impl Pool {
     }
 }
 
-impl State {
+impl PoolState {
     /// The job whose turn it is: the oldest of the user with the fewest that run. The queue is short.
     fn next(&mut self) -> Option<Waiting> {
         let mut of_user: HashMap<Uid, usize> = HashMap::new();

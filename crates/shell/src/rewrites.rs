@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bashkit::hooks::{HookAction, ToolEvent};
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
-use crate::files;
+use crate::passthrough;
 
 /// Puts every one in front of the interpreter's own command.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
@@ -64,7 +64,7 @@ impl Builtin for Rewrite {
             command.args = args;
             return Ok(plan);
         }
-        let name = files::program(self.name);
+        let name = passthrough::program(self.name);
         let command = SubCommand { name, args, stdin: ctx.stdin.cloned(), assignments: Vec::new() };
         Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
     }

@@ -17,10 +17,10 @@ use protocol::shell::{Exec, ExecResult, Status};
 use session::{About, Session, Tell};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use vfs::tree::SessionFact;
-use vfs::{Follow, Kind, View};
+use vfs::tree::SessionInfo;
+use vfs::{FileKind, Follow, View};
 
-use crate::adapter::Surroundings;
+use crate::adapter::ScriptContext;
 use crate::cancellation::{Cancellation, StopReason};
 use crate::engine;
 use crate::pool::{Pool, Refused};
@@ -193,13 +193,13 @@ impl Shells {
     }
 
     /// The commands that run, of every user.
-    pub fn facts(&self) -> Vec<SessionFact> {
-        lock(&self.running).values().filter_map(|running| running.fact()).collect()
+    pub fn infos(&self) -> Vec<SessionInfo> {
+        lock(&self.running).values().filter_map(|running| running.info()).collect()
     }
 
     /// One that runs, by its id.
-    pub fn fact(&self, id: &str) -> Option<SessionFact> {
-        lock(&self.running).get(id).and_then(|running| running.fact())
+    pub fn info(&self, id: &str) -> Option<SessionInfo> {
+        lock(&self.running).get(id).and_then(|running| running.info())
     }
 
     /// Commands that did not end when they were told to and still run; each costs a thread.
@@ -343,9 +343,9 @@ impl Running {
     }
 
     /// What the live tree shows of it while it runs.
-    fn fact(&self) -> Option<SessionFact> {
+    fn info(&self) -> Option<SessionInfo> {
         let Session { id, started_at, .. } = &*self.session;
-        (!self.session.has_ended()).then(|| SessionFact {
+        (!self.session.has_ended()).then(|| SessionInfo {
             id: id.clone(),
             uid: self.uid,
             input: self.input.clone(),
@@ -414,8 +414,8 @@ async fn carry_out(
         stdin.wrap(&script, &registry);
     }
     let (calls, settings) = (order.calls, order.settings);
-    let surroundings = Surroundings { view, calls, settings, clock, meter: Arc::default() };
-    let end = engine::run(surroundings, &script, registry, time, session, cancellation).await;
+    let script_context = ScriptContext { view, calls, settings, clock, meter: Arc::default() };
+    let end = engine::run(script_context, &script, registry, time, session, cancellation).await;
     session.finish(end);
 }
 
@@ -424,7 +424,7 @@ async fn check_cwd(view: &View) -> Result<(), Error> {
     let bad = |why: &str| Error::bad_argument("shell.exec", "cwd", &format!("'{cwd}': {why}"));
     let path = view.path(cwd).map_err(|fault| bad(fault.code.shell_words()))?;
     let stat = view.stat(&path, Follow::Yes).await.map_err(|fault| bad(fault.code.shell_words()))?;
-    if stat.kind != Kind::Directory {
+    if stat.kind != FileKind::Directory {
         return Err(bad("Not a directory"));
     }
     match view.may(&path, 1).await {

@@ -11,7 +11,7 @@ use session::Session;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
-use crate::files;
+use crate::passthrough;
 use crate::scan;
 use crate::stdin_demand::{self, Demand};
 
@@ -87,7 +87,7 @@ impl Builtin for Reader {
         };
         // By its path the command is found past this wrapping.
         let command = SubCommand {
-            name: files::program(self.name),
+            name: passthrough::program(self.name),
             args: ctx.args.to_vec(),
             stdin,
             assignments: vec![],

@@ -113,7 +113,7 @@ impl Series {
         let mut number = self.first;
         let goes_on = |number: i128| if self.step > 0 { number <= self.last } else { number >= self.last };
         while goes_on(number) {
-            block.push_str(&self.shown(number));
+            block.push_str(&self.formatted(number));
             number = number.saturating_add(self.step);
             block.push_str(if goes_on(number) { &self.separator } else { "\n" });
             if block.len() >= BLOCK_BYTES {
@@ -125,7 +125,7 @@ impl Series {
         if block.is_empty() { Ok(()) } else { out.write_all(block.as_bytes()).await }
     }
 
-    fn shown(&self, number: i128) -> String {
+    fn formatted(&self, number: i128) -> String {
         match &self.format {
             Some(format) => format.apply(number, self.decimals),
             None => {
@@ -241,7 +241,7 @@ mod tests {
         let mut numbers = Vec::new();
         let mut number = series.first;
         while if series.step > 0 { number <= series.last } else { number >= series.last } {
-            numbers.push(series.shown(number));
+            numbers.push(series.formatted(number));
             number += series.step;
         }
         Ok(numbers)

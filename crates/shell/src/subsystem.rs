@@ -1,4 +1,4 @@
-//! The subsystem of shells: `shell.exec` on the gateway itself, and the gateway's ids for commands that go on, wherever
+//! Subsystem of shells: `shell.exec` on the gateway itself, and the gateway's ids for commands that go on, wherever
 //! they run.
 
 mod exec;
@@ -39,8 +39,8 @@ impl ShellArea {
         let weak = Arc::downgrade(&area);
         area.gateway.tree().show_sessions(Box::new(move |id| match (weak.upgrade(), id) {
             (None, _) => Vec::new(),
-            (Some(area), None) => area.shells.facts(),
-            (Some(area), Some(id)) => area.shells.fact(id).into_iter().collect(),
+            (Some(area), None) => area.shells.infos(),
+            (Some(area), Some(id)) => area.shells.info(id).into_iter().collect(),
         }));
         area
     }
@@ -105,7 +105,7 @@ impl Subsystem for ShellArea {
     }
 
     fn metrics(&self, gauges: &mut Gauges) {
-        let running = self.shells.facts().len();
+        let running = self.shells.infos().len();
         gauges.gauge("gsv_shell_running", "Commands of the native shell that run.", running);
         gauges.gauge("gsv_shell_lost", "Commands that did not end when told to.", self.shells.lost_count());
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
 
-use crate::files;
+use crate::passthrough;
 
 /// Puts this one in front of the interpreter's own.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
@@ -41,7 +41,7 @@ impl Builtin for Timeout {
         let batch = |command| ExecutionPlan::Batch { commands: vec![command] };
         let Some(arguments) = Arguments::read(ctx.args) else {
             // Its own words for what is wrong; by its path it is found past this guard.
-            return Ok(Some(batch(command(files::program(NAME), ctx.args.to_vec()))));
+            return Ok(Some(batch(command(passthrough::program(NAME), ctx.args.to_vec()))));
         };
         let [name, args @ ..] = arguments.command else { return Ok(None) };
         let inner = command(name.clone(), args.to_vec());
@@ -53,7 +53,7 @@ impl Builtin for Timeout {
             return Ok(Some(ExecutionPlan::Timeout { duration, preserve_status, command: inner }));
         }
         let code = (128 + arguments.signal).to_string();
-        let words = ["-c", WITH_CODE, NAME, &code, &files::program(NAME)].map(str::to_string);
+        let words = ["-c", WITH_CODE, NAME, &code, &passthrough::program(NAME)].map(str::to_string);
         let time = format!("{}s", arguments.time.as_secs_f64());
         let args = words.into_iter().chain([time]).chain(arguments.command.iter().cloned()).collect();
         Ok(Some(batch(command("bash".to_string(), args))))

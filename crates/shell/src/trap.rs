@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use base::sync::lock;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
 use crate::cancellation::StopReason;
-use crate::files;
+use crate::passthrough;
 
 const NAME: &str = "trap";
 
@@ -87,14 +87,7 @@ impl Builtin for Trap {
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
         self.handlers.note(ctx.args);
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program(NAME),
-            args: ctx.args.to_vec(),
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        Ok(Some(passthrough::plan(NAME, ctx.args.to_vec(), ctx)))
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use base::limits;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
-use crate::{files, meter};
+use crate::{meter, passthrough};
 
 const NAME: &str = "truncate";
 
@@ -37,14 +37,7 @@ impl Builtin for Truncate {
         if wanted > most {
             return Ok(None);
         }
-        // By its path the command is found past this guard.
-        let command = SubCommand {
-            name: files::program(NAME),
-            args: ctx.args.to_vec(),
-            stdin: ctx.stdin.cloned(),
-            assignments: Vec::new(),
-        };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        Ok(Some(passthrough::plan(NAME, ctx.args.to_vec(), ctx)))
     }
 }
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use base::sync::lock;
-use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan, SubCommand};
-use vfs::Kind;
+use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
+use vfs::FileKind;
 
 use crate::builtins;
 use crate::commands::modes::Change;
-use crate::files;
 use crate::meter::Meter;
+use crate::passthrough;
 
 const NAME: &str = "umask";
 /// Where the interpreter keeps it.
@@ -63,19 +63,8 @@ impl Builtin for Umask {
                 }
             }
         }
-        Ok(Some(past(NAME, ctx)))
+        Ok(Some(passthrough::plan(NAME, ctx.args.to_vec(), ctx)))
     }
-}
-
-/// The command itself: by its path it is found past any guard.
-fn past(name: &str, ctx: &BuiltinContext<'_>) -> ExecutionPlan {
-    let command = SubCommand {
-        name: files::program(name),
-        args: ctx.args.to_vec(),
-        stdin: ctx.stdin.cloned(),
-        assignments: Vec::new(),
-    };
-    ExecutionPlan::Batch { commands: vec![command] }
 }
 
 /// The mask that the words ask for, if they ask for one that can be.
@@ -83,7 +72,7 @@ fn wanted(args: &[String], now: u32) -> Option<u32> {
     let word = args.iter().find(|word| !word.starts_with('-'))?;
     match Change::parse(word)? {
         Change::Octal(mask) => Some(mask).filter(|mask| *mask <= 0o777),
-        symbolic => Some(0o777 & !symbolic.apply(0o777 & !now, Kind::Directory)),
+        symbolic => Some(0o777 & !symbolic.apply(0o777 & !now, FileKind::Directory)),
     }
 }
 
@@ -105,10 +94,7 @@ impl Builtin for Writer {
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
         self.meter.learn_umask(ctx.variables.get(VARIABLE));
-        match &self.before {
-            Some(before) => before.execution_plan(ctx).await,
-            None => Ok(Some(past(self.name, ctx))),
-        }
+        passthrough::plan_of(self.before.as_ref(), self.name, ctx).await
     }
 }
 

@@ -1,12 +1,12 @@
-//! Skills: texts that tell an agent how to do something, for the command `skills` and for prompts.
-//! To add a layer where they come from, such as the one of packages, add it to `layers`.
+//! Layered collection of skills, for the command `skills` and for prompts. To add a layer where they come from, such
+//! as the one of packages, add it to `layers`.
 
 use std::collections::HashMap;
 
 use base::limits;
 use protocol::ai::SkillKind;
 use protocol::config;
-use vfs::{Kind, VPath, View};
+use vfs::{FileKind, VPath, View};
 
 use crate::text::Parsed;
 
@@ -107,10 +107,10 @@ async fn skills_in(view: &View, layer: &Layer) -> Vec<Skill> {
         for named in names {
             let path = directory.join(&named.name);
             match named.stat.kind {
-                Kind::Directory if depth < limits::native_shell::SKILL_DEPTH_MAX => {
+                FileKind::Directory if depth < limits::native_shell::SKILL_DEPTH_MAX => {
                     todo.push((path, depth + 1))
                 }
-                Kind::Directory => {}
+                FileKind::Directory => {}
                 _ => {
                     let name = named.name.strip_suffix(".md").filter(|name| !name.is_empty());
                     let flat = name.filter(|name| depth == 0 && !["SKILL", "DESCRIPTION"].contains(name));

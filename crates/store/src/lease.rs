@@ -1,4 +1,4 @@
-//! A lease as its holder has it: a name and a fencing number.
+//! Lease handle: a name and a fencing token, as its holder has them.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ mod flows;
 
 use std::fmt;
 
-use protocol::sys::oauth::Kind;
+use protocol::sys::oauth::ConnectionKind;
 
 pub use accounts::{NewAccount, Tokens};
 pub use flows::{NewFlow, OpenFlow};
@@ -35,19 +35,19 @@ impl fmt::Debug for Secret {
     }
 }
 
-fn kind_text(kind: Kind) -> &'static str {
+fn kind_text(kind: ConnectionKind) -> &'static str {
     match kind {
-        Kind::AiProvider => "ai-provider",
-        Kind::McpServer => "mcp-server",
-        Kind::Generic => "generic",
+        ConnectionKind::AiProvider => "ai-provider",
+        ConnectionKind::McpServer => "mcp-server",
+        ConnectionKind::Generic => "generic",
     }
 }
 
-fn kind_from(text: &str) -> Result<Kind> {
+fn kind_from(text: &str) -> Result<ConnectionKind> {
     match text {
-        "ai-provider" => Ok(Kind::AiProvider),
-        "mcp-server" => Ok(Kind::McpServer),
-        "generic" => Ok(Kind::Generic),
+        "ai-provider" => Ok(ConnectionKind::AiProvider),
+        "mcp-server" => Ok(ConnectionKind::McpServer),
+        "generic" => Ok(ConnectionKind::Generic),
         other => Err(unexpected("a kind of connection", other)),
     }
 }

@@ -8,7 +8,7 @@ use crate::{Result, Store};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ProcessState {
     /// Nothing.
     Idle,
     /// Messages wait, and no run has begun yet.
@@ -23,27 +23,27 @@ pub enum State {
     Exited,
 }
 
-impl State {
+impl ProcessState {
     /// Its name on the wire and in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
-            State::Idle => "idle",
-            State::Queued => "queued",
-            State::Running => "running",
-            State::WaitingTool => "waiting_tool",
-            State::WaitingHil => "waiting_hil",
-            State::Exited => "exited",
+            ProcessState::Idle => "idle",
+            ProcessState::Queued => "queued",
+            ProcessState::Running => "running",
+            ProcessState::WaitingTool => "waiting_tool",
+            ProcessState::WaitingHil => "waiting_hil",
+            ProcessState::Exited => "exited",
         }
     }
 
-    fn parse(text: &str) -> Result<State> {
-        const ALL: [State; 6] = [
-            State::Idle,
-            State::Queued,
-            State::Running,
-            State::WaitingTool,
-            State::WaitingHil,
-            State::Exited,
+    fn parse(text: &str) -> Result<ProcessState> {
+        const ALL: [ProcessState; 6] = [
+            ProcessState::Idle,
+            ProcessState::Queued,
+            ProcessState::Running,
+            ProcessState::WaitingTool,
+            ProcessState::WaitingHil,
+            ProcessState::Exited,
         ];
         ALL.into_iter()
             .find(|state| state.as_str() == text)
@@ -65,7 +65,7 @@ pub struct ProcessRow {
     /// A note for people.
     pub label: Option<String>,
     /// What it is doing.
-    pub state: State,
+    pub state: ProcessState,
     /// The run it is busy with.
     pub active_run_id: Option<RunId>,
     /// The conversation of that run.
@@ -95,7 +95,7 @@ impl ProcessRow {
             profile: profile.to_string(),
             parent_pid: None,
             label: None,
-            state: State::Idle,
+            state: ProcessState::Idle,
             active_run_id: None,
             active_conversation_id: None,
             cwd: cwd.to_string(),
@@ -190,7 +190,7 @@ impl Processes<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Activity<'a> {
     /// What it is doing.
-    pub state: State,
+    pub state: ProcessState,
     /// The run and its conversation.
     pub run: Option<(&'a RunId, &'a ConversationId)>,
     /// The id of its next message.
@@ -250,7 +250,7 @@ fn process_from(mut row: Row) -> Result<ProcessRow> {
         profile: row.text()?,
         parent_pid: row.text_or_null()?.map(Pid),
         label: row.text_or_null()?,
-        state: State::parse(&row.text()?)?,
+        state: ProcessState::parse(&row.text()?)?,
         active_run_id: row.text_or_null()?.map(RunId),
         active_conversation_id: row.text_or_null()?.map(ConversationId),
         cwd: row.text()?,

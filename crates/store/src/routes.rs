@@ -23,8 +23,8 @@ pub struct RouteRow {
     pub created_at: i64,
     /// In milliseconds.
     pub expires_at: i64,
-    /// The id the driver knows the call by.
-    pub letter: Option<String>,
+    /// The id of the request on the wire, by which the driver knows the call. Its column is called `letter`.
+    pub wire_id: Option<String>,
     /// The running program of the driver it was sent to.
     pub instance: Option<String>,
     /// JSON: the arguments as they were sent.
@@ -56,7 +56,7 @@ impl Routes<'_> {
         .bind(&route.device_id)
         .bind(route.created_at)
         .bind(route.expires_at)
-        .bind(route.letter)
+        .bind(route.wire_id)
         .bind(route.instance)
         .bind(route.args);
         self.0.change(statement).await.map_err(|error| error.named(&route.route_id))?;
@@ -97,7 +97,7 @@ fn route_from(mut row: Row) -> Result<RouteRow> {
         device_id: DeviceId(row.text()?),
         created_at: row.int()?,
         expires_at: row.int()?,
-        letter: row.text_or_null()?,
+        wire_id: row.text_or_null()?,
         instance: row.text_or_null()?,
         args: row.text_or_null()?,
     })

@@ -2,7 +2,7 @@
 
 use protocol::identity::Role;
 use protocol::ids::{TokenId, Uid};
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Error, Result, Store};
@@ -15,7 +15,7 @@ pub struct Token {
     /// Whose.
     pub uid: Uid,
     /// What for.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// A note.
     pub label: Option<String>,
     /// `$token-sha256$<hex>`
@@ -46,7 +46,7 @@ pub struct NewToken {
     /// Whose.
     pub uid: Uid,
     /// What for; the role follows.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// A note.
     pub label: Option<String>,
     /// `$token-sha256$<hex>`
@@ -174,7 +174,9 @@ fn token_from(mut row: Row) -> Result<Token> {
     Ok(Token {
         token_id: TokenId(row.text()?),
         uid: row.uid()?,
-        kind: row.text().and_then(|name| Kind::parse(&name).ok_or_else(|| unexpected("a kind", &name)))?,
+        kind: row
+            .text()
+            .and_then(|name| TokenKind::parse(&name).ok_or_else(|| unexpected("a kind", &name)))?,
         label: row.text_or_null()?,
         hash: row.text()?,
         prefix: row.text()?,

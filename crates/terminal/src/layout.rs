@@ -98,7 +98,7 @@ pub struct Layout {
     gap: Vec<(char, Style)>,
     word: Vec<(char, Style)>,
     word_width: usize,
-    shown: Style,
+    current: Style,
 }
 
 impl Layout {
@@ -112,7 +112,7 @@ impl Layout {
             gap: Vec::new(),
             word: Vec::new(),
             word_width: 0,
-            shown: Style::PLAIN,
+            current: Style::PLAIN,
         }
     }
 
@@ -205,18 +205,18 @@ impl Layout {
     }
 
     fn emit(&mut self, c: char, style: Style) {
-        if style != self.shown {
+        if style != self.current {
             self.out.push_str(&style.sequence());
-            self.shown = style;
+            self.current = style;
         }
         self.out.push(c);
         self.column += char_width(c);
     }
 
     fn reset(&mut self) {
-        if self.shown != Style::PLAIN {
+        if self.current != Style::PLAIN {
             self.out.push_str(&Style::PLAIN.sequence());
-            self.shown = Style::PLAIN;
+            self.current = Style::PLAIN;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A gateway inside the test's own process, on a free port and a directory of its own.
+//! Test fixture: a gateway inside the test's own process, on a free port and a directory of its own.
 
 use std::net::SocketAddr;
 use std::path::Path;

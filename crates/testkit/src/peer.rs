@@ -1,4 +1,4 @@
-//! A raw socket: sends any message, well-formed or not, and waits for what comes.
+//! Raw test client: sends any message, well-formed or not, and waits for what comes.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A private PostgreSQL for tests of whole gateways, gone when it is dropped or the test binary ends.
+//! Test fixture: a private PostgreSQL for tests of whole gateways, gone when it is dropped or the test binary ends.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! For tests of TLS: an authority of one's own, and a relay that ends TLS in front of a plain server.
+//! Test fixture for TLS: a private authority, and a relay that terminates TLS in front of a plain server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

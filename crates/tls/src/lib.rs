@@ -1,5 +1,5 @@
-//! TLS of connections that we open: whom we trust, and what a person is told when we do not. The gateway's
-//! client and everything that leaves through `outgoing` come here, so that a private authority is named once for all.
+//! TLS client configuration: whom we trust, and what a person is told when we do not. The gateway's client and
+//! everything that leaves through `outgoing` come here, so that a private authority is named once for all.
 //!
 //! The provider of the cryptography is always named: a program with two of them inside would not know which to take.
 

@@ -1,4 +1,4 @@
-//! Why TLS did not come about, in words for a person, and what to do about it.
+//! Error translation of TLS failures: why, in words for a person, and what to do about it.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Which authorities are trusted: the bundled ones that browsers trust, and those in the files that `SSL_CERT_FILE` and
+//! Trust store: the bundled authorities that browsers trust, and those in the files that `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR` name. A file that can not be used takes nothing away; it is told of when a certificate is refused.
 
 use std::collections::HashSet;

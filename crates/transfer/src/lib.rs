@@ -1,4 +1,4 @@
-//! The bytes of `fs.pull` and `fs.push`, both ends: window, acknowledgements, digest, resuming.
+//! Sliding-window file transfer, both ends of `fs.pull` and `fs.push`: window, acknowledgements, digest, resuming.
 //!
 //! After `fs.pull` or `fs.push` was answered, either end has a [`Link`] with the transfer's id over whatever
 //! carries its messages ([`Wire`]). The file's side calls [`send`], the other side [`receive`], then

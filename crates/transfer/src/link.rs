@@ -1,4 +1,4 @@
-//! Transport of a transfer: one end of it, over whatever carries its messages.
+//! Transport interface of a transfer: one end of it, over whatever carries its messages.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};

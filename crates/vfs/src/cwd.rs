@@ -1,4 +1,4 @@
-//! The same view from another directory: a shell that has gone elsewhere.
+//! View with another working directory, for a shell that has changed it.
 
 use std::sync::Arc;
 

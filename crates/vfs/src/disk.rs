@@ -1,6 +1,6 @@
-//! Plain files below the data directory, with owners, groups and modes of this system's own.
+//! On-disk file system: plain files below the data directory, with owners, groups and modes of this system's own.
 //!
-//! Rooms that build on it (search, uploads) use it so: `Disk::find` leads a caller along a path and returns a
+//! Modules that build on it (search, uploads) use it so: `Disk::find` leads a caller along a path and returns a
 //! `walk::Found`; an `walk::Entry` is a name in an open `dir::Dir` with what is `dir::OpenEntry`, already open
 //! for reading. `Disk::directory` turns it into a `Dir` that the caller may list; `Disk::names`, `Disk::look` and
 //! `Disk::enter` go on from there by handles, and `OpenEntry::meta().allows(who, meta::READ)` is the permission to ask

@@ -1,6 +1,6 @@
-//! The native file tree: files of the users on disk, and the live kernel as files.
+//! Virtual file system: the users' files on disk, and the kernel's state as files.
 //!
-//! A [`View`] is the tree as one caller sees it; everything goes through it. Under it are two rooms: `disk`,
+//! A [`View`] is the tree as one caller sees it; everything goes through it. Under it are two parts: `disk`,
 //! plain files below the data directory with owners of their own, and `live`, what the kernel knows as text.
 
 mod cwd;
@@ -19,6 +19,6 @@ pub mod view;
 pub use disk::fingerprint::Fingerprint;
 pub use fault::{Code, Fault};
 pub use path::VPath;
-pub use stat::{Kind, Named, Stat};
+pub use stat::{FileKind, Named, Stat};
 pub use tree::Tree;
 pub use view::{Follow, View};

@@ -9,7 +9,7 @@ use base::limits;
 use crate::disk::walk::Found;
 use crate::live;
 use crate::path::VPath;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 use crate::view::{Follow, View};
 
 impl View {
@@ -28,7 +28,7 @@ impl View {
                 }
                 match disk.find(who, &from.join(&name), Follow::Yes) {
                     Ok(Found::Live(path)) => live.push((name, path)),
-                    Ok(found) if found.stat().is_ok_and(|stat| stat.kind == Kind::Directory) => {
+                    Ok(found) if found.stat().is_ok_and(|stat| stat.kind == FileKind::Directory) => {
                         directories.insert(name);
                     }
                     // A link to nothing, or to where the caller may not go, is shown as a file.
@@ -42,7 +42,7 @@ impl View {
             if Clock::system().instant() >= deadline {
                 break;
             }
-            if live::stat(self, &path, Follow::Yes).await.is_ok_and(|stat| stat.kind == Kind::Directory) {
+            if live::stat(self, &path, Follow::Yes).await.is_ok_and(|stat| stat.kind == FileKind::Directory) {
                 directories.insert(name);
             }
         }

@@ -1,7 +1,7 @@
 //! Virtual files over the kernel's state: `/sys`, `/proc`, `/dev`, the manual in `/usr/share`, and the account files
 //! in `/etc`. The functions here are called by [`crate::View`] once a path has led here.
 //!
-//! Each part of the tree is a room below `live/` with one `look`, which finds what is at a path, and what can be
+//! Each part of the tree is a module below `live/` with one `look`, which finds what is at a path, and what can be
 //! changed there. Whatever a caller may not see or do is decided by the call that a file stands for.
 
 mod capabilities;
@@ -179,11 +179,11 @@ async fn look(view: &View, path: &VPath, ask: Ask) -> Result<Node, Fault> {
 }
 
 async fn look_in_sys(view: &View, parts: &[&str], ask: Ask) -> Result<Node, Fault> {
-    const ROOMS: [&str; 6] = ["capabilities", "config", "devices", "routes", "sessions", "users"];
+    const PARTS: [&str; 6] = ["capabilities", "config", "devices", "routes", "sessions", "users"];
     match parts {
         [] => {
             let stat = node::directory(view, 0o755);
-            let names = ROOMS.map(|name| Named { name: name.to_string(), stat });
+            let names = PARTS.map(|name| Named { name: name.to_string(), stat });
             Ok(Node::Directory(names.into(), stat))
         }
         ["config" | "users", ..] => config::look(view, parts, ask).await,

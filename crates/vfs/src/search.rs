@@ -117,16 +117,16 @@ impl Search {
     }
 
     /// The path of a file as the caller sees it.
-    fn shown(&self, directory: &VPath, name: &str) -> String {
-        let mut shown = self.shown_path(directory);
-        if !shown.ends_with('/') {
-            shown.push('/');
+    fn display_path(&self, directory: &VPath, name: &str) -> String {
+        let mut display_path = self.directory_path(directory);
+        if !display_path.ends_with('/') {
+            display_path.push('/');
         }
-        shown.push_str(name);
-        shown
+        display_path.push_str(name);
+        display_path
     }
 
-    fn shown_path(&self, real: &VPath) -> String {
+    fn directory_path(&self, real: &VPath) -> String {
         if self.start == self.real {
             return real.to_string();
         }
@@ -135,10 +135,10 @@ impl Search {
     }
 
     /// Whether a file is to be looked into.
-    fn wants(&self, shown: &str) -> bool {
-        let below = shown.strip_prefix(self.start.as_str()).map(|below| below.trim_start_matches('/'));
-        let relative = below.filter(|below| !below.is_empty()).or_else(|| shown.rsplit('/').next());
-        self.query.includes(Path::new(relative.unwrap_or(shown))) && self.found.wants(shown)
+    fn wants(&self, display_path: &str) -> bool {
+        let below = display_path.strip_prefix(self.start.as_str()).map(|below| below.trim_start_matches('/'));
+        let relative = below.filter(|below| !below.is_empty()).or_else(|| display_path.rsplit('/').next());
+        self.query.includes(Path::new(relative.unwrap_or(display_path))) && self.found.wants(display_path)
     }
 
     fn is_late(&self) -> bool {

@@ -4,7 +4,7 @@ use protocol::ids::{Gid, Uid};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     Link,
@@ -13,7 +13,7 @@ pub enum Kind {
 /// What is known about a file besides its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Bytes.
     pub size: u64,
     /// Permission bits, with the sticky bit: at most `0o7777`.

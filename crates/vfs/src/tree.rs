@@ -1,4 +1,4 @@
-//! The tree itself, one per gateway.
+//! Root object of the file system, one per gateway: the disk, the store and what the virtual files show.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -64,7 +64,7 @@ impl Tree {
     /// Keeps files as they were shown from the second time on, however young they are: for tests.
     #[doc(hidden)]
     pub fn trust_young_files(&mut self) {
-        self.disk.text_cache.settled = std::time::Duration::ZERO;
+        self.disk.text_cache.unchanged_min = std::time::Duration::ZERO;
     }
 
     fn new(disk: Disk, store: Store, clock: Clock) -> Tree {
@@ -83,12 +83,12 @@ impl Tree {
     }
 
     /// Tells what the live tree shows of the gateway itself.
-    pub fn show_gateway(&self, live: Live) {
-        *write(&self.sources.gateway) = Some(live);
+    pub fn show_gateway(&self, info: GatewayInfo) {
+        *write(&self.sources.gateway) = Some(info);
     }
 
     /// Tells which commands of the native shell run, of every user.
-    pub fn show_sessions(&self, sessions: Source<SessionFact>) {
+    pub fn show_sessions(&self, sessions: Source<SessionInfo>) {
         *write(&self.sources.sessions) = Some(sessions);
     }
 
@@ -120,20 +120,20 @@ impl Tree {
 pub type Source<T> = Box<dyn Fn(Option<&str>) -> Vec<T> + Send + Sync>;
 
 /// What the live tree shows of the gateway itself.
-pub struct Live {
+pub struct GatewayInfo {
     /// The gateway's version.
     pub version: String,
     /// When it started, in milliseconds.
     pub started_at: i64,
     /// Calls under way on devices, of every user.
-    pub routes: Source<RouteFact>,
+    pub routes: Source<RouteInfo>,
 }
 
 /// What was told of the gateway so far. Whoever starts over the same tree tells it anew.
 #[derive(Default)]
 pub(crate) struct Sources {
-    gateway: RwLock<Option<Live>>,
-    sessions: RwLock<Option<Source<SessionFact>>>,
+    gateway: RwLock<Option<GatewayInfo>>,
+    sessions: RwLock<Option<Source<SessionInfo>>>,
 }
 
 impl Sources {
@@ -145,18 +145,18 @@ impl Sources {
         read(&self.gateway).as_ref().map_or(0, |live| (now_ms - live.started_at).max(0))
     }
 
-    pub(crate) fn routes(&self, id: Option<&str>) -> Vec<RouteFact> {
+    pub(crate) fn routes(&self, id: Option<&str>) -> Vec<RouteInfo> {
         read(&self.gateway).as_ref().map(|live| (live.routes)(id)).unwrap_or_default()
     }
 
-    pub(crate) fn sessions(&self, id: Option<&str>) -> Vec<SessionFact> {
+    pub(crate) fn sessions(&self, id: Option<&str>) -> Vec<SessionInfo> {
         read(&self.sessions).as_ref().map(|sessions| sessions(id)).unwrap_or_default()
     }
 }
 
 /// A call under way on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteFact {
+pub struct RouteInfo {
     /// The gateway's id for it.
     pub id: String,
     pub call: String,
@@ -170,7 +170,7 @@ pub struct RouteFact {
 
 /// A command of the native shell that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionFact {
+pub struct SessionInfo {
     pub id: String,
     /// Whose it is.
     pub uid: protocol::ids::Uid,

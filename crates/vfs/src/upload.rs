@@ -53,7 +53,7 @@ pub struct Upload {
     how: Writing,
     dir: Dir,
     partial: OsString,
-    /// Nothing once it is settled.
+    /// `None` once the quota was charged or given back.
     reservation: Option<Reservation>,
     /// How much is there already.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! `gsv.d.ts`: TypeScript types of the frames, all calls and all signals.
+//! Generator of `gsv.d.ts`: TypeScript types of the frames, all calls and all signals.
 
 use protocol::schema::Bundle;
 use protocol::signal::SIGNALS;

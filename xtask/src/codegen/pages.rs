@@ -1,8 +1,8 @@
-//! The reference pages in Markdown, one sentence per line.
+//! Generator of the reference pages in Markdown, one sentence per line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::config::{Kind, ROWS, Writer};
+use protocol::config::{ROWS, ValueType, Writer};
 use protocol::error::{ERRORS, OWN_WORDS};
 use protocol::schema::{Bundle, DEFS};
 use protocol::signal::SIGNALS;
@@ -150,13 +150,15 @@ pub fn config() -> String {
     out.push_str("| Key | Type | Default | Written by | Secret | Meaning |\n|---|---|---|---|---|---|\n");
     for row in ROWS {
         let kind = match row.kind {
-            Kind::Text => "text".to_string(),
-            Kind::File => "the text of a file".to_string(),
-            Kind::Policy => "an [approval policy](../guide/approvals.md), as JSON".to_string(),
-            Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Flag => "`true` or `false`".to_string(),
-            Kind::Timezone => "an IANA time zone".to_string(),
-            Kind::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+            ValueType::Text => "text".to_string(),
+            ValueType::File => "the text of a file".to_string(),
+            ValueType::Policy => "an [approval policy](../guide/approvals.md), as JSON".to_string(),
+            ValueType::Number { min, max } => format!("a whole number from {min} to {max}"),
+            ValueType::Flag => "`true` or `false`".to_string(),
+            ValueType::Timezone => "an IANA time zone".to_string(),
+            ValueType::OneOf(names) => {
+                names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            }
         };
         let writer = match row.writer {
             Writer::Nobody => "nobody",

@@ -1,5 +1,5 @@
-//! What the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the native shell
-//! is compared with, and the TypeScript compiler. Installed when missing.
+//! Installer of what the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the
+//! native shell is compared with, and the TypeScript compiler. Installed when missing.
 
 use std::path::{Path, PathBuf};
 

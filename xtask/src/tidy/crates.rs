@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::manifest::{self, Kind};
+use super::manifest::{self, DependencyKind};
 
 /// Who may depend on which of our crates, from the bottom to the top. What is not listed here does not exist yet.
 const ORDER: &[(&str, &[&str])] = &[
@@ -78,7 +78,7 @@ pub fn problems(root: &Path) -> Result<Vec<String>> {
     let mut out = Vec::new();
     for manifest in manifest::all(root)? {
         let name = manifest.name.as_str();
-        out.extend(misplaced(name, &manifest.dependencies(&[Kind::Normal, Kind::Build])));
+        out.extend(misplaced(name, &manifest.dependencies(&[DependencyKind::Normal, DependencyKind::Build])));
         if manifest.folder.starts_with("crates/") && !in_map(&map, name) {
             out.push(format!("ARCHITECTURE.md: no table has a row for the crate `{name}`"));
         }

@@ -1,4 +1,4 @@
-//! The longest files and functions, as advice.
+//! Report of the longest files and functions, as advice.
 
 use super::source::Source;
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 /// What a dependency is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DependencyKind {
     /// `[dependencies]`, also of a platform.
     Normal,
     /// `[dev-dependencies]`.
@@ -24,7 +24,7 @@ pub struct Manifest {
     pub name: String,
     /// From the repository's root, such as `crates/kernel`.
     pub folder: String,
-    listed: Vec<(Kind, String)>,
+    listed: Vec<(DependencyKind, String)>,
 }
 
 impl Manifest {
@@ -48,7 +48,7 @@ impl Manifest {
     }
 
     /// The names of these kinds, in the order of the file.
-    pub fn dependencies(&self, kinds: &[Kind]) -> Vec<&str> {
+    pub fn dependencies(&self, kinds: &[DependencyKind]) -> Vec<&str> {
         let wanted = self.listed.iter().filter(|(kind, _)| kinds.contains(kind));
         wanted.map(|(_, name)| name.as_str()).collect()
     }
@@ -75,12 +75,12 @@ pub fn read(root: &Path, folder: &str) -> Result<Manifest> {
     Ok(Manifest::new(folder, &text))
 }
 
-fn kind_of(section: &str) -> Option<Kind> {
+fn kind_of(section: &str) -> Option<DependencyKind> {
     match section.rsplit('.').next()? {
-        "dependencies" if section.starts_with("workspace.") => Some(Kind::Workspace),
-        "dependencies" => Some(Kind::Normal),
-        "dev-dependencies" => Some(Kind::Dev),
-        "build-dependencies" => Some(Kind::Build),
+        "dependencies" if section.starts_with("workspace.") => Some(DependencyKind::Workspace),
+        "dependencies" => Some(DependencyKind::Normal),
+        "dev-dependencies" => Some(DependencyKind::Dev),
+        "build-dependencies" => Some(DependencyKind::Build),
         _ => None,
     }
 }
@@ -96,8 +96,11 @@ mod tests {
             testkit = \"1\"\n\n[build-dependencies]\ncc = \"1\"\n[workspace.dependencies]\nserde = \"1\"\n[lints]\nworkspace = true\n";
         let manifest = Manifest::new("crates/x", text);
         assert_eq!(manifest.name, "x");
-        assert_eq!(manifest.dependencies(&[Kind::Normal, Kind::Build]), ["base", "tokio", "kernel", "cc"]);
-        assert_eq!(manifest.dependencies(&[Kind::Dev]), ["testkit"]);
-        assert_eq!(manifest.dependencies(&[Kind::Workspace]), ["serde"]);
+        assert_eq!(
+            manifest.dependencies(&[DependencyKind::Normal, DependencyKind::Build]),
+            ["base", "tokio", "kernel", "cc"]
+        );
+        assert_eq!(manifest.dependencies(&[DependencyKind::Dev]), ["testkit"]);
+        assert_eq!(manifest.dependencies(&[DependencyKind::Workspace]), ["serde"]);
     }
 }

@@ -1,4 +1,5 @@
-//! A Rust file cut into code and string literals, with comments gone, lines kept. Just enough for tidy's rules.
+//! Lexer that cuts a Rust file into code and string literals, with comments gone, lines kept. Just enough for tidy's
+//! rules.
 
 /// One file.
 pub struct Source {

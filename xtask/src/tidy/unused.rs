@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::manifest::{self, Kind, Manifest};
+use super::manifest::{self, DependencyKind, Manifest};
 use super::source::Source;
 
 /// Dependencies that are needed though no file names them: crate, dependency, reason.
@@ -22,9 +22,9 @@ pub fn problems(root: &Path, sources: &[Source]) -> Result<Vec<String>> {
 fn unused(manifest: &Manifest, sources: &[Source]) -> Vec<String> {
     let mut out = Vec::new();
     for (kind, table, places) in [
-        (Kind::Normal, "dependencies", &["src/"][..]),
-        (Kind::Dev, "dev-dependencies", &["src/", "tests/", "benches/", "examples/"]),
-        (Kind::Build, "build-dependencies", &["build.rs"]),
+        (DependencyKind::Normal, "dependencies", &["src/"][..]),
+        (DependencyKind::Dev, "dev-dependencies", &["src/", "tests/", "benches/", "examples/"]),
+        (DependencyKind::Build, "build-dependencies", &["build.rs"]),
     ] {
         let files: Vec<&Source> = sources.iter().filter(|source| within(manifest, source, places)).collect();
         for name in manifest.dependencies(&[kind]) {
@@ -66,9 +66,9 @@ fn names(code: &str, name: &str) -> bool {
 
 /// Dependencies of the workspace that no crate lists.
 fn unlisted(workspace: &Manifest, manifests: &[Manifest]) -> Vec<String> {
-    let kinds = [Kind::Normal, Kind::Dev, Kind::Build];
+    let kinds = [DependencyKind::Normal, DependencyKind::Dev, DependencyKind::Build];
     let listed = |name: &str| manifests.iter().any(|manifest| manifest.dependencies(&kinds).contains(&name));
-    let names = workspace.dependencies(&[Kind::Workspace]).into_iter().filter(|name| !listed(name));
+    let names = workspace.dependencies(&[DependencyKind::Workspace]).into_iter().filter(|name| !listed(name));
     names
         .map(|name| {
             format!("Cargo.toml: [workspace.dependencies] has `{name}`, which no crate lists: remove it")

@@ -1,9 +1,9 @@
-//! Logins against a real store.
+//! Tests of logins against a real store: throttling, tokens, and that a stranger learns nothing.
 
 use std::net::Ipv4Addr;
 
 use protocol::ids::TokenId;
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use store::accounts::NewAccount;
 use store::tokens::NewToken;
 
@@ -31,7 +31,7 @@ impl Bench {
         Bench { authenticator, store, ann, _data: data }
     }
 
-    async fn token(&self, kind: Kind, device: Option<&str>, expires_at: Option<i64>) -> (String, Token) {
+    async fn token(&self, kind: TokenKind, device: Option<&str>, expires_at: Option<i64>) -> (String, Token) {
         let raw = tokens::new(kind, &Random::system());
         let row = NewToken {
             token_id: TokenId(Random::system().uuid()),
@@ -62,7 +62,7 @@ impl Bench {
 #[tokio::test]
 async fn a_password_or_a_token_gives_the_account() {
     let bench = Bench::new().await;
-    let (raw, token) = bench.token(Kind::User, None, None).await;
+    let (raw, token) = bench.token(TokenKind::User, None, None).await;
     let by_password = bench.login(Some("ann"), Secret::Password("correct horse")).await.unwrap();
     assert_eq!((by_password.account.uid, by_password.token), (bench.ann.uid, None));
     for username in [Some("ann"), None] {
@@ -85,7 +85,7 @@ async fn a_password_or_a_token_gives_the_account() {
 #[tokio::test]
 async fn failures_of_tokens_and_of_passwords_are_counted_apart() {
     let bench = Bench::new().await;
-    let (raw, _) = bench.token(Kind::User, None, None).await;
+    let (raw, _) = bench.token(TokenKind::User, None, None).await;
     for _ in 0..limits::login::FAILURES_MAX {
         assert_eq!(bench.login(Some("ann"), Secret::Token("gsv_user_wrong")).await.unwrap_err(), 401);
     }
@@ -97,7 +97,7 @@ async fn failures_of_tokens_and_of_passwords_are_counted_apart() {
 #[tokio::test]
 async fn only_a_token_that_is_alive_says_for_which_device_it_is() {
     let bench = Bench::new().await;
-    let (raw, token) = bench.token(Kind::Node, Some("Laptop"), None).await;
+    let (raw, token) = bench.token(TokenKind::Node, Some("Laptop"), None).await;
     assert!(bench.drive(&raw, "laptop").await.is_ok(), "case does not matter");
     let told = |error: Error| error.details.map(|details| details["deviceId"].clone());
     let refused = bench.drive(&raw, "desk").await.unwrap_err();
@@ -105,6 +105,6 @@ async fn only_a_token_that_is_alive_says_for_which_device_it_is() {
     assert_eq!(bench.login(Some("ann"), Secret::Token(&raw)).await.unwrap_err(), 401, "it is for drivers");
     bench.store.tokens().revoke(&token.token_id, None, None, 2).await.unwrap();
     assert_eq!(told(bench.drive(&raw, "desk").await.unwrap_err()), None);
-    let (expired, _) = bench.token(Kind::Node, Some("laptop"), Some(2)).await;
+    let (expired, _) = bench.token(TokenKind::Node, Some("laptop"), Some(2)).await;
     assert_eq!(told(bench.drive(&expired, "desk").await.unwrap_err()), None);
 }

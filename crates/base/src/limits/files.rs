@@ -40,16 +40,16 @@ pub const WRITE_HERE_MAX_BYTES: usize = 64 * 1024;
 /// A write that comes sooner than this after another one was waiting already, and gets a thread.
 pub const WRITE_HERE_GAP: Duration = Duration::from_micros(10);
 /// Small files that are kept as they were last shown.
-pub const SHOWN_FILES_MAX: usize = 256;
+pub const TEXT_CACHE_FILES_MAX: usize = 256;
 /// Largest file that is kept so.
-pub const SHOWN_FILE_MAX_BYTES: u64 = 16 * 1024;
+pub const TEXT_CACHE_FILE_MAX_BYTES: u64 = 16 * 1024;
 /// How long a file must have stood still before it is; longer than the coarsest clock of a host's
 /// file system counts at once.
-pub const SHOWN_SETTLED: Duration = Duration::from_millis(2_500);
+pub const UNCHANGED_MIN: Duration = Duration::from_millis(2_500);
 /// The same where that clock is a fine one, which ticks at least every ten milliseconds.
-pub const SHOWN_SETTLED_FINE: Duration = Duration::from_millis(200);
+pub const UNCHANGED_MIN_FINE: Duration = Duration::from_millis(200);
 /// Names that a fingerprint of directories takes in; what has more is read each time.
-pub const GLANCE_NAMES_MAX: usize = 128;
+pub const FINGERPRINT_NAMES_MAX: usize = 128;
 /// Largest image `fs.read` returns.
 pub const IMAGE_MAX_BYTES: u64 = 25 * 1024 * 1024;
 /// Largest file that is read without a thread of its own, if it is in memory already.

@@ -84,7 +84,7 @@ pub const SCAN_MAX_BYTES: usize = 256 * 1024;
 pub const SCAN_DEPTH_MAX: usize = 100;
 /// Longest script, in bytes. What is made of it takes ninety times as much.
 pub const SCRIPT_MAX_BYTES: usize = 4_000_000;
-/// Statements, calls and sums of one `bc`.
+/// Statements, calls and arithmetic operations of one run of `bc`.
 pub const BC_STEPS_MAX: usize = 1_000_000;
 /// Bits of a number of `bc`.
 pub const BC_BITS_MAX: u64 = 1_000_000;

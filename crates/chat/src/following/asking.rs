@@ -63,21 +63,21 @@ impl Chat<'_> {
                 typed = typing.typed() => break typed,
                 arrived = self.gateway.next() => arrived,
             };
-            let settled = match arrived {
+            let answered = match arrived {
                 Err(failure) => {
                     typing.cancel();
                     typing.typed().await?;
                     break Err(failure);
                 }
                 Ok(Arrived::Signal(signal)) => {
-                    let settled = settles(&signal, following, request);
+                    let answered = answers(&signal, following, request);
                     let changed = signal.name == "proc.changed";
                     kept.push(signal);
-                    settled || (changed && self.is_settled(request).await?)
+                    answered || (changed && self.is_answered(request).await?)
                 }
                 Ok(Arrived::Refresh) => {
                     refresh = true;
-                    self.is_settled(request).await?
+                    self.is_answered(request).await?
                 }
                 Ok(Arrived::Interrupt) => {
                     typing.cancel();
@@ -85,7 +85,7 @@ impl Chat<'_> {
                     break Ok(Typed::Interrupt);
                 }
             };
-            if settled {
+            if answered {
                 typing.cancel();
                 break typing.typed().await;
             }
@@ -98,7 +98,7 @@ impl Chat<'_> {
     }
 
     /// Whether a request no longer waits.
-    async fn is_settled(&mut self, request: &HilRequest) -> Result<bool> {
+    async fn is_answered(&mut self, request: &HilRequest) -> Result<bool> {
         let pending = self.gateway.ask(&ApprovalsPending { pid: None }).await?.pending;
         Ok(pending.iter().all(|pending| pending.request.request_id != request.request_id))
     }
@@ -138,7 +138,7 @@ impl Chat<'_> {
 }
 
 /// Whether a signal shows that a call no longer waits: it runs, it ended, or its run did.
-fn settles(signal: &Signal, following: &Following, request: &HilRequest) -> bool {
+fn answers(signal: &Signal, following: &Following, request: &HilRequest) -> bool {
     let Some(payload) = payload_of(signal, &following.run_id) else { return false };
     let same_call = payload["callId"].as_str() == Some(request.call_id.as_str());
     match signal.name.as_str() {

@@ -1,10 +1,11 @@
-//! Tests of the machine: what each kind of markup looks like, and that the pieces do not matter.
+//! Tests of the Markdown state machine: the rendering of each construct, and that it does not depend on how the text
+//! is split.
 
 use proptest::prelude::*;
 
 use super::*;
 
-fn shown(text: &str) -> String {
+fn rendered(text: &str) -> String {
     let mut markdown = Markdown::new(60);
     let mut out = markdown.push(text);
     out.push_str(&markdown.finish());
@@ -27,46 +28,46 @@ fn plain_text_stays_as_it_is() {
     for text in
         ["hello\n", "a\n\nb\n", "2 * 3 = 6, a_b_c, x ** y\n", "f(*args)\n", "5 * 3 * 2\n", "1.5 and 3)\n"]
     {
-        assert_eq!(shown(text), text);
+        assert_eq!(rendered(text), text);
     }
-    assert_eq!(shown("no line break"), "no line break\n");
-    assert_eq!(shown(""), "");
+    assert_eq!(rendered("no line break"), "no line break\n");
+    assert_eq!(rendered(""), "");
 }
 
 #[test]
 fn headings_are_strong() {
-    assert_eq!(shown("## Two words\ntext"), "\u{1b}[0;1mTwo words\u{1b}[0m\ntext\n");
-    assert_eq!(shown("# One\n"), "\u{1b}[0;1;4mOne\u{1b}[0m\n");
-    assert_eq!(shown("#hashtag\n"), "#hashtag\n");
+    assert_eq!(rendered("## Two words\ntext"), "\u{1b}[0;1mTwo words\u{1b}[0m\ntext\n");
+    assert_eq!(rendered("# One\n"), "\u{1b}[0;1;4mOne\u{1b}[0m\n");
+    assert_eq!(rendered("#hashtag\n"), "#hashtag\n");
 }
 
 #[test]
 fn strong_emphasised_and_code() {
-    assert_eq!(shown("a **b c** d\n"), "a \u{1b}[0;1mb c\u{1b}[0m d\n");
-    assert_eq!(shown("an *important* word\n"), "an \u{1b}[0;3mimportant\u{1b}[0m word\n");
-    assert_eq!(shown("run `a **b**` now\n"), "run \u{1b}[0;36ma **b**\u{1b}[0m now\n");
-    assert_eq!(shown("``a`b``\n"), "\u{1b}[0;36ma`b\u{1b}[0m\n");
-    assert_eq!(shown("snake_case_name and \\*stars\\*\n"), "snake_case_name and *stars*\n");
-    assert_eq!(bare(&shown("***both***\n")), "both\n");
+    assert_eq!(rendered("a **b c** d\n"), "a \u{1b}[0;1mb c\u{1b}[0m d\n");
+    assert_eq!(rendered("an *important* word\n"), "an \u{1b}[0;3mimportant\u{1b}[0m word\n");
+    assert_eq!(rendered("run `a **b**` now\n"), "run \u{1b}[0;36ma **b**\u{1b}[0m now\n");
+    assert_eq!(rendered("``a`b``\n"), "\u{1b}[0;36ma`b\u{1b}[0m\n");
+    assert_eq!(rendered("snake_case_name and \\*stars\\*\n"), "snake_case_name and *stars*\n");
+    assert_eq!(bare(&rendered("***both***\n")), "both\n");
 }
 
 #[test]
 fn what_is_not_closed_ends_with_the_line() {
-    assert_eq!(shown("**open\nnext\n"), "\u{1b}[0;1mopen\u{1b}[0m\nnext\n");
-    assert_eq!(shown("tick `open\nnext\n"), "tick \u{1b}[0;36mopen\u{1b}[0m\nnext\n");
+    assert_eq!(rendered("**open\nnext\n"), "\u{1b}[0;1mopen\u{1b}[0m\nnext\n");
+    assert_eq!(rendered("tick `open\nnext\n"), "tick \u{1b}[0;36mopen\u{1b}[0m\nnext\n");
 }
 
 #[test]
 fn lists_get_bullets_and_keep_their_numbers() {
-    assert_eq!(bare(&shown("- one\n  * two\n+ three\n10. ten\n")), "• one\n  • two\n• three\n10. ten\n");
-    assert_eq!(shown("-x\n"), "-x\n");
-    assert_eq!(bare(&shown("- `code` first\n")), "• code first\n");
+    assert_eq!(bare(&rendered("- one\n  * two\n+ three\n10. ten\n")), "• one\n  • two\n• three\n10. ten\n");
+    assert_eq!(rendered("-x\n"), "-x\n");
+    assert_eq!(bare(&rendered("- `code` first\n")), "• code first\n");
 }
 
 #[test]
 fn long_items_are_continued_below_their_text() {
     let item = format!("- {}\n", "word ".repeat(20).trim_end());
-    let lines: Vec<String> = bare(&shown(&item)).lines().map(str::to_string).collect();
+    let lines: Vec<String> = bare(&rendered(&item)).lines().map(str::to_string).collect();
     assert!(lines.len() > 1 && lines[0].starts_with("• word") && lines[1].starts_with("  word"), "{lines:?}");
     assert!(lines.iter().all(|line| terminal::layout::width(line) <= 60));
 }
@@ -76,23 +77,23 @@ fn code_has_a_gutter_and_is_never_broken() {
     let long = "x ".repeat(50);
     let text = format!("```rust\nfn main() {{\n\t**{long}**\n}}\n```\nafter\n");
     let expected = format!("╭ rust\n│ fn main() {{\n│     **{long}**\n│ }}\n╰\nafter\n");
-    assert_eq!(bare(&shown(&text)), expected);
-    assert_eq!(bare(&shown("~~~\na\n```\n~~~\n")), "╭\n│ a\n│ ```\n╰\n");
-    assert_eq!(bare(&shown("  ```sh\n  ls\n  ```\n")), "╭ sh\n│ ls\n╰\n");
-    assert_eq!(bare(&shown("```\nopen")), "╭\n│ open\n╰\n");
-    assert_eq!(bare(&shown("````\n```\n````\n")), "╭\n│ ```\n╰\n");
+    assert_eq!(bare(&rendered(&text)), expected);
+    assert_eq!(bare(&rendered("~~~\na\n```\n~~~\n")), "╭\n│ a\n│ ```\n╰\n");
+    assert_eq!(bare(&rendered("  ```sh\n  ls\n  ```\n")), "╭ sh\n│ ls\n╰\n");
+    assert_eq!(bare(&rendered("```\nopen")), "╭\n│ open\n╰\n");
+    assert_eq!(bare(&rendered("````\n```\n````\n")), "╭\n│ ```\n╰\n");
 }
 
 #[test]
 fn quotations_and_rules() {
-    assert_eq!(bare(&shown("> said\n")), "▎ said\n");
-    assert_eq!(bare(&shown("---\n")), format!("{}\n", "─".repeat(40)));
-    assert_eq!(bare(&shown("* * *\n")), format!("{}\n", "─".repeat(40)));
+    assert_eq!(bare(&rendered("> said\n")), "▎ said\n");
+    assert_eq!(bare(&rendered("---\n")), format!("{}\n", "─".repeat(40)));
+    assert_eq!(bare(&rendered("* * *\n")), format!("{}\n", "─".repeat(40)));
 }
 
 #[test]
 fn the_model_cannot_steer_the_terminal() {
-    let out = shown("\u{1b}[2J **b\u{1b}]0;x\u{7}** `\u{9b}31m` \u{202e}\n```\n\u{1b}[1m\r\n```\n");
+    let out = rendered("\u{1b}[2J **b\u{1b}]0;x\u{7}** `\u{9b}31m` \u{202e}\n```\n\u{1b}[1m\r\n```\n");
     assert_eq!(bare(&out).chars().filter(|c| c.is_control() && *c != '\n').count(), 0, "{out:?}");
 }
 
@@ -147,7 +148,7 @@ proptest! {
 
     #[test]
     fn whatever_comes_only_styles_reach_the_terminal(text in fragments()) {
-        let out = shown(&text);
+        let out = rendered(&text);
         prop_assert!(out.is_empty() || out.ends_with('\n'));
         for sequence in out.split('\u{1b}').skip(1) {
             let end = sequence.find('m').unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct StreamedText {
     blocks: BTreeMap<u64, String>,
-    shown: String,
+    printed: String,
 }
 
 impl StreamedText {
@@ -32,25 +32,25 @@ impl StreamedText {
 
     /// Whether nothing was said and nothing shown.
     pub(super) fn is_empty(&self) -> bool {
-        self.shown.is_empty() && self.blocks.values().all(String::is_empty)
+        self.printed.is_empty() && self.blocks.values().all(String::is_empty)
     }
 
     /// Whether what was shown ends a line.
     pub(super) fn ends_line(&self) -> bool {
-        self.shown.is_empty() || self.shown.ends_with('\n')
+        self.printed.is_empty() || self.printed.ends_with('\n')
     }
 
     /// What is new; true before it when it does not continue what was shown, but takes its place.
     pub(super) fn show(&mut self) -> (bool, String) {
         let said: String = self.blocks.values().map(String::as_str).collect();
-        if self.shown.starts_with(&said) {
+        if self.printed.starts_with(&said) {
             return (false, String::new());
         }
-        let (again, new) = match said.strip_prefix(&self.shown) {
+        let (again, new) = match said.strip_prefix(&self.printed) {
             Some(new) => (false, new.to_string()),
             None => (true, said.clone()),
         };
-        self.shown = said;
+        self.printed = said;
         (again, new)
     }
 }

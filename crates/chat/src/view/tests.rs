@@ -1,4 +1,4 @@
-//! Runs as they are told by signals, whole and with gaps.
+//! Tests of the renderer with the signals of whole runs and of runs with gaps.
 
 use proptest::prelude::*;
 use protocol::proc::history::Message;

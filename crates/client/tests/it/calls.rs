@@ -1,4 +1,4 @@
-//! Calls, events and the end of a connection.
+//! Tests of calls, events and closing.
 
 use std::time::Duration;
 

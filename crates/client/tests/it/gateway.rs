@@ -1,4 +1,4 @@
-//! The other side: a bare WebSocket server that a test plays by hand.
+//! Fake gateway: a bare WebSocket server that a test drives by hand.
 
 use client::{Connection, Events};
 use futures_util::{SinkExt, StreamExt};

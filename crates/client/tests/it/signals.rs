@@ -1,4 +1,4 @@
-//! Signals over as many connections as it takes.
+//! Tests of the resumable subscription over several connections.
 
 use client::{Event, Signal, Signals};
 use protocol::sys::{Connected, Resume, ResumeStatus, Resumed};

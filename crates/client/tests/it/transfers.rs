@@ -1,4 +1,4 @@
-//! Transfers between two connections, with the test as the gateway between them.
+//! Tests of transfers between two connections, with the test as the gateway between them.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! One name in an open directory, and what can be done to it.
+//! Directory-relative file operations (`openat` style): one name in an open directory, and what can be done to it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

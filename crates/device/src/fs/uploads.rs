@@ -1,4 +1,4 @@
-//! The uploads under way, and the partial files of those that were abandoned.
+//! Upload registry of the driver, and garbage collection of abandoned partial files.
 
 use std::ffi::OsStr;
 use std::io;

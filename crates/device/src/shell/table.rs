@@ -1,4 +1,4 @@
-//! The sessions of this driver: how many there may be, and when they are forgotten.
+//! Session table of this driver: how many there may be, and when they expire.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The gateway's own end of a transfer: a wire between the engine and the relay.
+//! In-process end of a transfer: a channel pair between the transfer engine and the relay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,7 +8,7 @@ use protocol::shell::{ExecResult, Status};
 #[derive(Default)]
 pub struct Stream {
     /// All that was shown, until it is more than a target keeps.
-    shown: String,
+    printed: String,
     overflowed: bool,
     /// The end of what was shown, long enough to compare with an answer's `tail`.
     recent: String,
@@ -77,11 +77,11 @@ impl Stream {
     }
 
     fn remember(&mut self) {
-        self.overflowed |= self.shown.len() + self.text.len() > limits::shell::OUTPUT_MAX_BYTES;
+        self.overflowed |= self.printed.len() + self.text.len() > limits::shell::OUTPUT_MAX_BYTES;
         if self.overflowed {
-            self.shown.clear();
+            self.printed.clear();
         } else {
-            self.shown.push_str(&self.text);
+            self.printed.push_str(&self.text);
         }
         self.recent.push_str(&self.text);
         let surplus = self.recent.len().saturating_sub(limits::shell::TAIL_BYTES * 2);
@@ -111,13 +111,13 @@ impl Stream {
         let stderr = result.stderr.as_deref().unwrap_or_default();
         let cut = result.truncated == Some(true);
         if !self.overflowed && !cut {
-            if stdout.len() + stderr.len() <= self.shown.len() + text.len() {
+            if stdout.len() + stderr.len() <= self.printed.len() + text.len() {
                 return text.to_string();
             }
             // With one stream only, the order is certain.
             for (stream, other) in [(stdout, stderr), (stderr, stdout)] {
                 if other.is_empty()
-                    && let Some(rest) = stream.strip_prefix(self.shown.as_str())
+                    && let Some(rest) = stream.strip_prefix(self.printed.as_str())
                 {
                     return rest.to_string();
                 }

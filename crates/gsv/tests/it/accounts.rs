@@ -1,4 +1,4 @@
-//! Root's commands: users, groups, capabilities, who may use a device.
+//! Tests of root's commands: users, groups, capabilities, who may use a device.
 
 use crate::world::World;
 

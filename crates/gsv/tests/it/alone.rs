@@ -1,4 +1,4 @@
-//! What works, or fails well, without any gateway.
+//! Tests of what works, or fails well, without a gateway.
 
 use crate::world::{Running, Said, finish, gsv};
 

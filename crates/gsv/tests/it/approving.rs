@@ -1,4 +1,4 @@
-//! Tool calls that wait for a person: listed, answered and remembered from another terminal.
+//! Tests of approvals: tool calls that wait for a person, listed, answered and remembered from another terminal.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A person in a chat at a terminal of their own.
+//! Tests of a chat on a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! `cp` in every direction.
+//! Tests of `gsv cp` in every direction.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Setting up, logging in and out, tokens, configuration.
+//! Tests of setup, login, logout, tokens and configuration.
 
 use crate::world::World;
 

@@ -1,4 +1,4 @@
-//! The real binary against itself: a gateway, a device and the command line, each its own process.
+//! End-to-end tests of the real binary: a gateway, a device and the command line, each its own process.
 
 // Helpers of tests are tests too, which clippy does not see.
 #![allow(clippy::unwrap_used)]

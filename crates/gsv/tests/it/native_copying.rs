@@ -1,4 +1,4 @@
-//! `cp` to and from the gateway's own files.
+//! Tests of `gsv cp` to and from the gateway's own files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Drivers of other clients, which say what is documented and no more, and know neither signals nor the end of stdin.
+//! Compatibility tests with drivers of other clients, which say what is documented and no more, and know neither
+//! signals nor the end of stdin.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};

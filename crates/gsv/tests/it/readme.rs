@@ -1,4 +1,4 @@
-//! The sessions that the README prints, typed into real terminals: what these show must be what it says.
+//! Documentation test: the sessions that the README prints, typed into real terminals, whose output must match.
 
 use std::fs::File;
 use std::io::{Read, Write};

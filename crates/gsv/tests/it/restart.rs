@@ -1,4 +1,4 @@
-//! A gateway that goes away, politely or not, while somebody counts on it.
+//! Tests of restarts and crashes of the gateway while clients depend on it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;

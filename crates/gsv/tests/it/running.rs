@@ -1,4 +1,4 @@
-//! `run`, `shell` and `call` on a real device.
+//! Tests of `run`, `shell` and `call` on a real device.
 
 use std::io::Read;
 use std::process::Stdio;

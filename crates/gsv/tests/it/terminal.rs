@@ -1,4 +1,4 @@
-//! A person at a terminal, who can be asked.
+//! Tests of interactive prompts on a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};

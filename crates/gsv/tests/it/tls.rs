@@ -1,4 +1,4 @@
-//! Over TLS, with an authority of one's own: the gateway, a model provider, and what the gateway's shell fetches.
+//! Tests of TLS with a private authority: the gateway, a model provider, and what the gateway's shell fetches.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

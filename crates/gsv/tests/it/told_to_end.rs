@@ -1,4 +1,5 @@
-//! A prompt that is told to end, or whose terminal goes away, is gone, and takes its command with it.
+//! Tests of hangups and signals: a prompt that is told to end, or whose terminal goes away, is gone, and takes its
+//! command with it.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -136,9 +137,9 @@ fn a_command_that_writes_to_a_terminal_that_went_away_is_ended() {
 #[test]
 fn prompts_whose_terminal_goes_away_are_gone() {
     let world = World::set_up();
-    for (args, sign, code) in [(["shell"], "gsv$ ", 129), (["chat"], "› ", 1)] {
+    for (args, prompt, code) in [(["shell"], "gsv$ ", 129), (["chat"], "› ", 1)] {
         let mut person = Person::run(without_hangups(world.command(&args)));
-        person.wait_for(sign);
+        person.wait_for(prompt);
         let Person { terminal, mut child, .. } = person;
         drop(terminal);
         assert_eq!(exit_code(&mut child), code, "{args:?}");

@@ -1,4 +1,4 @@
-//! Processes of the real binary in a world of their own: a home, a data directory, a free port.
+//! Test fixture: processes of the real binary with a home, a data directory and a free port of their own.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

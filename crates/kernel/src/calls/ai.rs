@@ -1,4 +1,4 @@
-//! `ai.tools`: the calls and devices that a process may offer its model.
+//! Handler of `ai.tools`: the calls and devices that a process may offer its model.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use gateway::Capabilities;
 
 pub(crate) async fn tools(cx: Cx, _: Tools) -> Result<ToolsResult, Error> {
     let visible = cx.kernel.devices.visible_to(&cx.caller.identity);
-    let online = visible.iter().filter(|device| device.online).map(|device| shown(device)).collect();
+    let online = visible.iter().filter(|device| device.online).map(|device| to_tool_device(device)).collect();
     Ok(offered(&cx.caller.capabilities, online))
 }
 
@@ -30,7 +30,7 @@ fn offered(capabilities: &Capabilities, devices: Vec<ToolDevice>) -> ToolsResult
     ToolsResult { tools: tools.collect(), devices, mcp_servers: Vec::new() }
 }
 
-fn shown(device: &Device) -> ToolDevice {
+fn to_tool_device(device: &Device) -> ToolDevice {
     let said = |text: &str| Some(text.trim().to_string()).filter(|text| !text.is_empty());
     ToolDevice {
         id: device.device_id.clone(),

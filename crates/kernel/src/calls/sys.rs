@@ -1,4 +1,4 @@
-//! `sys.*`
+//! Handlers of `sys.*` that the kernel keeps.
 
 pub(crate) mod account;
 pub(crate) mod config;

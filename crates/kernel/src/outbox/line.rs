@@ -1,5 +1,5 @@
-//! The line in which messages wait for one socket. Deltas of a model's answer are merged into those that wait
-//! already, so that the line of a slow reader does not grow with every word.
+//! Coalescing queue of messages for one socket. Deltas of a model's answer are merged into those that wait already, so
+//! that the line of a slow reader does not grow with every word.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Small texts that wait, in one piece of memory. Most messages are small, and are written on one thread and sent on
-//! another: a piece of memory for each of them would cost more than all the rest of its way.
+//! Arena for small queued texts: one buffer instead of an allocation each. Most messages are small, and are written on
+//! one thread and sent on another: a piece of memory for each of them would cost more than all the rest of its way.
 
 /// Up to this size a text is a small one.
 pub(crate) const TEXT_BYTES_MAX: usize = 4 * 1024;

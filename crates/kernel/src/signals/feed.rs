@@ -1,5 +1,6 @@
-//! One user's signals: counted, kept for a while, and handed to the connections that are there. Everything here
-//! happens under one lock per user, so that a connection that comes back misses nothing and gets nothing twice.
+//! Sequenced feed of one user's signals: numbered, buffered for replay, and handed to the connections that are there.
+//! Everything here happens under one lock per user, so that a connection that comes back misses nothing and gets
+//! nothing twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +8,13 @@ use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
-use gateway::StreamNote;
+use gateway::RunEvent;
 use model::Partial;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::RunId;
 use protocol::sys::{Resume, ResumeStatus, Resumed};
 
-use super::ring::{KeptBody, Ring, Total};
+use super::ring::{EntryBody, Ring, Total};
 use crate::connections::Connection;
 use crate::outbox::{Body, Put, QueuedSignal, ResumeGaps};
 use crate::stream_signal::StreamSignal;
@@ -131,9 +132,9 @@ impl Feed {
     }
 
     /// Tells an event of a model's answer.
-    pub(super) fn tell_stream(&mut self, note: StreamNote, only: Option<&Arc<Connection>>) -> Told {
+    pub(super) fn tell_stream(&mut self, event: RunEvent, only: Option<&Arc<Connection>>) -> Told {
         let seq = self.advance();
-        let event = Arc::new(StreamSignal::new(seq, note));
+        let event = Arc::new(StreamSignal::new(seq, event));
         self.follow_answer(seq, &event);
         self.ring.push_stream(seq, &event);
         let run = Some(event.run_id().clone());
@@ -205,8 +206,8 @@ impl Feed {
         for kept in missed {
             let (first, skip) = kept.after(after);
             let body = match &kept.body {
-                KeptBody::Text(said) => Body::Text(Arc::new(TextSignal::new(kept.seq, said.clone()))),
-                KeptBody::Stream(event, _) => {
+                EntryBody::Text(said) => Body::Text(Arc::new(TextSignal::new(kept.seq, said.clone()))),
+                EntryBody::Stream(event, _) => {
                     // An earlier answer of the same run has ended.
                     let answer = self.answers.get(event.run_id()).filter(|(since, _)| kept.seq >= *since);
                     Body::Stream(Arc::new(event.to_replay(skip, answer.map(|(_, partial)| partial.clone()))))

@@ -1,4 +1,4 @@
-//! The signals of all users who have been here since the gateway started, in a bounded number.
+//! Bounded registry of feeds, one for each user who has connected since the gateway started.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

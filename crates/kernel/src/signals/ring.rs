@@ -1,5 +1,6 @@
-//! The newest signals of one user, for connections that come back. Deltas of one answer that follow each other are
-//! kept as one text with the places where each of them ended, so that a client can go on from any of them.
+//! Replay ring buffer: the newest signals of one user, for connections that come back. Deltas of one answer that
+//! follow each other are kept as one text with the places where each of them ended, so that a client can go on from
+//! any of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,40 +16,40 @@ use crate::text_signal::Said;
 const OVERHEAD_BYTES: usize = 128;
 
 /// One signal, or several deltas in one.
-pub(super) struct Kept {
+pub(super) struct RingEntry {
     /// Its place; of several the last.
     pub(super) seq: u64,
     /// The run it belongs to.
     pub(super) run: Option<RunId>,
-    pub(super) body: KeptBody,
+    pub(super) body: EntryBody,
 }
 
-pub(super) enum KeptBody {
+pub(super) enum EntryBody {
     /// A finished payload.
     Text(Said),
     /// The event, and for each delta in it its place and where its text ends.
     Stream(Arc<StreamSignal>, Vec<(u64, usize)>),
 }
 
-impl Kept {
+impl RingEntry {
     fn size(&self) -> usize {
         match &self.body {
-            KeptBody::Text(said) => OVERHEAD_BYTES + said.size(),
-            KeptBody::Stream(event, ends) => event.size() + size_of_val(ends.as_slice()),
+            EntryBody::Text(said) => OVERHEAD_BYTES + said.size(),
+            EntryBody::Stream(event, ends) => event.size() + size_of_val(ends.as_slice()),
         }
     }
 
     /// How many signals it stands for.
     fn count(&self) -> usize {
         match &self.body {
-            KeptBody::Text(_) => 1,
-            KeptBody::Stream(_, ends) => ends.len(),
+            EntryBody::Text(_) => 1,
+            EntryBody::Stream(_, ends) => ends.len(),
         }
     }
 
     /// Of what came after `seq`, the place of the oldest, and how much of the text is older.
     pub(super) fn after(&self, seq: u64) -> (u64, usize) {
-        let KeptBody::Stream(_, ends) = &self.body else { return (self.seq, 0) };
+        let EntryBody::Stream(_, ends) = &self.body else { return (self.seq, 0) };
         let known = ends.partition_point(|(place, _)| *place <= seq);
         let first = ends.get(known).map_or(self.seq, |(place, _)| *place);
         (first, known.checked_sub(1).map_or(0, |last| ends[last].1))
@@ -67,7 +68,7 @@ impl Total {
 
 /// The ring.
 pub(super) struct Ring {
-    kept: VecDeque<Kept>,
+    kept: VecDeque<RingEntry>,
     signals: usize,
     bytes: usize,
     total: Total,
@@ -88,13 +89,13 @@ impl Ring {
 
     /// Keeps a signal whose payload is finished.
     pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, said: Said) {
-        self.push(Kept { seq, run, body: KeptBody::Text(said) });
+        self.push(RingEntry { seq, run, body: EntryBody::Text(said) });
     }
 
     /// Keeps an event.
     pub(super) fn push_stream(&mut self, seq: u64, event: &StreamSignal) {
         if let Some(last) = self.kept.back_mut()
-            && let KeptBody::Stream(before, ends) = &mut last.body
+            && let EntryBody::Stream(before, ends) = &mut last.body
             && before.is_continued_by(event)
             && before.size() < limits::signal::PIECE_BYTES
         {
@@ -106,11 +107,11 @@ impl Ring {
             return self.forget_oldest();
         }
         let ends = vec![(seq, event.delta().map_or(0, str::len))];
-        let body = KeptBody::Stream(Arc::new(event.to_keep()), ends);
-        self.push(Kept { seq, run: Some(event.run_id().clone()), body });
+        let body = EntryBody::Stream(Arc::new(event.to_keep()), ends);
+        self.push(RingEntry { seq, run: Some(event.run_id().clone()), body });
     }
 
-    fn push(&mut self, kept: Kept) {
+    fn push(&mut self, kept: RingEntry) {
         self.signals += kept.count();
         self.grow(kept.size());
         self.kept.push_back(kept);
@@ -127,7 +128,7 @@ impl Ring {
     }
 
     /// Everything that came after `seq`, oldest first; `None` when some of it is forgotten.
-    pub(super) fn after(&self, seq: u64) -> Option<impl Iterator<Item = &Kept>> {
+    pub(super) fn after(&self, seq: u64) -> Option<impl Iterator<Item = &RingEntry>> {
         if seq < self.floor {
             return None;
         }

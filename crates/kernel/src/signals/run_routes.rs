@@ -1,4 +1,4 @@
-//! Which connection started a run: it alone is told how the run goes, as long as it is there.
+//! Routing table of runs: the connection that started a run gets its signals, as long as it is there.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};

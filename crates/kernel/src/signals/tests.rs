@@ -1,4 +1,4 @@
-//! Signals without sockets: who is told what, what is merged, and what a connection that comes back gets.
+//! Tests of signals without sockets: who is told what, what is merged, and what a connection that comes back gets.
 
 mod exact;
 mod stage;
@@ -267,8 +267,11 @@ fn every_user_has_a_sequence_of_their_own() {
     assert_eq!(bob.reconnect(&mut bobs), ResumeStatus::Replayed);
     assert!(bobs.numbers().is_empty());
     // Nobody of this number has ever been here.
-    let body = gateway::NoteBody::Text("{}".into());
-    super::note(ann.kernel, gateway::Note { uid: Uid(9), run_id: None, name: "proc.changed", body });
+    let body = gateway::SignalBody::Text("{}".into());
+    super::send(
+        ann.kernel,
+        gateway::OutgoingSignal { uid: Uid(9), run_id: None, name: "proc.changed", body },
+    );
     assert!(anns.numbers().is_empty());
 }
 
@@ -282,8 +285,11 @@ fn a_client_that_keeps_coming_back_while_others_speak_gets_everything_once() {
         let speaker = scope.spawn(|| {
             let (kernel, uid) = (stage.kernel, stage.uid);
             for n in 0..SIGNALS {
-                let body = gateway::NoteBody::Text(json!({ "n": n }).to_string());
-                super::note(kernel, gateway::Note { uid, run_id: None, name: "proc.changed", body });
+                let body = gateway::SignalBody::Text(json!({ "n": n }).to_string());
+                super::send(
+                    kernel,
+                    gateway::OutgoingSignal { uid, run_id: None, name: "proc.changed", body },
+                );
             }
         });
         let mut is_over = false;

@@ -1,9 +1,9 @@
-//! Two generations on one gateway: each connection is told the same in its own frames.
+//! Tests of two protocol generations on one gateway: each connection is told the same in its own frames.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use gateway::{Note, NoteBody};
+use gateway::{OutgoingSignal, SignalBody};
 use protocol::error::Error;
 use serde_json::{Value, json};
 
@@ -113,8 +113,8 @@ async fn connections_of_two_generations_get_the_same_each_in_its_own_frames() {
 
     // Signals: each generation's text is written once.
     let uid = new.login().unwrap().identity().uid;
-    let body = NoteBody::Text(json!({ "pid": "p" }).to_string());
-    signals::note(&kernel, Note { uid, run_id: None, name: "proc.changed", body });
+    let body = SignalBody::Text(json!({ "pid": "p" }).to_string());
+    signals::send(&kernel, OutgoingSignal { uid, run_id: None, name: "proc.changed", body });
     let frame = next(&new).await;
     assert_eq!((&frame["type"], &frame["signal"]), (&json!("sig"), &json!("proc.changed")));
     assert_eq!((&frame["payload"], frame["seq"].is_u64()), (&json!({ "pid": "p" }), true));

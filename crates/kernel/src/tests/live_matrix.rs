@@ -1,5 +1,5 @@
-//! Everybody tries everything on every live part of the tree, with real state behind it: what is told is compared
-//! with one rule for each part.
+//! Permission matrix of the virtual files: every user tries every operation on every one, and the answers are compared
+//! with one rule for each part of the tree.
 
 use std::sync::Arc;
 
@@ -340,7 +340,7 @@ impl World {
     }
 
     /// Puts back what an earlier attempt may have changed.
-    async fn settle(&self) {
+    async fn restore(&self) {
         let root = self.kernel.gateway.calls(&caller(&self.kernel, Who::Root).await);
         for key in ["config/server/name", "config/ai/api_key", "users/1000/ai/model"] {
             root.call(&ConfigSet { key: key.to_string(), value: "value".into() }).await.unwrap();
@@ -392,7 +392,7 @@ async fn every_live_part_keeps_its_rule() {
     let mut wrong = Vec::new();
     for rule in RULES {
         for (who, op) in PEOPLE.into_iter().flat_map(|who| OPS.map(|op| (who, op))) {
-            world.settle().await;
+            world.restore().await;
             let (told, expected) = (world.attempt(who, rule, op).await, rule.expected(who, op));
             if told != expected {
                 wrong.push(format!("{who:?} {op:?} {}: {told:?}, not {expected:?}", rule.file));

@@ -1,4 +1,4 @@
-//! Accounts by the thousand: what one more costs does not depend on how many there are.
+//! Scaling test: the cost of one more account does not depend on how many there are.
 
 use protocol::sys::account::{UserCreate, UserUpdate};
 use store::accounts::NewAccount;

@@ -1,4 +1,4 @@
-//! The native target as callers see it: live files and calls from within.
+//! Tests of the native target as callers see it: virtual files and calls from within.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

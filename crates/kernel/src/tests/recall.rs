@@ -1,4 +1,4 @@
-//! Calls of processes whose answers were lost with the gateway.
+//! Tests of the recovery of calls whose answers were lost with the gateway.
 
 use gateway::Recalled;
 use protocol::ids::Uid;
@@ -107,7 +107,7 @@ async fn the_row_of_a_call_in_the_journal_is_the_processs_to_remove() {
     answer(&kernel, &driver, &request, json!({ "n": 1 }));
     assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
     let row = kernel.store.routes().of(&Pid::from(PID), "r/1/0").await.unwrap().unwrap();
-    assert_eq!(row.letter.as_deref(), request["id"].as_str());
+    assert_eq!(row.wire_id.as_deref(), request["id"].as_str());
     assert_eq!((row.instance.as_deref(), row.args.as_deref()), (Some("i"), Some(r#"{"path":"/x"}"#)));
     kernel.store.keep(Change::new(&Pid::from(PID)).route_done("r/1/0")).await.unwrap();
     assert!(kernel.store.routes().all().await.unwrap().is_empty());

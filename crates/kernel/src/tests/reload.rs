@@ -1,4 +1,5 @@
-//! What another gateway changes: it writes to the store behind this kernel's back, and the change is fed in.
+//! Tests of cache invalidation: another gateway writes to the store behind this kernel's back, and the change is fed
+//! in.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Virtual time with a seed: a week of expiries of a whole gateway, in as long as its timers take to run.
+//! Simulation on a virtual clock with a seed: a week of expiries of a whole gateway, in as long as its timers take to
+//! run.
 
 use base::random::Random;
 use base::shutdown;

@@ -1,10 +1,10 @@
-//! The text is the same as what the protocol's types give, at every event and later.
+//! Tests of the incremental serialiser: the text equals what the protocol's types give, at every event and later.
 
 use futures_util::StreamExt;
 use proptest::prelude::*;
 
 use crate::fake::{Piece, Script, Turn};
-use crate::{Cancel, Event, Kind, Message, Model, Provider, Request};
+use crate::{Cancel, Event, Message, Model, Provider, ProviderKind, Request};
 
 fn written(event: &Event, mark: Option<&super::Mark>) -> String {
     let mut out = String::new();
@@ -34,7 +34,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let script = Script::new([turn]);
-            let request = Request::new(Model::find(Kind::Demo, "m"), vec![Message::user("hi")]);
+            let request = Request::new(Model::find(ProviderKind::Demo, "m"), vec![Message::user("hi")]);
             let mut stream = script.stream(request, Cancel::new());
             while let Some(event) = stream.next().await {
                 let exact = serde_json::to_string(&event.partial.message()).unwrap();

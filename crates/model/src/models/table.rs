@@ -2,11 +2,11 @@
 //! Prices are US dollars for a million tokens: read, written, read from the cache, written to the cache.
 
 use super::{Model, Prices, Thinking};
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 use crate::reasoning::Reasoning::{self, High, Low, Medium, Minimal, Xhigh};
 
 pub(super) struct Row {
-    pub vendor: Kind,
+    pub vendor: ProviderKind,
     pub pattern: &'static str,
     context_tokens: u64,
     output_tokens: u64,
@@ -25,7 +25,7 @@ impl Row {
         }
     }
 
-    pub(super) fn model(&self, provider: Kind, id: &str) -> Model {
+    pub(super) fn model(&self, provider: ProviderKind, id: &str) -> Model {
         let [input, output, cache_read, cache_write] = self.prices;
         Model {
             provider,
@@ -56,7 +56,7 @@ const fn claude(
     prices: [f64; 4],
 ) -> Row {
     Row {
-        vendor: Kind::Anthropic,
+        vendor: ProviderKind::Anthropic,
         pattern,
         context_tokens,
         output_tokens,
@@ -77,7 +77,7 @@ const fn gpt(
 ) -> Row {
     let [input, output, cache_read] = prices;
     Row {
-        vendor: Kind::Openai,
+        vendor: ProviderKind::Openai,
         pattern,
         context_tokens,
         output_tokens,
@@ -96,7 +96,7 @@ const fn gemini(
 ) -> Row {
     let [input, output, cache_read] = prices;
     Row {
-        vendor: Kind::Gemini,
+        vendor: ProviderKind::Gemini,
         pattern,
         context_tokens: 1_048_576,
         output_tokens: 65_536,
@@ -118,7 +118,7 @@ const fn open(
 ) -> Row {
     let [input, output, cache_read] = prices;
     Row {
-        vendor: Kind::OpenaiChat,
+        vendor: ProviderKind::OpenaiChat,
         pattern,
         context_tokens,
         output_tokens,
@@ -132,7 +132,7 @@ const fn open(
 /// A family that Ollama runs on one's own machine.
 const fn local(pattern: &'static str, images: bool, reasoning: &'static [Reasoning]) -> Row {
     Row {
-        vendor: Kind::Ollama,
+        vendor: ProviderKind::Ollama,
         pattern,
         context_tokens: 131_072,
         output_tokens: 131_072,

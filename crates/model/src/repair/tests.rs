@@ -1,13 +1,13 @@
-//! Broken conversations, and what becomes of them.
+//! Tests of the normaliser on broken conversations.
 
 use protocol::signal::stream::{ThinkingContent, ThinkingType};
 use serde_json::Map;
 
 use super::*;
 use crate::draft::{Draft, Step, tool_call};
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 
-fn model(kind: Kind, id: &str) -> Model {
+fn model(kind: ProviderKind, id: &str) -> Model {
     Model::find(kind, id)
 }
 
@@ -40,7 +40,7 @@ fn ids(messages: &[Message]) -> Vec<String> {
 
 #[test]
 fn calls_and_results_are_paired() {
-    let model = model(Kind::Openai, "gpt-5");
+    let model = model(ProviderKind::Openai, "gpt-5");
     let messages = vec![
         Message::tool_result("lost", "Read", "nobody asked", false),
         Message::Assistant(answer(&model, vec![call("a"), call("b"), call("c")])),
@@ -57,7 +57,7 @@ fn calls_and_results_are_paired() {
 
 #[test]
 fn an_id_used_twice_belongs_to_the_nearest_call() {
-    let model = model(Kind::Openai, "gpt-5");
+    let model = model(ProviderKind::Openai, "gpt-5");
     let messages = vec![
         Message::Assistant(answer(&model, vec![call("a")])),
         Message::tool_result("a", "Read", "first", false),
@@ -71,7 +71,7 @@ fn an_id_used_twice_belongs_to_the_nearest_call() {
 
 #[test]
 fn broken_answers_go_with_their_results() {
-    let model = model(Kind::Openai, "gpt-5");
+    let model = model(ProviderKind::Openai, "gpt-5");
     let mut draft = Draft::new(model.clone(), "test", 0);
     draft.apply(Step::OpenTool { id: "a".into(), name: "Read".into() });
     draft.apply(Step::Fail(crate::Failure::aborted()));
@@ -88,7 +88,8 @@ fn broken_answers_go_with_their_results() {
 
 #[test]
 fn another_models_thoughts_become_text() {
-    let (one, two) = (model(Kind::Anthropic, "claude-sonnet-4-5"), model(Kind::Openai, "gpt-5"));
+    let (one, two) =
+        (model(ProviderKind::Anthropic, "claude-sonnet-4-5"), model(ProviderKind::Openai, "gpt-5"));
     let thought = |redacted| {
         AssistantContent::Thinking(ThinkingContent {
             content_type: ThinkingType::Thinking,
@@ -106,7 +107,7 @@ fn another_models_thoughts_become_text() {
 
 #[test]
 fn ids_are_made_fit_for_anthropic_and_stay_different() {
-    let model = model(Kind::Anthropic, "claude-sonnet-4-5");
+    let model = model(ProviderKind::Anthropic, "claude-sonnet-4-5");
     let long = "x".repeat(80);
     let names = ["call|1", "call:1", long.as_str()];
     let mut messages = vec![Message::Assistant(answer(&model, names.iter().map(|id| call(id)).collect()))];
@@ -118,12 +119,12 @@ fn ids_are_made_fit_for_anthropic_and_stay_different() {
 
 #[test]
 fn pictures_are_named_for_models_that_are_blind() {
-    let blind = model(Kind::OpenaiChat, "deepseek-chat");
+    let blind = model(ProviderKind::OpenaiChat, "deepseek-chat");
     let content =
         vec![Block::text("look"), Block::image("image/png", "AA=="), Block::image("image/png", "BB==")];
     let repaired = repair(vec![Message::User { content: content.clone() }], &blind);
     assert_eq!(repaired, [Message::User { content: vec![Block::text("look"), Block::text(NO_IMAGE)] }]);
-    let seeing = model(Kind::Anthropic, "claude-sonnet-4-5");
+    let seeing = model(ProviderKind::Anthropic, "claude-sonnet-4-5");
     assert_eq!(
         repair(vec![Message::User { content: content.clone() }], &seeing),
         [Message::User { content }]

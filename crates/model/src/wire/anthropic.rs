@@ -46,14 +46,14 @@ struct Reader {
 struct Open {
     index: u64,
     block: usize,
-    kind: Kind,
+    kind: BlockKind,
     signature: String,
     /// Arguments that came with the start of a tool call, in case nothing follows.
     input: Option<Value>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Tool,
@@ -101,15 +101,15 @@ impl Reader {
     fn open(&mut self, event: &Value, out: &mut Output) -> Result<(), Failure> {
         let given = &event["content_block"];
         let (kind, block, signature) = match text(given, "/type") {
-            "text" => (Kind::Text, out.open_text()?, ""),
-            "thinking" => (Kind::Thinking, out.open_thinking()?, text(given, "/signature")),
+            "text" => (BlockKind::Text, out.open_text()?, ""),
+            "thinking" => (BlockKind::Thinking, out.open_thinking()?, text(given, "/signature")),
             "redacted_thinking" => {
                 let block = out.open_thinking()?;
                 out.redact(block);
                 out.append(block, REDACTED);
-                (Kind::Thinking, block, text(given, "/data"))
+                (BlockKind::Thinking, block, text(given, "/data"))
             }
-            "tool_use" => (Kind::Tool, out.open_tool(text(given, "/id"), text(given, "/name"))?, ""),
+            "tool_use" => (BlockKind::Tool, out.open_tool(text(given, "/id"), text(given, "/name"))?, ""),
             // Blocks of tools that run at the provider; we offer none.
             _ => return Ok(()),
         };
@@ -131,10 +131,10 @@ impl Reader {
         let Some(open) = self.open.iter_mut().find(|open| open.index == index) else { return };
         let delta = &event["delta"];
         match (text(delta, "/type"), open.kind) {
-            ("text_delta", Kind::Text) => out.append(open.block, text(delta, "/text")),
-            ("thinking_delta", Kind::Thinking) => out.append(open.block, text(delta, "/thinking")),
-            ("signature_delta", Kind::Thinking) => open.signature.push_str(text(delta, "/signature")),
-            ("input_json_delta", Kind::Tool) => {
+            ("text_delta", BlockKind::Text) => out.append(open.block, text(delta, "/text")),
+            ("thinking_delta", BlockKind::Thinking) => out.append(open.block, text(delta, "/thinking")),
+            ("signature_delta", BlockKind::Thinking) => open.signature.push_str(text(delta, "/signature")),
+            ("input_json_delta", BlockKind::Tool) => {
                 out.append(open.block, text(delta, "/partial_json"));
                 if !text(delta, "/partial_json").is_empty() {
                     open.input = None;

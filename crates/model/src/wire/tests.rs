@@ -1,4 +1,5 @@
-//! Events in any order, any number of times, for every wire format: nothing breaks, and there is one end at most.
+//! Property tests of all decoders: events in any order, any number of times; nothing breaks, and there is at most one
+//! end.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use super::*;
 use crate::draft::{Draft, Step};
 use crate::event::EventKind;
 use crate::models::Model;
-use crate::provider::Kind;
+use crate::provider::ProviderKind;
 
 fn anthropic() -> Vec<Value> {
     let start = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
@@ -98,7 +99,7 @@ fn play(wire: &dyn Wire, texts: &[String]) {
     }
     let mut steps = out.take();
     steps.extend(result.err().map(Step::Fail));
-    let mut draft = Draft::new(Model::find(Kind::Anthropic, "m"), wire.api(), 0);
+    let mut draft = Draft::new(Model::find(ProviderKind::Anthropic, "m"), wire.api(), 0);
     let kinds: Vec<EventKind> = steps.into_iter().filter_map(|step| draft.apply(step)).collect();
     let is_end = |kind: &EventKind| matches!(kind, EventKind::Done { .. } | EventKind::Error { .. });
     assert!(kinds.iter().filter(|kind| is_end(kind)).count() <= 1);

@@ -1,7 +1,7 @@
-//! Anthropic's Messages API.
+//! Tests of Anthropic's Messages API.
 
 use model::fake::Reply;
-use model::{Block, Cause, Kind, Message, Reasoning, Request};
+use model::{Block, Cause, Message, ProviderKind, Reasoning, Request};
 use serde_json::{Value, json};
 
 use crate::hearing::{KEY, ask, request, sse};
@@ -68,7 +68,7 @@ async fn everything_is_heard_however_it_is_cut() {
     let mut first: Option<Vec<Value>> = None;
     for size in [1, 3, 7, 100, usize::MAX] {
         let reply = Reply::events(&sse(&whole()), size);
-        let heard = ask(request(Kind::Anthropic, "claude-sonnet-4-5"), vec![reply]).await;
+        let heard = ask(request(ProviderKind::Anthropic, "claude-sonnet-4-5"), vec![reply]).await;
         let message = heard.message();
         assert_eq!(
             message["content"],
@@ -98,7 +98,7 @@ async fn everything_is_heard_however_it_is_cut() {
 
 #[tokio::test]
 async fn the_request_has_its_shape() {
-    let mut asked = request(Kind::Anthropic, "claude-sonnet-4-5");
+    let mut asked = request(ProviderKind::Anthropic, "claude-sonnet-4-5");
     asked.reasoning = Reasoning::Medium;
     let answer = ask(asked.clone(), vec![Reply::events(&sse(&whole()), 64)]).await;
     let said = serde_json::from_value(answer.message().clone()).expect("a message");
@@ -158,7 +158,7 @@ async fn the_request_has_its_shape() {
 }
 
 async fn sent(id: &str, reasoning: Reasoning, max_tokens: u64) -> Value {
-    let asked = Request { reasoning, max_tokens, ..request(Kind::Anthropic, id) };
+    let asked = Request { reasoning, max_tokens, ..request(ProviderKind::Anthropic, id) };
     ask(asked, vec![Reply::events(&sse(&whole()), 64)]).await.received[0].json()
 }
 
@@ -194,14 +194,16 @@ async fn stop_reasons_mean_something() {
         ));
         events.extend(end(reason));
         let heard =
-            ask(request(Kind::Anthropic, "claude-sonnet-4-5"), vec![Reply::events(&sse(&events), 9)]).await;
+            ask(request(ProviderKind::Anthropic, "claude-sonnet-4-5"), vec![Reply::events(&sse(&events), 9)])
+                .await;
         assert_eq!(heard.message()["stopReason"], expected);
         assert_eq!(heard.types(), ["start", "text_start", "text_delta", "text_end", "done"]);
     }
     let mut events = vec![start()];
     events.extend(end("refusal"));
     let heard =
-        ask(request(Kind::Anthropic, "claude-sonnet-4-5"), vec![Reply::events(&sse(&events), 9)]).await;
+        ask(request(ProviderKind::Anthropic, "claude-sonnet-4-5"), vec![Reply::events(&sse(&events), 9)])
+            .await;
     assert_eq!((heard.cause, heard.types()), (Some(Cause::Refused), vec!["start".into(), "error".into()]));
     assert_eq!(heard.error(), "The model declined to answer (stop reason: refusal)");
 }
@@ -209,7 +211,7 @@ async fn stop_reasons_mean_something() {
 #[tokio::test]
 async fn an_overload_is_tried_again_only_before_the_first_event() {
     let overload = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
-    let asked = request(Kind::Anthropic, "claude-sonnet-4-5");
+    let asked = request(ProviderKind::Anthropic, "claude-sonnet-4-5");
     let early = Reply::events(&sse(std::slice::from_ref(&overload)), 64);
     let heard = ask(asked.clone(), vec![early, Reply::events(&sse(&whole()), 64)]).await;
     assert_eq!((heard.received.len(), heard.cause), (2, None));

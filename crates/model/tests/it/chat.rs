@@ -1,7 +1,7 @@
-//! Chat Completions, with OpenRouter's additions.
+//! Tests of Chat Completions, with OpenRouter's additions.
 
 use model::fake::{Reply, Turn, chat_reply};
-use model::{Block, Cause, Kind, Message, Reasoning};
+use model::{Block, Cause, Message, ProviderKind, Reasoning};
 use serde_json::{Value, json};
 
 use crate::hearing::{KEY, ask, request, sse};
@@ -41,7 +41,8 @@ fn whole() -> Vec<Value> {
 async fn blocks_that_grow_side_by_side_end_in_their_order() {
     for size in [1, 5, usize::MAX] {
         let heard =
-            ask(request(Kind::OpenaiChat, "own-model"), vec![Reply::events(&body(&whole()), size)]).await;
+            ask(request(ProviderKind::OpenaiChat, "own-model"), vec![Reply::events(&body(&whole()), size)])
+                .await;
         assert_eq!(
             heard.types(),
             [
@@ -85,7 +86,7 @@ async fn blocks_that_grow_side_by_side_end_in_their_order() {
 
 #[tokio::test]
 async fn the_request_has_its_shape() {
-    let mut asked = request(Kind::OpenaiChat, "gpt-4o");
+    let mut asked = request(ProviderKind::OpenaiChat, "gpt-4o");
     let answer = ask(asked.clone(), vec![Reply::events(&body(&whole()), 64)]).await;
     let said = serde_json::from_value(answer.message().clone()).expect("a message");
     asked.messages = vec![
@@ -135,7 +136,8 @@ async fn finish_reasons_mean_something() {
         ("network_error", "error", Some(Cause::Provider)),
     ] {
         let chunks = [chunk(json!({"content": "x"}), None), chunk(json!({}), Some(reason))];
-        let heard = ask(request(Kind::OpenaiChat, "m"), vec![Reply::events(&body(&chunks), 11)]).await;
+        let heard =
+            ask(request(ProviderKind::OpenaiChat, "m"), vec![Reply::events(&body(&chunks), 11)]).await;
         assert_eq!((heard.message()["stopReason"].as_str(), heard.cause), (Some(stop), cause));
         if cause.is_some() {
             assert_eq!(heard.error(), format!("Provider finish_reason: {reason}"));
@@ -154,7 +156,7 @@ async fn servers_that_do_it_their_own_way_are_understood() {
             Some("stop"),
         ),
     ];
-    let heard = ask(request(Kind::OpenaiChat, "m"), vec![Reply::events(&body(&chunks), 64)]).await;
+    let heard = ask(request(ProviderKind::OpenaiChat, "m"), vec![Reply::events(&body(&chunks), 64)]).await;
     let content = &heard.message()["content"];
     assert_eq!(content[0], json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": "reasoning"}));
     assert_eq!(content[1]["text"], "I will not");
@@ -171,7 +173,7 @@ async fn broken_tool_arguments_are_passed_on_as_they_are() {
         ("", json!({})),
     ] {
         let reply = chat_reply(&Turn::new().call_raw("c", "Read", json));
-        let heard = ask(request(Kind::OpenaiChat, "m"), vec![reply]).await;
+        let heard = ask(request(ProviderKind::OpenaiChat, "m"), vec![reply]).await;
         assert_eq!(heard.message()["content"][0]["arguments"], expected);
     }
 }
@@ -195,7 +197,7 @@ async fn openrouter_has_its_additions() {
         chunk(json!({"content": "Hi"}), Some("stop")),
         json!({"id": "gen-1", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.0123}}),
     ];
-    let mut asked = request(Kind::Openrouter, "anthropic/claude-sonnet-4.6");
+    let mut asked = request(ProviderKind::Openrouter, "anthropic/claude-sonnet-4.6");
     asked.reasoning = Reasoning::High;
     let heard = ask(asked.clone(), vec![Reply::events(&body(&chunks), 64)]).await;
     let message = heard.message().clone();
@@ -218,10 +220,12 @@ async fn openrouter_has_its_additions() {
 async fn a_server_of_ones_own_needs_no_key() {
     let server =
         model::fake::Server::replying(vec![chat_reply(&Turn::text("hi"))]).await.expect("a free port");
-    let endpoint =
-        model::Endpoint { base_url: Some(server.base_url() + "/"), ..model::Endpoint::new(Kind::OpenaiChat) };
+    let endpoint = model::Endpoint {
+        base_url: Some(server.base_url() + "/"),
+        ..model::Endpoint::new(ProviderKind::OpenaiChat)
+    };
     let provider = crate::hearing::client(crate::hearing::limits()).provider(endpoint);
-    let heard = crate::hearing::hear(provider.as_ref(), request(Kind::OpenaiChat, "m")).await;
+    let heard = crate::hearing::hear(provider.as_ref(), request(ProviderKind::OpenaiChat, "m")).await;
     assert_eq!(heard.message()["content"][0]["text"], "hi");
     assert_eq!(server.received()[0].header("authorization"), "");
     assert_eq!(server.received()[0].path, "/v1/chat/completions");

@@ -1,9 +1,9 @@
-//! The demo provider, as a newcomer meets it.
+//! Tests of the demo provider.
 
 use std::time::Duration;
 
 use base::clock::Clock;
-use model::{Demo, Kind, Message, Model, Request};
+use model::{Demo, Message, Model, ProviderKind, Request};
 use serde_json::json;
 
 use crate::hearing::{hear, tool};
@@ -16,7 +16,7 @@ fn ask(messages: Vec<Message>) -> Request {
     let tools = ["Read", "Shell", "Delete"].map(tool).to_vec();
     Request {
         tools: std::sync::Arc::new(tools.into()),
-        ..Request::new(Model::find(Kind::Demo, "demo"), messages)
+        ..Request::new(Model::find(ProviderKind::Demo, "demo"), messages)
     }
 }
 

@@ -1,17 +1,17 @@
-//! What can go wrong, and that it is said once, clearly, and without the key.
+//! Tests of failures: each is reported once, clearly, and without the key.
 
 use std::time::Duration;
 
 use base::clock::Clock;
 use futures_util::StreamExt;
 use model::fake::{Chunk, Reply, Server, Turn, anthropic_reply, chat_reply};
-use model::{Cancel, Cause, Client, Endpoint, Kind, Limits, PrivateHosts, Request, Secret};
+use model::{Cancel, Cause, Client, Endpoint, Limits, PrivateHosts, ProviderKind, Request, Secret};
 use serde_json::{Value, json};
 
 use crate::hearing::{KEY, ask, ask_within, client, hear, limits, provider, request};
 
 fn chat() -> Request {
-    request(Kind::OpenaiChat, "m")
+    request(ProviderKind::OpenaiChat, "m")
 }
 
 fn error(status: u16, message: &str) -> Reply {
@@ -21,9 +21,14 @@ fn error(status: u16, message: &str) -> Reply {
 #[tokio::test]
 async fn a_refused_key_is_said_at_once_and_not_shown() {
     let echo = format!("Incorrect API key provided: {KEY}.");
-    for kind in
-        [Kind::Anthropic, Kind::Openai, Kind::OpenaiChat, Kind::Gemini, Kind::Openrouter, Kind::Ollama]
-    {
+    for kind in [
+        ProviderKind::Anthropic,
+        ProviderKind::Openai,
+        ProviderKind::OpenaiChat,
+        ProviderKind::Gemini,
+        ProviderKind::Openrouter,
+        ProviderKind::Ollama,
+    ] {
         let heard = ask(request(kind, "m"), vec![error(401, &echo)]).await;
         assert_eq!(heard.error(), "401 Incorrect API key provided: [key].", "{kind}");
         assert_eq!((heard.cause, heard.received.len()), (Some(Cause::Key), 1));
@@ -36,7 +41,7 @@ async fn a_refused_key_is_said_at_once_and_not_shown() {
         base_url: Some(server.base_url()),
         key: Some(Secret::new(KEY)),
         key_hint: Some("Set another.".to_owned()),
-        ..Endpoint::new(Kind::OpenaiChat)
+        ..Endpoint::new(ProviderKind::OpenaiChat)
     };
     let heard = hear(client(limits()).provider(endpoint).as_ref(), chat()).await;
     assert_eq!(heard.error(), "401 Incorrect API key provided: [key]. Set another.");
@@ -48,7 +53,13 @@ async fn a_refused_key_is_said_at_once_and_not_shown() {
 
 #[tokio::test]
 async fn no_key_is_said_without_asking() {
-    for kind in [Kind::Anthropic, Kind::Openai, Kind::Gemini, Kind::Openrouter, Kind::OpenaiChat] {
+    for kind in [
+        ProviderKind::Anthropic,
+        ProviderKind::Openai,
+        ProviderKind::Gemini,
+        ProviderKind::Openrouter,
+        ProviderKind::OpenaiChat,
+    ] {
         let mut endpoint = Endpoint::new(kind);
         endpoint.key = Some(Secret::new("  "));
         let provider = client(limits()).provider(endpoint);
@@ -91,8 +102,9 @@ async fn a_connection_that_breaks_before_the_answer_is_tried_again() {
     let gone = Reply { status: 0, headers: vec![], chunks: vec![Chunk::Close] };
     let heard = ask(chat(), vec![gone, chat_reply(&Turn::text("ok"))]).await;
     assert_eq!((heard.received.len(), heard.cause), (2, None));
-    let endpoint = Endpoint { base_url: Some("http://127.0.0.1:1/v1".into()), ..Endpoint::new(Kind::Ollama) };
-    let heard = hear(client(limits()).provider(endpoint).as_ref(), request(Kind::Ollama, "m")).await;
+    let endpoint =
+        Endpoint { base_url: Some("http://127.0.0.1:1/v1".into()), ..Endpoint::new(ProviderKind::Ollama) };
+    let heard = hear(client(limits()).provider(endpoint).as_ref(), request(ProviderKind::Ollama, "m")).await;
     assert_eq!(heard.cause, Some(Cause::Network));
     assert!(heard.error().starts_with("127.0.0.1 could not be reached: "), "{}", heard.error());
 }
@@ -100,10 +112,10 @@ async fn a_connection_that_breaks_before_the_answer_is_tried_again() {
 #[tokio::test]
 async fn half_a_stream_is_an_error_with_what_there_was() {
     let half = |kind| match kind {
-        Kind::Anthropic => anthropic_reply(&Turn::text("Half of it")),
+        ProviderKind::Anthropic => anthropic_reply(&Turn::text("Half of it")),
         _ => chat_reply(&Turn::text("Half of it")),
     };
-    for kind in [Kind::Anthropic, Kind::OpenaiChat] {
+    for kind in [ProviderKind::Anthropic, ProviderKind::OpenaiChat] {
         for abrupt in [false, true] {
             let mut reply = half(kind);
             reply.chunks.truncate(3);
@@ -121,9 +133,14 @@ async fn half_a_stream_is_an_error_with_what_there_was() {
 
 #[tokio::test]
 async fn nothing_at_all_is_an_error() {
-    for kind in
-        [Kind::Anthropic, Kind::Openai, Kind::OpenaiChat, Kind::Gemini, Kind::Openrouter, Kind::Ollama]
-    {
+    for kind in [
+        ProviderKind::Anthropic,
+        ProviderKind::Openai,
+        ProviderKind::OpenaiChat,
+        ProviderKind::Gemini,
+        ProviderKind::Openrouter,
+        ProviderKind::Ollama,
+    ] {
         let heard = ask(request(kind, "m"), vec![Reply::events("", 1)]).await;
         assert_eq!(heard.error(), "The provider closed the stream before the answer was complete", "{kind}");
         assert_eq!(heard.types(), ["error"]);
@@ -132,9 +149,14 @@ async fn nothing_at_all_is_an_error() {
 
 #[tokio::test]
 async fn garbage_is_an_error() {
-    for kind in
-        [Kind::Anthropic, Kind::Openai, Kind::OpenaiChat, Kind::Gemini, Kind::Openrouter, Kind::Ollama]
-    {
+    for kind in [
+        ProviderKind::Anthropic,
+        ProviderKind::Openai,
+        ProviderKind::OpenaiChat,
+        ProviderKind::Gemini,
+        ProviderKind::Openrouter,
+        ProviderKind::Ollama,
+    ] {
         let heard = ask(request(kind, "m"), vec![Reply::events("data: {\"half\": \n\n<html>\n\n", 3)]).await;
         assert_eq!(heard.cause, Some(Cause::Provider), "{kind}");
         assert!(heard.error().starts_with("The provider sent something unreadable: "), "{}", heard.error());
@@ -163,7 +185,8 @@ async fn an_endless_answer_is_cut() {
         .collect();
     let replies = vec![Reply::events(&crate::hearing::sse(&blocks), 5_000)];
     let server = Server::replying(replies).await.expect("a free port");
-    let message = provider(Kind::OpenaiChat, &server, limits()).stream(chat(), Cancel::new()).finish().await;
+    let message =
+        provider(ProviderKind::OpenaiChat, &server, limits()).stream(chat(), Cancel::new()).finish().await;
     assert_eq!(message.error_message.as_deref(), Some("The model's answer has more than 1024 blocks"));
     assert_eq!(message.content.len(), 1_024);
 }
@@ -173,7 +196,7 @@ async fn a_slow_answer_ends_in_time() {
     let slow = chat_reply(&Turn::text("one two").piece(model::fake::Piece::Hang));
     let asked = Request { timeout: Duration::from_millis(500), ..chat() };
     let server = Server::replying(vec![slow.clone()]).await.expect("a free port");
-    let heard = hear(provider(Kind::OpenaiChat, &server, limits()).as_ref(), asked).await;
+    let heard = hear(provider(ProviderKind::OpenaiChat, &server, limits()).as_ref(), asked).await;
     assert_eq!(
         (heard.error(), heard.cause),
         ("Model generation timed out after 500ms", Some(Cause::Timeout))
@@ -197,7 +220,7 @@ async fn cancelling_closes_the_connection() {
     for (reply, text, events) in [(silent, "", 0), (speaking, "one two", 4)] {
         let server = Server::replying(vec![reply]).await.expect("a free port");
         let cancel = Cancel::new();
-        let mut stream = provider(Kind::OpenaiChat, &server, limits()).stream(chat(), cancel.clone());
+        let mut stream = provider(ProviderKind::OpenaiChat, &server, limits()).stream(chat(), cancel.clone());
         let listen = async {
             let mut heard = Vec::new();
             while let Some(event) = stream.next().await {
@@ -232,7 +255,7 @@ async fn a_wish_made_before_is_kept() {
     let server = Server::replying(vec![chat_reply(&Turn::text("x"))]).await.expect("a free port");
     let cancel = Cancel::new();
     cancel.cancel();
-    let message = provider(Kind::OpenaiChat, &server, limits()).stream(chat(), cancel).finish().await;
+    let message = provider(ProviderKind::OpenaiChat, &server, limits()).stream(chat(), cancel).finish().await;
     assert_eq!(message.stop_reason, model::StopReason::Aborted);
     assert!(server.received().is_empty());
 }
@@ -241,7 +264,7 @@ async fn a_wish_made_before_is_kept() {
 async fn dropping_the_stream_closes_the_connection() {
     let speaking = chat_reply(&Turn::text("one two").piece(model::fake::Piece::Hang));
     let server = Server::replying(vec![speaking]).await.expect("a free port");
-    let mut stream = provider(Kind::OpenaiChat, &server, limits()).stream(chat(), Cancel::new());
+    let mut stream = provider(ProviderKind::OpenaiChat, &server, limits()).stream(chat(), Cancel::new());
     assert_eq!(stream.next().await.expect("an event").to_compact_value(), json!({"type": "start"}));
     drop(stream);
     tokio::time::timeout(Duration::from_secs(10), server.clients_left(1)).await.expect("the server saw it");
@@ -250,7 +273,7 @@ async fn dropping_the_stream_closes_the_connection() {
 #[tokio::test]
 async fn a_finished_answer_leaves_the_connection_for_the_next() {
     let server = Server::replying(vec![chat_reply(&Turn::text("x"))]).await.expect("a free port");
-    let provider = provider(Kind::OpenaiChat, &server, limits());
+    let provider = provider(ProviderKind::OpenaiChat, &server, limits());
     // The connection is free once what follows the last event was read, which may be after the next request.
     let mut asked = 0;
     while server.connections() == asked && asked < 100 {
@@ -276,7 +299,7 @@ async fn private_addresses_can_be_forbidden() {
         "http://240.0.0.1/v1".to_owned(),
         "http://[64:ff9b::10.0.0.1]/v1".to_owned(),
     ] {
-        let endpoint = Endpoint { base_url: Some(url), ..Endpoint::new(Kind::OpenaiChat) };
+        let endpoint = Endpoint { base_url: Some(url), ..Endpoint::new(ProviderKind::OpenaiChat) };
         let heard = hear(client.provider(endpoint).as_ref(), chat()).await;
         assert_eq!(heard.error(), "Model providers at private addresses are not allowed here");
         assert_eq!(heard.types(), ["error"]);
@@ -287,7 +310,7 @@ async fn private_addresses_can_be_forbidden() {
 #[tokio::test]
 async fn a_base_url_that_is_none_is_named() {
     for url in ["ftp://x/v1", "not a url", "/v1"] {
-        let endpoint = Endpoint { base_url: Some(url.into()), ..Endpoint::new(Kind::OpenaiChat) };
+        let endpoint = Endpoint { base_url: Some(url.into()), ..Endpoint::new(ProviderKind::OpenaiChat) };
         let heard = hear(client(limits()).provider(endpoint).as_ref(), chat()).await;
         assert!(heard.error().starts_with("The base URL of the model provider"), "{}", heard.error());
     }
@@ -298,7 +321,7 @@ async fn https_is_spoken() {
     // The server is no TLS server: that the handshake fails, and how, shows that one was tried.
     let server = Server::replying(vec![chat_reply(&Turn::text("x"))]).await.expect("a free port");
     let url = server.base_url().replace("http://", "https://");
-    let endpoint = Endpoint { base_url: Some(url), ..Endpoint::new(Kind::OpenaiChat) };
+    let endpoint = Endpoint { base_url: Some(url), ..Endpoint::new(ProviderKind::OpenaiChat) };
     let once = Limits { attempts_max: 1, idle_timeout: Duration::from_millis(500), ..limits() };
     let heard = hear(client(once).provider(endpoint).as_ref(), chat()).await;
     assert!(heard.cause.is_some() && server.received().is_empty(), "{}", heard.error());

@@ -1,7 +1,7 @@
-//! Google's Gemini.
+//! Tests of Google's Gemini.
 
 use model::fake::Reply;
-use model::{Block, Cause, Kind, Message, Reasoning};
+use model::{Block, Cause, Message, ProviderKind, Reasoning};
 use serde_json::{Value, json};
 
 use crate::hearing::{KEY, ask, request, sse};
@@ -39,7 +39,8 @@ fn whole() -> Vec<Value> {
 async fn everything_is_heard() {
     for size in [1, 17, usize::MAX] {
         let heard =
-            ask(request(Kind::Gemini, "gemini-2.5-pro"), vec![Reply::events(&sse(&whole()), size)]).await;
+            ask(request(ProviderKind::Gemini, "gemini-2.5-pro"), vec![Reply::events(&sse(&whole()), size)])
+                .await;
         let message = heard.message();
         let content = &message["content"];
         assert_eq!(content[0], json!({"type": "thinking", "thinking": "Thinking"}));
@@ -81,7 +82,7 @@ async fn everything_is_heard() {
 
 #[tokio::test]
 async fn the_request_has_its_shape() {
-    let mut asked = request(Kind::Gemini, "gemini-2.5-pro");
+    let mut asked = request(ProviderKind::Gemini, "gemini-2.5-pro");
     asked.reasoning = Reasoning::Medium;
     let answer = ask(asked.clone(), vec![Reply::events(&sse(&whole()[..6]), 64)]).await;
     // The stream broke off, so the answer counts as one that failed and is not sent again.
@@ -143,7 +144,7 @@ async fn thinking_is_asked_for_as_the_model_wants_it() {
         ("gemini-3-flash-preview", Reasoning::Off, json!({"thinkingLevel": "minimal"})),
         ("gemini-2.0-flash", Reasoning::High, Value::Null),
     ] {
-        let mut asked = request(Kind::Gemini, id);
+        let mut asked = request(ProviderKind::Gemini, id);
         asked.reasoning = level;
         let heard = ask(asked, vec![Reply::events(&sse(&whole()), 64)]).await;
         assert_eq!(heard.received[0].json()["generationConfig"]["thinkingConfig"], expected, "{id}");
@@ -167,18 +168,19 @@ async fn ends_mean_something() {
             Some(Cause::Request),
         ),
     ] {
-        let heard = ask(request(Kind::Gemini, "gemini-2.5-pro"), vec![Reply::events(&sse(&events), 5)]).await;
+        let heard =
+            ask(request(ProviderKind::Gemini, "gemini-2.5-pro"), vec![Reply::events(&sse(&events), 5)]).await;
         assert_eq!((heard.message()["stopReason"].as_str(), heard.cause), (Some(stop), cause), "{events:?}");
     }
-    let heard = ask(request(Kind::Gemini, "../x?key"), vec![Reply::events("", 1)]).await;
+    let heard = ask(request(ProviderKind::Gemini, "../x?key"), vec![Reply::events("", 1)]).await;
     assert_eq!((heard.error(), heard.received.len()), ("Model not found: gemini/../x?key", 0));
 }
 
 #[tokio::test]
 async fn calls_of_other_models_get_the_fixed_signature() {
-    let mut asked = request(Kind::Gemini, "gemini-3-pro-preview");
+    let mut asked = request(ProviderKind::Gemini, "gemini-3-pro-preview");
     let other = model::fake::Script::new([model::fake::Turn::tool("t1", "Read", json!({"path": "a"}))]);
-    let foreign = crate::hearing::hear(&other, request(Kind::Anthropic, "claude-sonnet-4-5")).await;
+    let foreign = crate::hearing::hear(&other, request(ProviderKind::Anthropic, "claude-sonnet-4-5")).await;
     let said = serde_json::from_value(foreign.message().clone()).expect("a message");
     asked.messages =
         vec![Message::user("x"), Message::Assistant(said), Message::tool_result("t1", "Read", "A", false)];

@@ -1,4 +1,4 @@
-//! Asks a provider and listens to its answer; every stream that is heard is checked for what all streams promise.
+//! Test helper that asks a provider and collects its stream; every stream is checked for what all streams promise.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use base::clock::Clock;
 use futures_util::StreamExt;
 use model::fake::{Received, Reply, Server};
 use model::{
-    Cancel, Cause, Client, Endpoint, Event, EventKind, Kind, Limits, Message, Model, PrivateHosts, Provider,
-    Request, Secret, StreamEvent, Tool,
+    Cancel, Cause, Client, Endpoint, Event, EventKind, Limits, Message, Model, PrivateHosts, Provider,
+    ProviderKind, Request, Secret, StreamEvent, Tool,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ pub fn tool(name: &str) -> Tool {
     Tool { name: name.to_owned(), description: format!("{name} things"), input_schema }
 }
 
-pub fn request(kind: Kind, id: &str) -> Request {
+pub fn request(kind: ProviderKind, id: &str) -> Request {
     Request {
         system: "Be brief.".into(),
         tools: std::sync::Arc::new(vec![tool("Read"), tool("Write")].into()),
@@ -74,7 +74,7 @@ pub fn request(kind: Kind, id: &str) -> Request {
     }
 }
 
-pub fn provider(kind: Kind, server: &Server, limits: Limits) -> std::sync::Arc<dyn Provider> {
+pub fn provider(kind: ProviderKind, server: &Server, limits: Limits) -> std::sync::Arc<dyn Provider> {
     let endpoint =
         Endpoint { base_url: Some(server.base_url()), key: Some(Secret::new(KEY)), ..Endpoint::new(kind) };
     client(limits).provider(endpoint)

@@ -1,4 +1,4 @@
-//! Providers against a local server that speaks their real wire formats.
+//! Integration tests of providers against a local server that speaks their real wire formats.
 
 // A helper of tests that can not do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]

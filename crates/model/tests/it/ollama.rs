@@ -1,7 +1,7 @@
-//! Ollama's own API.
+//! Tests of Ollama's own API.
 
 use model::fake::{Reply, Server};
-use model::{Block, Cause, Kind, Message, Reasoning};
+use model::{Block, Cause, Message, ProviderKind, Reasoning};
 use serde_json::{Value, json};
 
 use crate::hearing::{ask, client, limits, request};
@@ -40,7 +40,7 @@ fn reply(lines: &[Value], size: usize) -> Reply {
 #[tokio::test]
 async fn everything_is_heard() {
     for size in [1, 19, usize::MAX] {
-        let heard = ask(request(Kind::Ollama, "qwen3:8b"), vec![reply(&whole(), size)]).await;
+        let heard = ask(request(ProviderKind::Ollama, "qwen3:8b"), vec![reply(&whole(), size)]).await;
         let message = heard.message();
         let content = &message["content"];
         assert_eq!(content[0], json!({"type": "thinking", "thinking": "So then"}));
@@ -54,7 +54,7 @@ async fn everything_is_heard() {
 
 #[tokio::test]
 async fn the_request_has_its_shape() {
-    let mut asked = request(Kind::Ollama, "qwen3-vl:8b");
+    let mut asked = request(ProviderKind::Ollama, "qwen3-vl:8b");
     asked.reasoning = Reasoning::High;
     let answer = ask(asked.clone(), vec![reply(&whole(), 64)]).await;
     let said: model::AssistantMessage = serde_json::from_value(answer.message().clone()).expect("a message");
@@ -93,7 +93,7 @@ async fn thinking_is_yes_no_or_a_level() {
         ("qwen3:8b", Reasoning::Off, json!(false)),
         ("llama3.2", Reasoning::High, Value::Null),
     ] {
-        let mut asked = request(Kind::Ollama, id);
+        let mut asked = request(ProviderKind::Ollama, id);
         asked.reasoning = level;
         let heard = ask(asked, vec![reply(&whole(), 64)]).await;
         assert_eq!(heard.received[0].json()["think"], expected, "{id}");
@@ -102,13 +102,13 @@ async fn thinking_is_yes_no_or_a_level() {
 
 #[tokio::test]
 async fn ends_mean_something() {
-    let heard = ask(request(Kind::Ollama, "m"), vec![reply(&[end("length")], 64)]).await;
+    let heard = ask(request(ProviderKind::Ollama, "m"), vec![reply(&[end("length")], 64)]).await;
     assert_eq!(heard.message()["stopReason"], "length");
     let broken = [line(json!({"content": "x"})), json!({"error": "out of memory"})];
-    let heard = ask(request(Kind::Ollama, "m"), vec![reply(&broken, 64)]).await;
+    let heard = ask(request(ProviderKind::Ollama, "m"), vec![reply(&broken, 64)]).await;
     assert_eq!((heard.error(), heard.cause), ("out of memory", Some(Cause::Provider)));
     let missing = Reply::json(404, json!({"error": "model 'm' not found"}));
-    let heard = ask(request(Kind::Ollama, "m"), vec![missing]).await;
+    let heard = ask(request(ProviderKind::Ollama, "m"), vec![missing]).await;
     assert_eq!(heard.error(), "404 model 'm' not found");
 }
 

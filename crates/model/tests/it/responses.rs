@@ -1,7 +1,7 @@
-//! OpenAI's Responses API.
+//! Tests of OpenAI's Responses API.
 
 use model::fake::Reply;
-use model::{Block, Cause, Kind, Message, Reasoning};
+use model::{Block, Cause, Message, ProviderKind, Reasoning};
 use serde_json::{Value, json};
 
 use crate::hearing::{KEY, ask, request, sse};
@@ -50,7 +50,8 @@ fn whole() -> Vec<Value> {
 #[tokio::test]
 async fn everything_is_heard() {
     for size in [1, 13, usize::MAX] {
-        let heard = ask(request(Kind::Openai, "gpt-5"), vec![Reply::events(&sse(&whole()), size)]).await;
+        let heard =
+            ask(request(ProviderKind::Openai, "gpt-5"), vec![Reply::events(&sse(&whole()), size)]).await;
         let message = heard.message();
         assert_eq!(
             message["content"],
@@ -77,7 +78,7 @@ async fn everything_is_heard() {
 
 #[tokio::test]
 async fn the_request_has_its_shape() {
-    let mut asked = request(Kind::Openai, "gpt-5");
+    let mut asked = request(ProviderKind::Openai, "gpt-5");
     asked.reasoning = Reasoning::Low;
     let answer = ask(asked.clone(), vec![Reply::events(&sse(&whole()), 64)]).await;
     let said = serde_json::from_value(answer.message().clone()).expect("a message");
@@ -124,7 +125,7 @@ async fn efforts_are_those_of_the_model() {
         ("gpt-4o", Reasoning::High, Value::Null),
         ("gpt-9-unknown", Reasoning::Off, Value::Null),
     ] {
-        let mut asked = request(Kind::Openai, id);
+        let mut asked = request(ProviderKind::Openai, id);
         asked.reasoning = level;
         let heard = ask(asked, vec![Reply::events(&sse(&whole()), 64)]).await;
         assert_eq!(heard.received[0].json()["reasoning"]["effort"], expected, "{id} {level:?}");
@@ -163,7 +164,8 @@ async fn ends_mean_something() {
             json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I can not."}),
             event,
         ];
-        let heard = ask(request(Kind::Openai, "gpt-5"), vec![Reply::events(&sse(&refusal), 21)]).await;
+        let heard =
+            ask(request(ProviderKind::Openai, "gpt-5"), vec![Reply::events(&sse(&refusal), 21)]).await;
         assert_eq!(heard.message()["content"][0]["text"], "I can not.");
         assert_eq!((heard.message()["stopReason"].as_str(), heard.cause), (Some(stop), cause));
         assert_eq!(heard.error(), text);
@@ -178,7 +180,7 @@ async fn an_item_without_deltas_is_heard_too() {
         json!({"type": "response.output_item.done", "output_index": 1, "item": call("x", "Read", "{}")}),
         json!({"type": "response.completed", "response": {"status": "completed"}}),
     ];
-    let heard = ask(request(Kind::Openai, "gpt-5"), vec![Reply::events(&sse(&events), 64)]).await;
+    let heard = ask(request(ProviderKind::Openai, "gpt-5"), vec![Reply::events(&sse(&events), 64)]).await;
     assert_eq!(heard.message()["content"][0]["text"], "whole");
     assert_eq!(heard.message()["content"][1]["id"], "call_x");
 }

@@ -1,18 +1,18 @@
-//! The scripted provider that other crates test with.
+//! Tests of the scripted provider that other crates test with.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use model::fake::{Piece, Script, Server, Turn, anthropic_reply, chat_reply};
-use model::{Cancel, EventKind, Kind, Message, Model, Provider, Request};
+use model::{Cancel, EventKind, Message, Model, Provider, ProviderKind, Request};
 use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::hearing::{hear, limits, provider, request};
 
 fn ask(text: &str) -> Request {
-    Request::new(Model::find(Kind::OpenaiChat, "m"), vec![Message::user(text)])
+    Request::new(Model::find(ProviderKind::OpenaiChat, "m"), vec![Message::user(text)])
 }
 
 #[tokio::test]
@@ -50,8 +50,10 @@ async fn a_turn_is_the_same_over_the_wire() {
     let turn =
         Turn::new().think("hm hm").say("so it is").call("c1", "Read", json!({"path": "a"})).tokens(7, 9);
     let script = Script::new([turn.clone()]);
-    let direct = hear(&script, request(Kind::Anthropic, "claude-sonnet-4-5")).await;
-    for (kind, reply) in [(Kind::Anthropic, anthropic_reply(&turn)), (Kind::OpenaiChat, chat_reply(&turn))] {
+    let direct = hear(&script, request(ProviderKind::Anthropic, "claude-sonnet-4-5")).await;
+    for (kind, reply) in
+        [(ProviderKind::Anthropic, anthropic_reply(&turn)), (ProviderKind::OpenaiChat, chat_reply(&turn))]
+    {
         let server = Server::replying(vec![reply]).await.expect("a free port");
         let heard =
             hear(provider(kind, &server, limits()).as_ref(), request(kind, "claude-sonnet-4-5")).await;
@@ -66,7 +68,9 @@ async fn a_turn_is_the_same_over_the_wire() {
 #[tokio::test]
 async fn a_failing_turn_fails_over_the_wire_too() {
     let turn = Turn::text("x").piece(Piece::Pause(Duration::from_millis(1))).fail("broken");
-    for (kind, reply) in [(Kind::Anthropic, anthropic_reply(&turn)), (Kind::OpenaiChat, chat_reply(&turn))] {
+    for (kind, reply) in
+        [(ProviderKind::Anthropic, anthropic_reply(&turn)), (ProviderKind::OpenaiChat, chat_reply(&turn))]
+    {
         let server = Server::replying(vec![reply]).await.expect("a free port");
         let heard = hear(provider(kind, &server, limits()).as_ref(), request(kind, "m")).await;
         assert!(heard.error().ends_with("broken"), "{}", heard.error());

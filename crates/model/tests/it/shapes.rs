@@ -1,7 +1,7 @@
-//! The twelve shapes, key by key.
+//! Tests of the twelve event shapes, key by key.
 
 use model::fake::{Script, Turn};
-use model::{EventKind, Kind, Model, Request};
+use model::{EventKind, Model, ProviderKind, Request};
 use serde_json::{Value, json};
 
 use crate::hearing::hear;
@@ -15,7 +15,7 @@ async fn all_twelve_are_exact() {
     let turn = Turn::new().think("hm").say("hi you").call("c1", "Read", json!({"path": "/a"})).tokens(10, 20);
     let script =
         Script::new([turn, Turn::text("x").fail("broken")]).with_clock(base::clock::Clock::manual(5));
-    let model = Model::find(Kind::Anthropic, "claude-sonnet-4-5");
+    let model = Model::find(ProviderKind::Anthropic, "claude-sonnet-4-5");
     let heard = hear(&script, Request::new(model.clone(), Vec::new())).await;
     let types: Vec<&str> = heard.full.iter().filter_map(|event| event["type"].as_str()).collect();
     assert_eq!(

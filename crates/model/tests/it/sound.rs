@@ -1,18 +1,22 @@
-//! Speech in both directions against a server with OpenAI's audio API.
+//! Tests of text-to-speech and speech-to-text against a server with OpenAI's audio API.
 
 use std::time::Duration;
 
 use model::fake::{Chunk, Reply, Server};
 use model::speech::Speaker;
 use model::transcription::Transcriber;
-use model::{Cancel, Cause, Endpoint, Kind, Secret};
+use model::{Cancel, Cause, Endpoint, ProviderKind, Secret};
 use protocol::ai::{AudioInput, Speak, TextFormat, Transcribe, TranscriptionMode};
 use serde_json::json;
 
 use crate::hearing::{KEY, client, limits};
 
 fn endpoint(server: &Server) -> Endpoint {
-    Endpoint { base_url: Some(server.base_url()), key: Some(Secret::new(KEY)), ..Endpoint::new(Kind::Openai) }
+    Endpoint {
+        base_url: Some(server.base_url()),
+        key: Some(Secret::new(KEY)),
+        ..Endpoint::new(ProviderKind::Openai)
+    }
 }
 
 fn audio(mode: Option<TranscriptionMode>) -> Transcribe {

@@ -1,4 +1,4 @@
-//! Goes through a parsed script and gathers its simple commands.
+//! Syntax tree visitor that collects the simple commands of a parsed script.
 
 use base::limits;
 use bashkit::parser::{

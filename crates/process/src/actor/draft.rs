@@ -11,7 +11,7 @@ use protocol::signal::run::{Change as What, Changed, Finished};
 use serde_json::Value;
 use store::change::Change;
 use store::messages::MessageRow;
-use store::processes::{Activity, ProcessRow, State};
+use store::processes::{Activity, ProcessRow, ProcessState};
 use store::queue::QueueRow;
 use store::runs::RunRow;
 
@@ -19,11 +19,11 @@ use crate::results::without_nul;
 use crate::run::RunState;
 use crate::run::step::Step;
 use crate::signals;
-use gateway::Note;
+use gateway::OutgoingSignal;
 
 /// What the rows of a process say, as far as its actor needs it. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct DurableState {
     /// The active run.
     pub(crate) run: Option<RunState>,
     /// What waits for it to end.
@@ -34,17 +34,17 @@ pub(crate) struct Facts {
     pub(crate) exited: bool,
 }
 
-impl Facts {
+impl DurableState {
     /// How much waits.
     pub(crate) fn queued(&self) -> u64 {
         self.queue.len() as u64
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> ProcessState {
         match &self.run {
             Some(run) => run.state(),
-            None if self.queue.is_empty() => State::Idle,
-            None => State::Queued,
+            None if self.queue.is_empty() => ProcessState::Idle,
+            None => ProcessState::Queued,
         }
     }
 }
@@ -53,12 +53,12 @@ impl Facts {
 pub(crate) struct Draft {
     pub(crate) process: Arc<ProcessRow>,
     /// The process as it will be.
-    pub(crate) facts: Facts,
+    pub(crate) facts: DurableState,
     pub(crate) change: Change,
     /// Messages it adds.
     pub(crate) rows: Vec<MessageRow>,
     /// What is told once it is kept, in order.
-    pub(crate) notes: Vec<Note>,
+    pub(crate) signals: Vec<OutgoingSignal>,
     /// Runs that end with it.
     pub(crate) finished: Vec<Finished>,
     /// Calls that leave once it is kept.
@@ -85,13 +85,13 @@ impl MessageBody {
 }
 
 impl Draft {
-    pub(crate) fn new(process: &Arc<ProcessRow>, facts: &Facts, now_ms: i64) -> Draft {
+    pub(crate) fn new(process: &Arc<ProcessRow>, facts: &DurableState, now_ms: i64) -> Draft {
         Draft {
             process: process.clone(),
             facts: facts.clone(),
             change: Change::new(&process.pid),
             rows: Vec::new(),
-            notes: Vec::new(),
+            signals: Vec::new(),
             finished: Vec::new(),
             launches: Vec::new(),
             now_ms,
@@ -177,7 +177,7 @@ impl Draft {
 
     /// Something to tell once the step is kept.
     pub(crate) fn tell<S: Signal>(&mut self, run_id: Option<&RunId>, payload: &S) {
-        self.notes.push(signals::note(&self.process, run_id, payload));
+        self.signals.push(signals::outgoing(&self.process, run_id, payload));
     }
 
     /// A `proc.changed` to tell, filled in by `fill`.

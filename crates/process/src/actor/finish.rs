@@ -7,7 +7,7 @@ use protocol::proc::history::MessageRole;
 use protocol::signal::run::{Change as What, FinishStatus, Finished, Started};
 use store::Store;
 use store::change::Change;
-use store::processes::{Activity, State};
+use store::processes::{Activity, ProcessState};
 use store::runs::{RunEnd, RunRow, RunStatus};
 
 use super::draft::{Draft, MessageBody};
@@ -259,7 +259,8 @@ async fn try_bury_with(
     let (error, reason, now_ms) = (format!("The process failed: {why}"), "process.error", world.now_ms());
     let end = End { status: "error".to_string(), reason: reason.to_string(), error: Some(error.clone()) };
     let row = RunEnd { status: RunStatus::Error, reason, error: Some(&error), now_ms };
-    let idle = Activity { state: State::Idle, run: None, next_message_id: process.next_message_id, now_ms };
+    let idle =
+        Activity { state: ProcessState::Idle, run: None, next_message_id: process.next_message_id, now_ms };
     let change = Change::new(pid).run_end(&run.run_id, &row);
     let change = change.journal(&run.run_id, &Step::End(end).row(number, now_ms)).activity(idle);
     store.keep(change).await?;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use model::{AssistantMessage, ToolCall};
 use protocol::ids::Pid;
 use store::Store;
-use store::processes::State;
+use store::processes::ProcessState;
 use store::runs::RunRow;
 use tokio::task::JoinSet;
 
-use super::draft::Facts;
-use super::{Actor, Live, StoreResult};
+use super::draft::DurableState;
+use super::{Actor, StoreResult, VolatileState};
 use crate::host::Host;
 use crate::run::RunState;
 
@@ -19,13 +19,13 @@ impl Actor {
     /// The actor of a process as its rows tell it; `None` when there is no such process.
     pub(super) async fn load(host: &Host, store: Store, pid: &Pid) -> StoreResult<Option<Actor>> {
         let Some(process) = store.processes().by_id(pid).await? else { return Ok(None) };
-        let mut facts = Facts {
+        let mut facts = DurableState {
             run: None,
             queue: store.queue().of(pid).await?.into_iter().map(Arc::new).collect(),
             next_message_id: process.next_message_id,
-            exited: process.state == State::Exited,
+            exited: process.state == ProcessState::Exited,
         };
-        let mut live = Live::new(0);
+        let mut live = VolatileState::new(0);
         if let Some(row) = store.runs().active(pid).await? {
             match RunState::rebuild(&row, &store.runs().steps(&row.run_id).await?) {
                 Ok(run) => {
@@ -52,11 +52,11 @@ impl Actor {
 }
 
 /// What a run had in memory, as far as it can be had again.
-async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> StoreResult<Live> {
+async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> StoreResult<VolatileState> {
     let store = &host.world.store;
     // Counts on from where it can not have come to: there are less than a thousand events in a millisecond.
     let elapsed_ms = u64::try_from(host.world.now_ms() - run.started_at).unwrap_or(0);
-    let mut live = Live::new(elapsed_ms.saturating_mul(1_000));
+    let mut live = VolatileState::new(elapsed_ms.saturating_mul(1_000));
     live.used = row.used;
     if let Some(id) = run.message_id.filter(|_| !run.calls.is_empty()) {
         let message = store.messages().by_id(&row.pid, &run.conversation_id, id).await?;

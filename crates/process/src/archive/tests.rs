@@ -1,4 +1,4 @@
-//! What is written into an archive comes back, and an archive that can not be read says why.
+//! Round-trip tests of archives, and the errors of those that cannot be read.
 
 use std::io::{Read, Write};
 

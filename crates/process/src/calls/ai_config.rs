@@ -22,12 +22,16 @@ impl Host {
         process: &ProcessRow,
         profile: Option<&str>,
     ) -> Result<ConfigResult, Error> {
-        shown(&self.world, process, profile.unwrap_or("task")).await
+        redacted(&self.world, process, profile.unwrap_or("task")).await
     }
 }
 
 /// The same, for whoever has a world.
-pub(super) async fn shown(world: &World, process: &ProcessRow, profile: &str) -> Result<ConfigResult, Error> {
+pub(super) async fn redacted(
+    world: &World,
+    process: &ProcessRow,
+    profile: &str,
+) -> Result<ConfigResult, Error> {
     let profile = known_profile(profile).map_err(Error::not_found)?;
     let identity = Arc::new(world.outside.identity(process).await?);
     // What is wrong with the config is nobody's bad argument: there is no model as long as it stays so.

@@ -1,4 +1,4 @@
-//! Approvals that a process remembers, and those that wait for a person.
+//! Queries of approvals: those that a process remembers, and those that wait for a person.
 
 use protocol::error::Error;
 use protocol::ids::{Pid, Uid};

@@ -1,4 +1,4 @@
-//! `proc.conversation.compact`.
+//! Service of `proc.conversation.compact`.
 
 use protocol::error::Error;
 use protocol::ids::Pid;

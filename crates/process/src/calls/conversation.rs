@@ -1,4 +1,4 @@
-//! Opening, listing and closing conversations, and what happens when one outgrows the model's context.
+//! Service of conversations: opening, listing, closing, and the policy for one that outgrows the model's context.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! `proc.media.read`.
+//! Service of `proc.media.read`.
 
 use protocol::error::Error;
 use protocol::ids::Pid;

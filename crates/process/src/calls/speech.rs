@@ -1,4 +1,4 @@
-//! `ai.transcription.create` and `ai.speech.create`.
+//! Service of `ai.transcription.create` and `ai.speech.create`.
 
 #[cfg(test)]
 mod tests;

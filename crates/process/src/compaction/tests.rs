@@ -1,16 +1,16 @@
-//! Compacting: what is selected, what stands in its place, and what is told.
+//! Tests of compaction: what is selected, what replaces it, and which signals are sent.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use model::fake::{Script, Turn};
-use model::{Block, Kind, Message, Reasoning};
+use model::{Block, Message, ProviderKind, Reasoning};
 use policy::Policy;
 use proptest::prelude::*;
 use protocol::ai::WindowSource;
 use protocol::proc::segment::SegmentRead;
 use serde_json::json;
-use store::processes::{Activity, State};
+use store::processes::{Activity, ProcessState};
 use store::runs::RunStatus;
 
 use super::*;
@@ -34,7 +34,7 @@ async fn compacted(fixture: &Fixture, args: Compact) -> Result<Compacted, String
 async fn setup(fixture: &Fixture, script: &Script) -> Setup {
     Setup {
         provider: Arc::new(script.clone()),
-        model: Model::find(Kind::Anthropic, "claude-sonnet-4-5"),
+        model: Model::find(ProviderKind::Anthropic, "claude-sonnet-4-5"),
         window_source: WindowSource::Model,
         max_tokens: 8_192,
         reasoning: Reasoning::High,
@@ -89,7 +89,7 @@ async fn the_older_part_gives_way_to_a_summary() {
         "conversationId": "default", "event": "conversation.compacted", "generation": 1,
         "segment": to_value(&done.segment), "archivedMessages": 3, "archivedTo": path, "summaryMessageId": 1,
     });
-    assert_eq!(fixture.notes(), [("proc.changed".to_string(), expected)]);
+    assert_eq!(fixture.signals(), [("proc.changed".to_string(), expected)]);
     let again = compacted(&fixture, keep_last(1)).await.unwrap();
     assert_eq!(
         (again.archived_messages, again.segment.from_message_id),
@@ -128,12 +128,16 @@ async fn bad_arguments_are_told_in_order() {
         assert_eq!(compacted(&fixture, args).await.unwrap_err(), why);
     }
     let default = "default".into();
-    let busy =
-        Activity { state: State::Running, run: Some((&"r".into(), &default)), next_message_id: 3, now_ms: 0 };
+    let busy = Activity {
+        state: ProcessState::Running,
+        run: Some((&"r".into(), &default)),
+        next_message_id: 3,
+        now_ms: 0,
+    };
     fixture.store.keep(Change::new(fixture.pid()).activity(busy)).await.unwrap();
     assert_eq!(compacted(&fixture, keep_last(0)).await.unwrap_err(), "Conversation is active: default");
     assert_eq!(fixture.messages("default").await.len(), 2);
-    assert!(fixture.notes().is_empty());
+    assert!(fixture.signals().is_empty());
 }
 
 #[tokio::test]

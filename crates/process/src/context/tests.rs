@@ -1,4 +1,4 @@
-//! Conversations as models see them.
+//! Tests of conversations as models see them.
 
 use std::sync::Arc;
 

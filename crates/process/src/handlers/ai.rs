@@ -1,4 +1,4 @@
-//! `ai.config`, and speech both ways.
+//! Handlers of `ai.config`, and of speech both ways.
 
 use protocol::ai::{Config, ConfigResult, Speak, Speech, Transcribe, Transcription};
 use protocol::error::Error;

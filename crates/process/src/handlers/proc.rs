@@ -1,4 +1,4 @@
-//! `proc.*`: who may reach which process, and nothing more; what happens there is the business of `process`.
+//! Handlers of `proc.*`: they decide who may reach which process, and leave the rest to [`crate::Host`].
 
 pub(crate) mod approval;
 pub(crate) mod conversation;
@@ -14,7 +14,7 @@ use protocol::proc::history::{History, Media, MediaRead, Read};
 use protocol::proc::profile::{self, Profile, ProfileInfo, ProfileKind, SpawnMode};
 use protocol::proc::{Abort, Aborted, Archived, Kill, List, Listed, Reset, Send, Sent, Summary};
 use store::Store;
-use store::processes::{ProcessRow, State};
+use store::processes::{ProcessRow, ProcessState};
 
 use super::Cx;
 use crate::subsystem::init_pid;
@@ -68,7 +68,7 @@ pub(crate) async fn list(cx: Cx, args: List) -> Result<Listed, Error> {
 async fn summary(store: &Store, row: ProcessRow) -> Result<Summary, Error> {
     // Nothing waits where nothing runs, so only the busy ones are asked.
     let queued_count = match row.state {
-        State::Idle | State::Exited => 0,
+        ProcessState::Idle | ProcessState::Exited => 0,
         _ => store.queue().length(&row.pid).await?,
     };
     Ok(Summary {

@@ -1,4 +1,4 @@
-//! Front door of processes: arguments are validated and media stored here, then the actor gets its mail.
+//! Input validation of processes: arguments are checked and media stored here, then the actor gets its mail.
 
 use base::limits;
 use protocol::error::Error;

@@ -1,4 +1,4 @@
-//! Media are kept privately, read back, and archived with their messages.
+//! Tests of media: kept privately, read back, and archived with their messages.
 
 use model::fake::{Reply, Server};
 use protocol::ids::{Pid, Uid};

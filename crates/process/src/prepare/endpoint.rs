@@ -4,7 +4,7 @@
 //! A key goes only where whoever gave it meant it to go: everybody's key is not sent to an address, or to a provider,
 //! that a user has chosen alone.
 
-use model::{Endpoint, Kind, Secret};
+use model::{Endpoint, ProviderKind, Secret};
 use protocol::config::{self, Key};
 
 use crate::config::Config;
@@ -62,8 +62,8 @@ pub(crate) async fn choose(config: &Config, discovery: &ModelDiscovery) -> Resul
         None => filled(config.system(config::AI_MODEL)).filter(|_| !elsewhere),
     };
     let kind = match (provider, place.base_url) {
-        (Some(name), _) => name.parse::<Kind>().map_err(|_| unknown_provider(config, name))?,
-        (None, Some(_)) => Kind::OpenaiChat,
+        (Some(name), _) => name.parse::<ProviderKind>().map_err(|_| unknown_provider(config, name))?,
+        (None, Some(_)) => ProviderKind::OpenaiChat,
         (None, None) if place.key.is_some() => return Err(whose_key(config)),
         (None, None) => return Ok(discovered(config, discovery, model).await),
     };
@@ -83,7 +83,7 @@ pub(crate) async fn chat_endpoint(config: &Config, discovery: &ModelDiscovery) -
 async fn discovered(config: &Config, discovery: &ModelDiscovery, model: Option<&str>) -> Chosen {
     let choice = discovery.discover(config.private_hosts()).await;
     tracing::debug!(found = choice.found, model = choice.model, "no model is configured; one was looked for");
-    let named = model.filter(|_| choice.endpoint.kind != Kind::Demo);
+    let named = model.filter(|_| choice.endpoint.kind != ProviderKind::Demo);
     let mut endpoint = choice.endpoint;
     let source = endpoint.key.as_ref().map(|_| in_environment(choice.found));
     endpoint.key_hint = Some(key_hint(config, config::AI_API_KEY, source.as_deref()));
@@ -93,7 +93,7 @@ async fn discovered(config: &Config, discovery: &ModelDiscovery, model: Option<&
 fn endpoint(
     config: &Config,
     discovery: &ModelDiscovery,
-    kind: Kind,
+    kind: ProviderKind,
     place: &ConfiguredEndpoint<'_>,
 ) -> Result<Endpoint, String> {
     if let Some(url) = place.base_url {
@@ -145,16 +145,16 @@ pub(crate) fn check_address(config: &Config, key: Key<String>, url: &str) -> Res
 }
 
 /// True when the address is the provider's own.
-pub(crate) fn is_usual(kind: Kind, base_url: Option<&str>) -> bool {
+pub(crate) fn is_usual(kind: ProviderKind, base_url: Option<&str>) -> bool {
     base_url.is_none_or(|url| trimmed(url) == kind.default_base_url())
 }
 
 /// Servers that only speak like OpenAI may be open to everybody.
-fn needs_key(kind: Kind, usual: bool) -> bool {
+fn needs_key(kind: ProviderKind, usual: bool) -> bool {
     match kind {
-        Kind::Anthropic | Kind::Openai | Kind::Gemini => true,
-        Kind::OpenaiChat | Kind::Openrouter => usual,
-        Kind::Ollama | Kind::Demo => false,
+        ProviderKind::Anthropic | ProviderKind::Openai | ProviderKind::Gemini => true,
+        ProviderKind::OpenaiChat | ProviderKind::Openrouter => usual,
+        ProviderKind::Ollama | ProviderKind::Demo => false,
     }
 }
 
@@ -165,8 +165,8 @@ async fn usual_model(
     endpoint: &Endpoint,
 ) -> Result<String, String> {
     match endpoint.kind {
-        Kind::Demo => Ok("demo".to_string()),
-        Kind::Ollama => local_model(config, discovery, endpoint).await,
+        ProviderKind::Demo => Ok("demo".to_string()),
+        ProviderKind::Ollama => local_model(config, discovery, endpoint).await,
         kind => {
             let only = |name: &str| (Some(name) == kind.key_variable()).then(|| "key".to_string());
             let choice = model::discover(only, |_| async { None }).await;
@@ -186,7 +186,7 @@ async fn local_model(
     discovery: &ModelDiscovery,
     endpoint: &Endpoint,
 ) -> Result<String, String> {
-    let url = endpoint.base_url.as_deref().unwrap_or(Kind::Ollama.default_base_url());
+    let url = endpoint.base_url.as_deref().unwrap_or(ProviderKind::Ollama.default_base_url());
     let Some(server) = discovery.ollama(config.private_hosts(), url.to_string()).await else {
         let place = config.names(config::AI_BASE_URL);
         return Err(format!("Ollama does not answer. Start it, or set its address in {place}."));
@@ -196,7 +196,7 @@ async fn local_model(
 }
 
 fn unknown_provider(config: &Config, name: &str) -> String {
-    let known = Kind::ALL.map(Kind::as_str).join(", ");
+    let known = ProviderKind::ALL.map(ProviderKind::as_str).join(", ");
     format!("Unknown model provider: {name}. Set {} to one of: {known}.", config.place(config::AI_PROVIDER))
 }
 
@@ -206,8 +206,9 @@ fn whose_key(config: &Config) -> String {
 }
 
 fn same_provider(a: Option<&str>, b: Option<&str>) -> bool {
-    let kind =
-        |name: Option<&str>| name.map(|name| name.parse::<Kind>().map_err(|_| name.to_ascii_lowercase()));
+    let kind = |name: Option<&str>| {
+        name.map(|name| name.parse::<ProviderKind>().map_err(|_| name.to_ascii_lowercase()))
+    };
     match (kind(a), kind(b)) {
         (Some(Ok(a)), Some(Ok(b))) => a == b,
         (Some(Err(a)), Some(Err(b))) => a == b,

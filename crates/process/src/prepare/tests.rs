@@ -1,8 +1,8 @@
-//! What a run works with, from config, environment and files.
+//! Tests of run setups made from config, environment and files.
 
 use base::clock::Clock;
 use model::fake::{Reply, Server, Turn, chat_reply};
-use model::{Cancel, Client, Kind, Message, PrivateHosts, Request, StopReason};
+use model::{Cancel, Client, Message, PrivateHosts, ProviderKind, Request, StopReason};
 use protocol::ids::Uid;
 use serde_json::json;
 
@@ -40,20 +40,20 @@ async fn config_goes_before_environment_and_demo() {
     let keys = discovery(&[("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", "sk-other")]);
     let configured = [("ai/provider", "openai"), ("ai/model", "gpt-5.2"), ("ai/api_key", EVERYBODYS_KEY)];
     let chosen = choose(&[], &configured, &keys).await.unwrap();
-    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Openai, "gpt-5.2"));
+    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (ProviderKind::Openai, "gpt-5.2"));
     assert!(has_key(&chosen, EVERYBODYS_KEY));
     let chosen = choose(&[], &[], &keys).await.unwrap();
-    assert_eq!(chosen.endpoint.kind, Kind::Anthropic);
+    assert_eq!(chosen.endpoint.kind, ProviderKind::Anthropic);
     assert!(has_key(&chosen, KEY) && !chosen.model.is_empty());
     let chosen = choose(&[], &[("ai/model", "claude-opus-4-6")], &keys).await.unwrap();
     assert_eq!(chosen.model, "claude-opus-4-6", "a model alone goes with what is found");
     let chosen = choose(&[], &[], &discovery(&[])).await.unwrap();
-    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Demo, "demo"));
+    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (ProviderKind::Demo, "demo"));
     let chosen =
         choose(&[], &[("ai/provider", "Gemini"), ("ai/api_key", "k")], &discovery(&[])).await.unwrap();
-    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Gemini, "gemini-2.5-pro"));
+    assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (ProviderKind::Gemini, "gemini-2.5-pro"));
     let server = [("ai/base_url", "http://127.0.0.1:9/v1"), ("ai/model", "m")];
-    assert_eq!(choose(&[], &server, &discovery(&[])).await.unwrap().endpoint.kind, Kind::OpenaiChat);
+    assert_eq!(choose(&[], &server, &discovery(&[])).await.unwrap().endpoint.kind, ProviderKind::OpenaiChat);
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn a_local_server_is_asked_once_in_a_while() {
     let asked = || server.received().iter().filter(|request| request.path == "/api/tags").count();
     for _ in 0..3 {
         let chosen = choose(&[], &[], &discovery).await.unwrap();
-        assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (Kind::Ollama, "qwen3:8b"));
+        assert_eq!((chosen.endpoint.kind, chosen.model.as_str()), (ProviderKind::Ollama, "qwen3:8b"));
     }
     let named = [("ai/provider", "ollama"), ("ai/base_url", &server.base_url()[..])];
     assert_eq!(choose(&[], &named, &discovery).await.unwrap().model, "qwen3:8b");
@@ -128,11 +128,11 @@ async fn a_local_server_is_asked_once_in_a_while() {
     choose(&[], &[], &discovery).await.unwrap();
     assert_eq!(asked(), 2);
     let denied = [("ai/private_endpoints", "deny")];
-    assert_eq!(choose(&[], &denied, &discovery).await.unwrap().endpoint.kind, Kind::Demo);
+    assert_eq!(choose(&[], &denied, &discovery).await.unwrap().endpoint.kind, ProviderKind::Demo);
     assert_eq!(asked(), 2, "an address that is denied is not asked");
 }
 
-fn chosen(kind: Kind, model: &str) -> Chosen {
+fn chosen(kind: ProviderKind, model: &str) -> Chosen {
     Chosen { endpoint: model::Endpoint::new(kind), model: model.to_string() }
 }
 
@@ -140,7 +140,7 @@ fn chosen(kind: Kind, model: &str) -> Chosen {
 fn a_window_is_the_user_s_then_the_model_s_then_everybody_s() {
     let window = |own: Rows, model: &str| {
         let config = Config::of(Uid(1), own, &[("ai/context_window_tokens", "5000")]);
-        let known = known_model(&config, &chosen(Kind::Anthropic, model));
+        let known = known_model(&config, &chosen(ProviderKind::Anthropic, model));
         (known.model.context_window_tokens, known.window_source)
     };
     let own = [("ai/context_window_tokens", "9000")];
@@ -155,7 +155,7 @@ fn prices_of_config_go_over_the_table_s() {
     let own = [("ai/prices", r#"{"claude-sonnet-4-5":{"input":0}}"#)];
     let priced = |prices: &str| {
         let config = Config::of(Uid(1), &own, &[("ai/prices", prices)]);
-        known_model(&config, &chosen(Kind::Anthropic, "claude-sonnet-4-5")).model.prices.unwrap()
+        known_model(&config, &chosen(ProviderKind::Anthropic, "claude-sonnet-4-5")).model.prices.unwrap()
     };
     let table = priced("");
     assert!(table.input > 0.0, "a user does not set prices");
@@ -389,7 +389,7 @@ async fn a_link_among_the_texts_is_read_each_time() {
     std::os::unix::fs::symlink("../elsewhere.md", fixture.home("context.d/30-link.md")).unwrap();
     let before = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(before.system.contains("Old."));
-    tokio::time::sleep(base::limits::files::SHOWN_SETTLED_FINE * 2).await;
+    tokio::time::sleep(base::limits::files::UNCHANGED_MIN_FINE * 2).await;
     fixture.write("elsewhere.md", "New.");
     let after = prepare(&fixture.host.world, &fixture.process).await.unwrap();
     assert!(after.system.contains("New."));

@@ -1,7 +1,7 @@
 //! Prompt texts from the home and the workspace, within a budget of bytes.
 
 use protocol::proc::ContextFile;
-use vfs::{Kind, VPath, View};
+use vfs::{FileKind, VPath, View};
 
 /// Files of one directory that are looked at.
 const FILES_MAX: usize = 256;
@@ -35,7 +35,9 @@ async fn of_directory(view: &View, directory: &str, budget: &mut Budget) -> Vec<
     let Ok(directory) = VPath::absolute(directory) else { return files };
     let Ok(names) = view.list(&directory).await else { return files };
     let text_files = names.into_iter().filter(|named| {
-        named.stat.kind != Kind::Directory && named.name.ends_with(".md") && named.name.len() > ".md".len()
+        named.stat.kind != FileKind::Directory
+            && named.name.ends_with(".md")
+            && named.name.len() > ".md".len()
     });
     for named in text_files.take(FILES_MAX) {
         let Some(text) = read(view, &directory.join(&named.name)).await else { continue };

@@ -1,4 +1,5 @@
-//! A run that is stopped anywhere and goes on from its rows ends as one that was never stopped.
+//! Property test of the run state machine: a run that is stopped anywhere and goes on from its rows ends as one that
+//! was never stopped.
 
 use std::collections::BTreeMap;
 
@@ -196,7 +197,7 @@ fn waiting_for_a_person_does_not_count_as_time() {
     run.fold(&Step::Turn(Turn { turn: 1, message_id: 1, calls }).row(1, 2_000)).unwrap();
     assert_eq!(run.deadline_ms(5_000), Some(6_000));
     run.fold(&Step::Ask(Ask { place: 0, request_id: "q".to_string() }).row(2, 3_000)).unwrap();
-    assert_eq!((run.deadline_ms(5_000), run.state()), (None, State::WaitingHil));
+    assert_eq!((run.deadline_ms(5_000), run.state()), (None, ProcessState::WaitingHil));
     let yes = Answer { request_id: "q".to_string(), decision: Decision::Approve, by: "ann".to_string() };
     run.fold(&Step::Answer(yes).row(3, 90_000)).unwrap();
     assert_eq!(run.deadline_ms(5_000), Some(6_000 + 87_000));

@@ -1,4 +1,4 @@
-//! Asking a person: several may wait at once, the first answer counts, and what is remembered is not asked again.
+//! Tests of approvals: several may wait at once, the first answer counts, and what is remembered is not asked again.
 
 use model::fake::Turn;
 use protocol::literal::Nullable;
@@ -6,7 +6,7 @@ use protocol::outcome::Outcome;
 use protocol::proc::approval::{Decision, Hil, Resolved, Scope};
 use protocol::proc::history::MessageRole::ToolResult;
 use serde_json::json;
-use store::processes::State;
+use store::processes::ProcessState;
 
 use crate::scene::{Scene, asked, words};
 
@@ -47,7 +47,7 @@ async fn several_wait_at_once_and_hold_nobody_up() {
     let run = scene.send("clean up").await;
     let (a, c) = (request(&scene, "a").await, request(&scene, "c").await);
     scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "b").await;
-    assert_eq!(scene.fixture.state().await, State::WaitingHil);
+    assert_eq!(scene.fixture.state().await, ProcessState::WaitingHil);
     let pending = scene.host.approvals_pending(Some(scene.fixture.identity.uid), None).await.unwrap().pending;
     assert_eq!(pending.iter().map(|one| one.request.request_id.as_str()).collect::<Vec<_>>(), [&a, &c]);
 

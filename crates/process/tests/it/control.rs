@@ -1,10 +1,10 @@
-//! Aborting, resetting, killing.
+//! Tests of abort, reset and kill.
 
 use model::fake::{Piece, Turn};
 use protocol::outcome::Outcome;
 use protocol::proc::conversation::Reset;
 use serde_json::json;
-use store::processes::State;
+use store::processes::ProcessState;
 
 use crate::scene::{Scene, words};
 
@@ -57,17 +57,17 @@ async fn a_killed_process_is_gone_but_an_init_comes_back() {
     let exit = scene.recorder.until("process.exit", |_| true).await;
     assert_eq!((&exit["pid"], &exit["reason"]), (&json!("task-1"), &json!("proc.kill")));
     let row = scene.fixture.store.processes().by_id(&task).await.unwrap().unwrap();
-    assert_eq!(row.state, State::Exited);
+    assert_eq!(row.state, ProcessState::Exited);
     assert!(scene.fixture.messages(&task).await.is_empty());
     let gone = scene.host.send(&task, words("hi"), None, None).await.unwrap_err();
     assert_eq!((gone.code, gone.message.as_str()), (404, "Process not found: task-1"));
 
     let pid = scene.pid().clone();
     scene.host.kill(&pid, false).await.unwrap();
-    assert_eq!(scene.fixture.state().await, State::Exited);
+    assert_eq!(scene.fixture.state().await, ProcessState::Exited);
     let run = scene.send("hello again").await;
     assert_eq!(scene.finished(&run).await["text"], "back");
-    assert_eq!(scene.fixture.state().await, State::Idle);
+    assert_eq!(scene.fixture.state().await, ProcessState::Idle);
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! A gateway that is killed at any moment: no accepted message is lost, no run is stuck, no effect happens twice.
+//! Crash tests: a gateway that is killed at any moment loses no accepted message, leaves no run stuck and repeats no
+//! effect.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,9 +1,9 @@
-//! Faults of our own: they end a run, never the process and never the gateway.
+//! Fault injection into our own code: faults end a run, never the process and never the gateway.
 
 use model::fake::Turn;
 use protocol::proc::history::MessageRole::ToolResult;
 use serde_json::{Value, json};
-use store::processes::State;
+use store::processes::ProcessState;
 
 use crate::scene::Scene;
 
@@ -27,7 +27,7 @@ async fn a_panic_in_a_process_ends_its_run_and_what_waits_goes_on() {
     assert_eq!(scene.finished(&second).await["text"], "the second one");
     let third = scene.send("third").await;
     assert_eq!(scene.finished(&third).await["text"], "the third one");
-    assert_eq!(scene.fixture.state().await, State::Idle);
+    assert_eq!(scene.fixture.state().await, ProcessState::Idle);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A process has one actor: one that lost the lease keeps nothing.
+//! Tests of the actor lease: an actor that lost it keeps nothing.
 
 use base::limits;
 use model::fake::{Piece, Turn};

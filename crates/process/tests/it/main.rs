@@ -1,4 +1,5 @@
-//! Processes on a real store and a real file tree, with a scripted model. Where the kernel would be stands a recorder.
+//! Integration tests of processes on a real store and a real file tree, with a scripted model. Where the kernel would
+//! be stands a recorder.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
 

@@ -1,5 +1,4 @@
-//! What a person is told of an answer beside the answer: that it was cut, that a picture was not shown, whose key was
-//! refused.
+//! Tests of user notices: that an answer was cut, that a picture was not shown, whose key was refused.
 
 use model::fake::{Reply, Turn};
 use protocol::media::{MediaInput, MediaType};

@@ -1,4 +1,4 @@
-//! A context that is too full: what its conversation's policy says.
+//! Tests of the overflow policies of a conversation.
 
 use model::fake::Turn;
 use protocol::ids::Pid;

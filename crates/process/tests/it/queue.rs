@@ -1,4 +1,4 @@
-//! Messages that arrive during a run: taken in at a boundary, or next in line; either way their run ends.
+//! Tests of messages that arrive during a run: taken in at a boundary, or next in line; either way their run ends.
 
 use model::fake::{Piece, Turn};
 use process::Event;

@@ -1,11 +1,11 @@
-//! Where the kernel would be: writes signals down, answers calls, and can stand still or fail at any moment.
+//! Test double of the kernel: records signals, answers calls, and can block or fail at any moment.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gateway::{Caller, Capabilities, Core, Later, Note, NoteBody, Recalled};
+use gateway::{Caller, Capabilities, Core, Later, OutgoingSignal, Recalled, SignalBody};
 use protocol::calls::Calling;
 use protocol::error::Error;
 use protocol::identity::Role;
@@ -155,19 +155,19 @@ fn offered() -> Value {
 pub struct Behind(pub Arc<Recorder>);
 
 impl Core for Behind {
-    fn emit(&self, note: Note) {
-        let body = match note.body {
-            NoteBody::Text(text) => serde_json::from_str(&text).unwrap(),
-            NoteBody::Stream(note) => json!({
-                "runId": note.run_id, "seq": note.seq, "event": note.event.to_compact_value(),
+    fn emit(&self, signal: OutgoingSignal) {
+        let body = match signal.body {
+            SignalBody::Text(text) => serde_json::from_str(&text).unwrap(),
+            SignalBody::Stream(event) => json!({
+                "runId": event.run_id, "seq": event.seq, "event": event.event.to_compact_value(),
             }),
         };
-        if note.name != "proc.run.stream" {
+        if signal.name != "proc.run.stream" {
             self.0.moment();
         }
-        let faulty = self.0.panic_at.lock().unwrap().take_if(|name| *name == note.name).is_some();
+        let faulty = self.0.panic_at.lock().unwrap().take_if(|name| *name == signal.name).is_some();
         assert!(!faulty, "a fault of the test");
-        self.0.told.lock().unwrap().push(Told { name: note.name, body });
+        self.0.told.lock().unwrap().push(Told { name: signal.name, body });
         self.0.changed.send_modify(|count| *count += 1);
     }
 

@@ -1,4 +1,4 @@
-//! One user, one process, a scripted model, and a recorder in the place of the kernel.
+//! Test fixture: one user, one process, a scripted model, and a recorder in the place of the kernel.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use store::Store;
 use store::accounts::NewAccount;
 use store::messages::{MessageRow, Page};
-use store::processes::{ProcessRow, State};
+use store::processes::{ProcessRow, ProcessState};
 
 use crate::recorder::{Behind, Recorder};
 
@@ -116,7 +116,7 @@ impl Fixture {
         rows.map(|row| (row.role, row.content)).collect()
     }
 
-    pub async fn state(&self) -> State {
+    pub async fn state(&self) -> ProcessState {
         self.store.processes().by_id(&self.pid).await.unwrap().unwrap().state
     }
 }

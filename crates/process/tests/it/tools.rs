@@ -1,4 +1,5 @@
-//! Tool calls: which run, in which order their results stand, and what the model is told of those that do not.
+//! Tests of tool calls: which run, in which order their results stand, and what the model is told of those that do
+//! not.
 
 use gateway::Recalled;
 use model::fake::Turn;

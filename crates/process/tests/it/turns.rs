@@ -1,10 +1,10 @@
-//! A message, an answer, and everything that can go wrong with a model.
+//! Tests of one message and its answer, and of everything that can go wrong with a model.
 
 use model::fake::{Chunk, Piece, Reply, Turn};
 use protocol::outcome::Outcome;
 use protocol::proc::history::MessageRole::{Assistant, System, ToolResult, User};
 use serde_json::json;
-use store::processes::State;
+use store::processes::ProcessState;
 use store::runs::RunStatus;
 
 use crate::scene::{Fixture, Scene, asked, turns, words};
@@ -49,7 +49,7 @@ async fn a_message_gets_an_answer_that_streams() {
     assert_eq!(seqs, (1..=stream.len() as u64).collect::<Vec<_>>());
     assert_eq!(stream[0]["event"]["type"], "start");
     assert_eq!(stream.last().unwrap()["event"]["type"], "done");
-    assert_eq!(scene.fixture.state().await, State::Idle);
+    assert_eq!(scene.fixture.state().await, ProcessState::Idle);
     let row = scene.fixture.store.runs().by_id(&run).await.unwrap().unwrap();
     assert_eq!((row.status, row.turns, row.used.input_tokens), (RunStatus::Ok, 1, 10));
 }
@@ -124,7 +124,7 @@ async fn what_goes_wrong_with_a_model_ends_the_run_and_is_said() {
                 .iter()
                 .any(|changed| changed["role"] == "system" && changed["changes"] == json!(["messages"]))
         );
-        assert_eq!(scene.fixture.state().await, State::Idle);
+        assert_eq!(scene.fixture.state().await, ProcessState::Idle);
     }
 }
 

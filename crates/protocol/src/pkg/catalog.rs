@@ -1,4 +1,4 @@
-//! Package catalogues, and which repositories are public.
+//! Wire types and table of package catalogues, and of which repositories are public.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Asking a person before a tool runs, and what they said for good.
+//! Wire types and table of approvals: asking a person before a tool runs, and what they said for good.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! The conversations of a process: opening, closing, clearing, and what happens when one grows too long.
+//! Wire types and table of `proc.conversation.*`: opening, closing, clearing, and what happens when one grows too
+//! long.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

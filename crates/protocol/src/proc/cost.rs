@@ -1,4 +1,4 @@
-//! What agents have used and cost.
+//! Wire types and table of `proc.cost`: what agents have used and cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What was said: messages, their media and how full the context is.
+//! Wire types and table of `proc.history`: messages, their media and how full the context is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Messages between processes of one user.
+//! Wire types and table of `proc.ipc.*`: messages between processes of one user.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Profiles: what kinds of agents there are.
+//! Wire types and table of profiles: what kinds of agents there are.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Parts of a conversation that were archived: compacting, forking, reading them again.
+//! Wire types and table of archived parts of conversations: compacting, forking, reading them again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

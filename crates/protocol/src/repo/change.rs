@@ -1,4 +1,4 @@
-//! Changes in a repository: diffs, atomic commits and imports.
+//! Wire types and table of changes in a repository: diffs, atomic commits and imports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

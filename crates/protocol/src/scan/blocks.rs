@@ -1,4 +1,5 @@
-//! Long strings, 64 bytes at a time: one bit for each byte that matters, so that escapes cost no branch each.
+//! Bit-parallel scan of long strings, 64 bytes at a time: one bit for each byte that matters, so that escapes cost no
+//! branch each.
 
 /// Which bytes of a block are quotes, backslashes and control characters; the lowest bit is the first byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Signals about packages, chat services and notes.
+//! Wire types of signals about packages, chat services and notes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Signals of a process: what its runs do, and what else changed about it.
+//! Wire types of a process's signals: what its runs do, and what else changed about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

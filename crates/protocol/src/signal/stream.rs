@@ -1,4 +1,4 @@
-//! A model's answer as it comes: the events of `proc.run.stream` and the message they build up.
+//! Wire types of a streamed answer: the events of `proc.run.stream` and the message they build up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

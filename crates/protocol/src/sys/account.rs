@@ -1,4 +1,4 @@
-//! Accounts, groups and capabilities, for root.
+//! Wire types and table of accounts, groups and capabilities, for root.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

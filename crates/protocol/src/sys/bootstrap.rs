@@ -1,4 +1,4 @@
-//! Bringing in the system repository and what is built from it.
+//! Wire types and table of `sys.bootstrap`: importing the system repository and building from it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Devices as people and agents see them.
+//! Wire types and table of `sys.device.*`: devices as people and agents see them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Links between users and people on chat services.
+//! Wire types and table of `sys.link.*`: links between users and people on chat services.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! MCP servers a user has connected, and calls to their tools.
+//! Wire types and table of `sys.mcp.*`: MCP servers a user has connected, and calls to their tools.
 
 use std::collections::BTreeMap;
 

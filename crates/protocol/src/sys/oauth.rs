@@ -1,4 +1,4 @@
-//! Accounts at other services, connected by OAuth.
+//! Wire types and table of `sys.oauth.*`: accounts at other services, connected by OAuth.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ syscalls! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "OAuthConnectionKind")]
-pub enum Kind {
+pub enum ConnectionKind {
     /// A model.
     AiProvider,
     /// An MCP server.
@@ -40,7 +40,7 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
     /// Tells several accounts at one service apart; `default` when absent.
@@ -89,7 +89,7 @@ pub struct Flow {
     /// Whose it is.
     pub uid: Uid,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
     /// Tells several accounts apart.
@@ -148,7 +148,7 @@ pub struct Account {
     /// Whose it is.
     pub uid: Uid,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
     /// Tells several accounts apart.

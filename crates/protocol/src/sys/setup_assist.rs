@@ -1,4 +1,4 @@
-//! Help with setting up: a model that proposes values for the onboarding form.
+//! Wire types and table of `sys.setup.assist`: a model that proposes values for the onboarding form.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Login tokens for devices, services and people's sessions.
+//! Wire types and table of `sys.token.*`: login tokens for devices, services and people's sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ syscalls! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SysTokenKind")]
-pub enum Kind {
+pub enum TokenKind {
     /// A device.
     Node,
     /// An adapter.
@@ -29,22 +29,22 @@ pub enum Kind {
     User,
 }
 
-impl Kind {
+impl TokenKind {
     /// The kind's name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Node => "node",
-            Kind::Service => "service",
-            Kind::User => "user",
+            TokenKind::Node => "node",
+            TokenKind::Service => "service",
+            TokenKind::User => "user",
         }
     }
 
     /// The kind of that name.
-    pub fn parse(name: &str) -> Option<Kind> {
+    pub fn parse(name: &str) -> Option<TokenKind> {
         match name {
-            "node" => Some(Kind::Node),
-            "service" => Some(Kind::Service),
-            "user" => Some(Kind::User),
+            "node" => Some(TokenKind::Node),
+            "service" => Some(TokenKind::Service),
+            "user" => Some(TokenKind::User),
             _ => None,
         }
     }
@@ -52,9 +52,9 @@ impl Kind {
     /// The only role a token of this kind logs in.
     pub fn role(self) -> Role {
         match self {
-            Kind::Node => Role::Driver,
-            Kind::Service => Role::Service,
-            Kind::User => Role::User,
+            TokenKind::Node => Role::Driver,
+            TokenKind::Service => Role::Service,
+            TokenKind::User => Role::User,
         }
     }
 }
@@ -68,7 +68,7 @@ pub struct Create {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
     /// `node`, `service` or `user`.
-    #[schemars(with = "Kind")]
+    #[schemars(with = "TokenKind")]
     pub kind: String,
     /// A note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ pub struct NewToken {
     /// Whose it is.
     pub uid: Uid,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// A note for people.
     pub label: Option<String>,
     /// The role it logs in.
@@ -147,7 +147,7 @@ pub struct Record {
     /// Whose it is.
     pub uid: Uid,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// A note for people.
     pub label: Option<String>,
     /// Its first characters.

@@ -1,4 +1,4 @@
-//! Workspaces: directories that belong to a piece of work.
+//! Wire types and table of `sys.workspace.*`: directories that belong to a piece of work.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ syscalls! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WorkspaceState")]
-pub enum State {
+pub enum WorkspaceState {
     /// It is.
     Active,
     /// It was put away.
@@ -35,7 +35,7 @@ pub struct List {
     pub kind: Option<WorkspaceKind>,
     /// Only in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
+    pub state: Option<WorkspaceState>,
     /// At most so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -63,7 +63,7 @@ pub struct Workspace {
     /// What it is for.
     pub kind: WorkspaceKind,
     /// Whether it is in use.
-    pub state: State,
+    pub state: WorkspaceState,
     /// When it was made, in milliseconds.
     pub created_at: i64,
     /// When it last changed.

@@ -1,4 +1,4 @@
-//! Schemas and what is printed for them.
+//! Tests of the TypeScript printer.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! A mutation fuzzer for everything that reads bytes from a socket. It must never panic, and cutting members
-//! out of raw JSON must agree with doing the same on decoded values.
+//! Mutation fuzzer for everything that reads bytes from a socket. It must never panic, and cutting members out of raw
+//! JSON must agree with doing the same on decoded values.
 //!
 //! Runs a few seconds; `GSV_FUZZ_SECONDS` lengthens it and `GSV_FUZZ_SEED` repeats a run.
 

@@ -1,4 +1,4 @@
-//! The tables as a whole, and hostile input.
+//! Integration tests of the protocol's tables as a whole, and of hostile input.
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Wire shapes: what stands in the text comes out again, nothing more and nothing less.
+//! Round-trip tests of wire shapes: what stands in the text comes out again, nothing more and nothing less.
 
 use protocol::spec::Syscall;
 use protocol::{adapter, ai, codemode, identity, notification, proc, repo, sched, signal, signal_watch, sys};

@@ -1,4 +1,4 @@
-//! The syscall and signal tables: complete, unambiguous and documented.
+//! Table tests of syscalls and signals: complete, unambiguous and documented.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Hostile and clumsy clients: nothing dies, nobody else is harmed.
+//! Abuse tests: hostile and clumsy clients; nothing dies, nobody else is harmed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Root's calls: users, groups, capabilities, and that changes take effect at once.
+//! Tests of root's calls: users, groups, capabilities, and that changes take effect at once.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A gateway whose agents talk to a scripted model over a real wire format.
+//! Test fixture: a gateway whose agents talk to a scripted model over a real wire format.
 
 use serde_json::{Value, json};
 use testkit::fake_model::{Server, Turn, chat_reply};

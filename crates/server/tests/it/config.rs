@@ -1,4 +1,4 @@
-//! `sys.config.*`: who reads and writes what.
+//! Tests of `sys.config.*`: who reads and writes what.
 
 use serde_json::json;
 use testkit::Gateway;

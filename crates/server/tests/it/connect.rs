@@ -1,4 +1,4 @@
-//! `sys.connect`: the order of its checks, roles, replacement, throttling.
+//! Tests of `sys.connect`: the order of its checks, roles, replacement, throttling.
 
 use serde_json::{Value, json};
 use testkit::Gateway;

@@ -1,4 +1,4 @@
-//! What is not a proper frame gets a clear error, and the socket lives on.
+//! Tests of malformed frames: each gets a clear error, and the socket lives on.
 
 use serde_json::json;
 use testkit::{Gateway, Peer};

@@ -1,4 +1,4 @@
-//! The plain HTTP routes, and who may open a WebSocket.
+//! Tests of the plain HTTP routes, and of who may open a WebSocket.
 
 use base64::Engine;
 use testkit::Gateway;

@@ -1,4 +1,4 @@
-//! The kernel as files, over real sockets: what is shown to whom, and what a write does.
+//! Tests of virtual files over real sockets: what is shown to whom, and what a write does.
 
 use serde_json::{Value, json};
 use testkit::gateway::ROOT_PASSWORD;

@@ -1,4 +1,4 @@
-//! The gateway over real sockets, as clients see it.
+//! Integration tests of the gateway over real sockets, as clients see it.
 
 // Helpers of tests are tests too, which clippy does not see.
 #![allow(clippy::unwrap_used)]

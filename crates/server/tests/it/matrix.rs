@@ -1,4 +1,4 @@
-//! Every syscall, asked by every kind of caller: the gate must answer as the tables say, and no call may slip by.
+//! Access matrix: every syscall, asked by every kind of caller, answers as the tables say.
 
 use protocol::spec::{Access, Route};
 use serde_json::json;

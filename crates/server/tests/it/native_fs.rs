@@ -1,4 +1,4 @@
-//! `fs.*` on the native target, over real sockets.
+//! Tests of `fs.*` on the native target, over real sockets.
 
 use std::path::PathBuf;
 

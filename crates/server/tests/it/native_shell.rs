@@ -1,4 +1,4 @@
-//! `shell.exec` on the gateway itself, over real sockets.
+//! Tests of `shell.exec` on the gateway itself, over real sockets.
 
 use std::time::Duration;
 

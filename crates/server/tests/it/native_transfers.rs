@@ -1,4 +1,4 @@
-//! `fs.pull` and `fs.push` on the gateway's own files, with the real client library.
+//! Tests of `fs.pull` and `fs.push` on the gateway's own files, with the real client library.
 
 use base::limits;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Agents over real sockets: talking to one, its tools, approvals, and whose they are.
+//! Tests of agents over real sockets: talking to one, its tools, approvals, and whose they are.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Messages between processes: only processes send them, replies come back, and time runs out.
+//! Tests of messages between processes: only processes send them, replies come back, and time runs out.
 
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ async fn a_reply_reaches_the_process_that_called() {
         reply.contains(&format!("completed from process `{pid}`.")) && reply.contains("forty-two"),
         "{reply}"
     );
-    let letter = &said(&mut user, &pid).await[0].1;
-    assert!(letter.starts_with("Message from process `init:1000` (alice uid=1000)."), "{letter}");
-    assert!(letter.contains("what is it") && letter.contains("IPC call:"), "{letter}");
+    let message = &said(&mut user, &pid).await[0].1;
+    assert!(message.starts_with("Message from process `init:1000` (alice uid=1000)."), "{message}");
+    assert!(message.contains("what is it") && message.contains("IPC call:"), "{message}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Starting processes: which profiles, under which parent, and with what.
+//! Tests of starting processes: which profiles, under which parent, and with what.
 
 use serde_json::{Value, json};
 use testkit::fake_model::Turn;

@@ -1,4 +1,5 @@
-//! A command of an agent runs on a device, with the real driver, while the gateway stops or the device is lost.
+//! Tests of recovery: a command of an agent runs on a device, with the real driver, while the gateway stops or the
+//! device is lost.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -145,7 +146,7 @@ async fn a_command_that_outlives_the_gateway_is_waited_for() {
     assert_eq!(count, 1);
 }
 
-/// What a device is connected by. It can be cut and mended.
+/// What a device is connected by. It can be cut and restored.
 struct Cable {
     url: String,
     cut: watch::Sender<bool>,
@@ -178,7 +179,7 @@ async fn carry(mut near: TcpStream, gateway: SocketAddr, mut is_cut: watch::Rece
 }
 
 /// Has an agent run the command and cuts the device off in the middle of it. `after` is what happens then; the cable is
-/// mended after that. What the model was told, how often the command was begun, and how the run ended.
+/// restored after that. What the model was told, how often the command was begun, and how the run ended.
 async fn through_a_cut(
     after: impl AsyncFnOnce(&Gateway, &Cable, &Path, &base::shutdown::Trigger),
 ) -> (String, usize, String) {

@@ -1,4 +1,4 @@
-//! What removing a user means: agents and rows end with it, files are kept for root, adopted or deleted.
+//! Tests of removing a user: agents and rows end with it, files are kept for root, adopted or deleted.
 
 use std::sync::Arc;
 

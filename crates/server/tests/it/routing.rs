@@ -1,4 +1,5 @@
-//! Calls to devices: who may, in which order it is checked, and what happens when the device does not play along.
+//! Tests of calls to devices: who may, in which order it is checked, and what happens when the device does not play
+//! along.
 
 use serde_json::json;
 use testkit::Gateway;

@@ -1,4 +1,4 @@
-//! Shell sessions: the gateway's own ids, their owner, and that they outlive the gateway.
+//! Tests of shell sessions: the gateway's own ids, their owner, and that they outlive the gateway.
 
 use serde_json::{Value, json};
 use testkit::gateway::DEVICE;

@@ -1,4 +1,4 @@
-//! `sys.setup`: its rules, its effects, and that it happens once.
+//! Tests of `sys.setup`: its rules, its effects, and that it happens once.
 
 use serde_json::json;
 use testkit::Gateway;

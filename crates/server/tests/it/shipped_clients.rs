@@ -1,4 +1,4 @@
-//! The frames that shipped clients put on the wire, as recorded, and what they need back.
+//! Compatibility tests: the frames that shipped clients put on the wire, as recorded, and what they need back.
 
 use serde_json::{Value, json};
 use testkit::fake_model::{Piece, Turn};

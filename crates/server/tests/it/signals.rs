@@ -1,4 +1,4 @@
-//! Signals over real sockets: counted for each user, and replayed to a client that comes back.
+//! Tests of signals over real sockets: counted for each user, and replayed to a client that comes back.
 
 use serde_json::{Value, json};
 use testkit::gateway::{DEVICE, PASSWORD, USER};

@@ -1,5 +1,5 @@
-//! Signals of runs over real sockets: a reader that is slow, one that comes back in the middle of an answer, and who
-//! is told of whose run.
+//! Tests of the signals of runs over real sockets: a reader that is slow, one that comes back in the middle of an
+//! answer, and who is told of whose run.
 
 use std::sync::Arc;
 

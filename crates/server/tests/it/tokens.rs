@@ -1,4 +1,4 @@
-//! `sys.token.*`: making, listing, revoking, and what a token opens.
+//! Tests of `sys.token.*`: making, listing, revoking, and what a token opens.
 
 use serde_json::json;
 use testkit::Gateway;

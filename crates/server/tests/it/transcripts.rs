@@ -61,7 +61,7 @@ impl Line {
         match self {
             Line::Text(text) => format!("{text}\n"),
             Line::Sent { who, frame } => format!("{who} -> {frame}\n"),
-            Line::Came { who, frame } => format!("{who} <- {}\n", shown(frame)),
+            Line::Came { who, frame } => format!("{who} <- {}\n", readable(frame)),
             Line::SentBytes { who, id, text } => format!("{who} => {}\n", format!("{id} {text}").trim_end()),
             Line::CameBytes { who, id, text } => format!("{who} <= {}\n", format!("{id} {text}").trim_end()),
         }
@@ -69,7 +69,7 @@ impl Line {
 }
 
 /// A frame as people read it: what it is comes first.
-fn shown(frame: &Value) -> String {
+fn readable(frame: &Value) -> String {
     let mut members = frame.as_object().cloned().unwrap_or_default();
     let first =
         ["type", "id", "call", "signal", "ok"].into_iter().filter_map(|key| members.remove_entry(key));

@@ -1,4 +1,4 @@
-//! File transfers through the gateway: bytes in both directions, and what breaks them.
+//! Tests of file transfers through the gateway: bytes in both directions, and what breaks them.
 
 use protocol::transfer;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A command between its writer and its callers, without any child or interpreter.
+//! Tests of a command session without any child or interpreter.
 
 use std::sync::Mutex;
 

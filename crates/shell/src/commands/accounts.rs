@@ -1,4 +1,4 @@
-//! Name lookup of accounts: names of users and groups, as `/etc/passwd` and `/etc/group` have them.
+//! Name lookup of accounts, as `/etc/passwd` and `/etc/group` have them.
 
 use std::collections::HashMap;
 

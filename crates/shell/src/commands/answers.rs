@@ -1,5 +1,5 @@
-//! Confirmation prompts: questions that `-i` asks. Nobody sits at this shell, so the answers are the lines piped into
-//! the command; when they are used up the answer is no.
+//! Confirmation prompts of `-i`. Nobody sits at this shell, so the answers are the lines piped into the command; when
+//! they are used up the answer is no.
 
 use super::{Cx, Done};
 

@@ -1,4 +1,4 @@
-//! `base64`: bytes as letters, and back.
+//! `base64`: encoding and decoding.
 
 use ::base64::Engine;
 use ::base64::engine::general_purpose::STANDARD;

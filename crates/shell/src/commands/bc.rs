@@ -1,4 +1,4 @@
-//! `bc`: sums with as many digits as are wanted.
+//! `bc`: arbitrary-precision calculator.
 
 mod math;
 mod number;
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_bc() {
-        for (program, shown) in [
+        for (program, display) in [
             ("scale=3; 10/3", "3.333\n"),
             ("2^100", "1267650600228229401496703205376\n"),
             ("1.5*2.5", "3.7\n"),
@@ -122,7 +122,7 @@ mod tests {
             ("1; quit; 2", "1\n"),
             ("/* c */ 1 # rest\n2", "1\n2\n"),
         ] {
-            assert_eq!(result(program, false), (shown.to_string(), String::new()), "{program}");
+            assert_eq!(result(program, false), (display.to_string(), String::new()), "{program}");
         }
         let long = result("2^400", false).0;
         assert_eq!(long.lines().next().map(str::len), Some(70));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_library_has_the_functions_of_the_circle() {
-        for (program, shown) in [
+        for (program, display) in [
             ("4*a(1)", "3.14159265358979323844\n"),
             ("e(1)", "2.71828182845904523536\n"),
             ("l(10)", "2.30258509299404568401\n"),
@@ -142,16 +142,16 @@ mod tests {
             ("c(0); s(0)", "1.00000000000000000000\n0\n"),
             ("1/3", ".33333333333333333333\n"),
         ] {
-            assert_eq!(result(program, true), (shown.to_string(), String::new()), "{program}");
+            assert_eq!(result(program, true), (display.to_string(), String::new()), "{program}");
         }
     }
 
     #[test]
     fn mistakes_are_said_and_the_rest_goes_on() {
-        let (shown, said) = result("1/0\n2\n", false);
-        assert_eq!((shown.as_str(), said.contains("divide by zero")), ("2\n", true));
-        let (shown, said) = result("1 +\n2\n", false);
-        assert_eq!((shown.as_str(), said.contains("syntax error")), ("2\n", true));
+        let (display, said) = result("1/0\n2\n", false);
+        assert_eq!((display.as_str(), said.contains("divide by zero")), ("2\n", true));
+        let (display, said) = result("1 +\n2\n", false);
+        assert_eq!((display.as_str(), said.contains("syntax error")), ("2\n", true));
         for program in ["while (1) 0*1", "9^9^9^9", "define f(x) { return f(x) }\nf(1)", "f(1)", "((((1"] {
             assert!(!result(program, false).1.is_empty(), "{program}");
         }

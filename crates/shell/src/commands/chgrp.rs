@@ -1,4 +1,4 @@
-//! `chgrp`: group.
+//! `chgrp`: changes the group of files.
 
 use super::chown::{self, Owners};
 use super::options::Options;

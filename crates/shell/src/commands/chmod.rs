@@ -1,6 +1,6 @@
-//! `chmod`: permission bits.
+//! `chmod`: changes permission bits.
 
-use vfs::{Follow, Kind};
+use vfs::{FileKind, Follow};
 
 use super::modes::Change;
 use super::operand_path::resolve;
@@ -101,26 +101,26 @@ async fn apply(cx: &Cx<'_>, operand: &str, change: &Change, options: &Options, d
     };
     for file in met {
         // A link below has no mode of its own, and where it leads was not named.
-        if file.stat.kind == Kind::Link {
+        if file.stat.kind == FileKind::Link {
             continue;
         }
         let mode = change.apply(file.stat.mode, file.stat.kind);
         let changed = mode != file.stat.mode;
         if let Err(fault) = cx.view.chmod_met(&file.path, mode).await {
-            let what = format!("changing permissions of '{}'", file.shown);
+            let what = format!("changing permissions of '{}'", file.display);
             done.complain(cx.name, format!("{what}: {}", words(&fault)), 1);
         } else if options.has("verbose") || (options.has("changes") && changed) {
             let as_text = |mode| modes::text(&vfs::Stat { mode, ..file.stat })[1..].to_string();
             let (was, is) = (as_text(file.stat.mode), as_text(mode));
-            let (old, shown) = (file.stat.mode, &file.shown);
+            let (old, display) = (file.stat.mode, &file.display);
             done.print(match changed {
-                true => format!("mode of '{shown}' changed from {old:04o} ({was}) to {mode:04o} ({is})\n"),
-                false => format!("mode of '{shown}' retained as {mode:04o} ({is})\n"),
+                true => format!("mode of '{display}' changed from {old:04o} ({was}) to {mode:04o} ({is})\n"),
+                false => format!("mode of '{display}' retained as {mode:04o} ({is})\n"),
             });
         }
     }
     for directory in unread {
-        let what = format!("cannot read directory '{}'", directory.shown);
+        let what = format!("cannot read directory '{}'", directory.display);
         done.complain(cx.name, format!("{what}: {}", words(&directory.fault)), 1);
     }
 }

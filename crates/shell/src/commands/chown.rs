@@ -1,7 +1,7 @@
-//! `chown`: owner and group.
+//! `chown`: changes owner and group.
 
 use protocol::ids::{Gid, Uid};
-use vfs::{Code, Follow, Kind};
+use vfs::{Code, FileKind, Follow};
 
 use super::accounts::Accounts;
 use super::operand_path::resolve;
@@ -126,22 +126,22 @@ async fn apply(cx: &Cx<'_>, operand: &str, owners: &Owners, options: &Options, d
         let changed = owners.uid.is_some_and(|uid| uid != file.stat.uid)
             || owners.gid.is_some_and(|gid| gid != file.stat.gid);
         // A link has no owner of its own, and where one that is met below leads was not meant.
-        if file.stat.kind == Kind::Link {
-            if follow == Follow::No && file.shown == operand {
+        if file.stat.kind == FileKind::Link {
+            if follow == Follow::No && file.display == operand {
                 let why = Code::Unsupported.shell_words();
                 done.complain(cx.name, format!("changing {what} of '{operand}': {why}"), 1);
             }
             continue;
         }
         if let Err(fault) = cx.view.chown_met(&file.path, owners.uid, owners.gid).await {
-            done.complain(cx.name, format!("changing {what} of '{}': {}", file.shown, words(&fault)), 1);
+            done.complain(cx.name, format!("changing {what} of '{}': {}", file.display, words(&fault)), 1);
         } else if options.has("verbose") || (options.has("changes") && changed) {
             let how = if changed { "changed" } else { "retained" };
-            done.print(format!("{what} of '{}' {how}\n", file.shown));
+            done.print(format!("{what} of '{}' {how}\n", file.display));
         }
     }
     for directory in unread {
-        let what = format!("cannot read directory '{}'", directory.shown);
+        let what = format!("cannot read directory '{}'", directory.display);
         done.complain(cx.name, format!("{what}: {}", words(&directory.fault)), 1);
     }
 }

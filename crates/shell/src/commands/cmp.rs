@@ -81,11 +81,11 @@ fn report(cx: &Cx<'_>, options: &Options, names: [&str; 2], [a, b]: [&[u8]; 2]) 
     } else if let Some(at) = differing.next() {
         let (x, y) = (a[at], b[at]);
         let line = 1 + newlines(&a[..at]);
-        let shown = match bytes {
+        let display = match bytes {
             true => format!(" is {x:3o} {} {y:3o} {}", letter(x), letter(y)),
             false => String::new(),
         };
-        done.print(format!("{} {} differ: byte {}, line {line}{shown}\n", names[0], names[1], at + 1));
+        done.print(format!("{} {} differ: byte {}, line {line}{display}\n", names[0], names[1], at + 1));
         return done;
     }
     if a.len() != b.len() {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(stage.prints(&["cmp", "a"]).await, "");
         assert_eq!(stage.prints(&["cmp", "-n", "4", "a", "b"]).await, "");
         assert_eq!(stage.prints(&["cmp", "-i", "6", "a", "b"]).await, "");
-        for (line, shown, complaint) in [
+        for (line, display, complaint) in [
             (&["cmp", "a", "b"][..], "a b differ: byte 5, line 2\n", ""),
             (&["cmp", "-b", "a", "b"], "a b differ: byte 5, line 2 is 164 t 124 T\n", ""),
             (&["cmp", "-l", "a", "b"], "5 164 124\n6 167 127\n", ""),
@@ -142,7 +142,7 @@ mod tests {
         ] {
             let done = stage.run("alice", line).await;
             let seen = (done.code, text(&done.stdout), text(&done.stderr));
-            assert_eq!(seen, (1, shown.to_string(), complaint.to_string()), "{line:?}");
+            assert_eq!(seen, (1, display.to_string(), complaint.to_string()), "{line:?}");
         }
         assert_eq!(stage.fails(&["cmp", "a", "x"]).await.0, 2);
     }

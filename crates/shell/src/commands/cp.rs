@@ -1,6 +1,6 @@
 //! `cp`: copies within this tree. Files of any size are copied without being held in memory.
 
-use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
+use vfs::{Code, Fault, FileKind, Follow, Stat, VPath};
 
 use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
@@ -62,7 +62,7 @@ async fn run(cx: &Cx<'_>) -> Done {
         None => sources.pop().unwrap_or_default(),
     };
     let at = stat(cx, &into, Follow::Yes).await;
-    let is_directory = at.as_ref().is_ok_and(|stat| stat.kind == Kind::Directory);
+    let is_directory = at.as_ref().is_ok_and(|stat| stat.kind == FileKind::Directory);
     let must_be = sources.len() > 1 || options.has("target-directory") || into.ends_with('/');
     let plain = options.has("no-target-directory");
     if must_be && !is_directory && !(sources.len() == 1 && into.ends_with('/') && copier.recursive()) {
@@ -129,13 +129,13 @@ impl Copier<'_> {
             Ok(root) => root,
             Err(fault) => return self.complain(format!("cannot create '{to}': {}", words(&fault))),
         };
-        if first.stat.kind == Kind::Directory && !self.recursive() {
+        if first.stat.kind == FileKind::Directory && !self.recursive() {
             return self.complain(format!("-r not specified; omitting directory '{source}'"));
         }
         if root == first.path {
             return self.complain(format!("'{source}' and '{to}' are the same file"));
         }
-        if first.stat.kind == Kind::Directory && root.is_within(&first.path) {
+        if first.stat.kind == FileKind::Directory && root.is_within(&first.path) {
             return self.complain(format!("cannot copy a directory, '{source}', into itself, '{to}'"));
         }
         let (above, shown_above) = (first.path.as_str().len(), source.trim_end_matches('/').len());
@@ -146,16 +146,16 @@ impl Copier<'_> {
                 .split('/')
                 .filter(|part| !part.is_empty())
                 .fold(root.clone(), |path, part| path.join(part));
-            let rest = file.shown.get(shown_above..).unwrap_or_default().trim_start_matches('/');
-            let shown = if rest.is_empty() { to.to_string() } else { beside(to, rest) };
-            match self.one(&file, &target, &shown).await {
-                Ok(true) if file.stat.kind == Kind::Directory => directories.push((file, target)),
+            let rest = file.display.get(shown_above..).unwrap_or_default().trim_start_matches('/');
+            let display = if rest.is_empty() { to.to_string() } else { beside(to, rest) };
+            match self.one(&file, &target, &display).await {
+                Ok(true) if file.stat.kind == FileKind::Directory => directories.push((file, target)),
                 Ok(_) => {}
                 Err(why) => self.complain(why),
             }
         }
         for directory in unread {
-            self.complain(format!("cannot access '{}': {}", directory.shown, words(&directory.fault)));
+            self.complain(format!("cannot access '{}': {}", directory.display, words(&directory.fault)));
         }
         // A directory's own time comes last: filling it changes it.
         for (file, target) in directories.iter().rev() {
@@ -164,17 +164,17 @@ impl Copier<'_> {
     }
 
     /// Copies one; true when something was made or replaced.
-    async fn one(&mut self, file: &Visited, to: &VPath, shown: &str) -> Result<bool, String> {
+    async fn one(&mut self, file: &Visited, to: &VPath, display: &str) -> Result<bool, String> {
         let view = self.cx.view;
         let is = view.stat(to, Follow::No).await.ok();
-        let (from, kind) = (&file.shown, file.stat.kind);
+        let (from, kind) = (&file.display, file.stat.kind);
         match (kind, is.map(|stat| stat.kind)) {
-            (Kind::Directory, Some(Kind::Directory)) => return Ok(true),
-            (Kind::Directory, Some(_)) => {
-                return Err(format!("cannot overwrite non-directory '{shown}' with directory '{from}'"));
+            (FileKind::Directory, Some(FileKind::Directory)) => return Ok(true),
+            (FileKind::Directory, Some(_)) => {
+                return Err(format!("cannot overwrite non-directory '{display}' with directory '{from}'"));
             }
-            (_, Some(Kind::Directory)) => {
-                return Err(format!("cannot overwrite directory '{shown}' with non-directory"));
+            (_, Some(FileKind::Directory)) => {
+                return Err(format!("cannot overwrite directory '{display}' with non-directory"));
             }
             (_, Some(_)) if self.options.has("no-clobber") => return Ok(false),
             _ => {}
@@ -184,30 +184,36 @@ impl Copier<'_> {
         }
         let cannot = |what: &str, fault: &Fault| format!("{what}: {}", words(fault));
         match kind {
-            Kind::Directory => {
+            FileKind::Directory => {
                 let made = view.mkdir(to, false, (file.stat.mode | 0o700) & !umask(self.cx)).await;
-                made.map_err(|fault| cannot(&format!("cannot create directory '{shown}'"), &fault))?;
+                made.map_err(|fault| cannot(&format!("cannot create directory '{display}'"), &fault))?;
             }
-            Kind::Link => {
+            FileKind::Link => {
                 let target = view.read_link(&file.path).await;
                 let target =
                     target.map_err(|fault| cannot(&format!("cannot read symbolic link '{from}'"), &fault))?;
                 if is.is_some() {
                     let gone = view.remove(to, false).await;
-                    gone.map_err(|fault| cannot(&format!("cannot remove '{shown}'"), &fault))?;
+                    gone.map_err(|fault| cannot(&format!("cannot remove '{display}'"), &fault))?;
                 }
                 let made = view.symlink(&target, to).await;
-                made.map_err(|fault| cannot(&format!("cannot create symbolic link '{shown}'"), &fault))?;
+                made.map_err(|fault| cannot(&format!("cannot create symbolic link '{display}'"), &fault))?;
             }
-            Kind::File => self.file(file, to, shown, is.is_some()).await?,
+            FileKind::File => self.file(file, to, display, is.is_some()).await?,
         }
         if self.options.has("verbose") {
-            self.done.print(format!("'{from}' -> '{shown}'\n"));
+            self.done.print(format!("'{from}' -> '{display}'\n"));
         }
         Ok(true)
     }
 
-    async fn file(&mut self, file: &Visited, to: &VPath, shown: &str, is_there: bool) -> Result<(), String> {
+    async fn file(
+        &mut self,
+        file: &Visited,
+        to: &VPath,
+        display: &str,
+        is_there: bool,
+    ) -> Result<(), String> {
         let view = self.cx.view;
         let mut copied = view.copy(&file.path, to).await;
         let denied = copied.as_ref().is_err_and(|fault| fault.code == Code::Denied);
@@ -217,15 +223,15 @@ impl Copier<'_> {
         if let Err(fault) = copied {
             let readable = view.may(&file.path, 4).await.unwrap_or(true);
             return Err(match (readable, is_there) {
-                (false, _) => format!("cannot open '{}' for reading: {}", file.shown, words(&fault)),
-                (true, false) => format!("cannot create regular file '{shown}': {}", words(&fault)),
-                (true, true) => format!("cannot write '{shown}': {}", words(&fault)),
+                (false, _) => format!("cannot open '{}' for reading: {}", file.display, words(&fault)),
+                (true, false) => format!("cannot create regular file '{display}': {}", words(&fault)),
+                (true, true) => format!("cannot write '{display}': {}", words(&fault)),
             });
         }
         if !is_there && !self.keeps() {
             let mode = file.stat.mode & 0o777 & !umask(self.cx);
             let set = view.chmod(to, mode).await;
-            set.map_err(|fault| format!("setting permissions for '{shown}': {}", words(&fault)))?;
+            set.map_err(|fault| format!("setting permissions for '{display}': {}", words(&fault)))?;
         }
         self.keep(file, to).await;
         Ok(())

@@ -235,7 +235,7 @@ mod tests {
     async fn parts_of_lines_are_printed() {
         let mut stage = Stage::new().await;
         stage.stdin = "a:b:c\nnone\nx::z\n".as_bytes().to_vec();
-        for (line, shown) in [
+        for (line, display) in [
             (&["cut", "-d:", "-f2"][..], "b\nnone\n\n"),
             (&["cut", "-d", ":", "-f", "3,1"], "a:c\nnone\nx:z\n"),
             (&["cut", "-d:", "-sf2-"], "b:c\n:z\n"),
@@ -248,7 +248,7 @@ mod tests {
             (&["cut", "-c2-", "nothere"], ""),
         ] {
             let done = stage.run("alice", line).await;
-            assert_eq!(String::from_utf8_lossy(&done.stdout), shown, "{line:?}");
+            assert_eq!(String::from_utf8_lossy(&done.stdout), display, "{line:?}");
         }
         stage.stdin = "né".as_bytes().to_vec();
         assert_eq!(stage.run("alice", &["cut", "-c1-2"]).await.stdout, b"n\xc3\n");

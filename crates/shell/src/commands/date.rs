@@ -160,7 +160,7 @@ mod tests {
         let at = |words: &'static [&str]| {
             [["date", "-u", "-d", "@1704276000"].as_slice(), words].concat().into_iter().collect::<Vec<_>>()
         };
-        for (words, shown) in [
+        for (words, display) in [
             (&[][..], "Wed Jan  3 10:00:00 UTC 2024"),
             (&["-I"], "2024-01-03"),
             (&["-Iseconds"], "2024-01-03T10:00:00+00:00"),
@@ -169,7 +169,7 @@ mod tests {
             (&["-R"], "Wed, 03 Jan 2024 10:00:00 +0000"),
             (&["+%s %% %q"], "1704276000 % 1"),
         ] {
-            assert_eq!(stage.prints(&at(words)).await, format!("{shown}\n"), "{words:?}");
+            assert_eq!(stage.prints(&at(words)).await, format!("{display}\n"), "{words:?}");
         }
         assert_eq!(stage.prints(&["date", "-u"]).await, "Sun Nov 15 12:00:00 UTC 2026\n");
     }

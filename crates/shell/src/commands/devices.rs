@@ -1,4 +1,4 @@
-//! `devices`, also called `targets`: where calls can run.
+//! `devices`, also called `targets`: lists the targets where calls can run.
 
 use base::limits;
 use protocol::sys::device::{Detail, Get, List};
@@ -15,7 +15,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "[list [--all] [--kind K] [--search Q] [--limit N] [--offset N] [--json] | search Q | show ID [--json]]",
     manual: "\
 The first column is what `target` takes in fs.* and shell.exec. `gsv` is this gateway and always there.
-Devices that are not connected are shown with --all. The same facts are files in /sys/devices.",
+Devices that are not connected are display with --all. The same facts are files in /sys/devices.",
     io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };
@@ -145,9 +145,9 @@ async fn list(cx: &Cx<'_>, options: &Options, query: &str) -> Result<Done, Done>
     }
     let mut done = Done::printed(row(["TARGET", "KIND", "STATE", "LIFE", "PLATFORM", "CAPS", "LABEL"]));
     page.iter().for_each(|target| done.print(target.line()));
-    let shown = offset.saturating_add(page.len());
-    if shown < total {
-        done.complain(cx.name, format!("{} more: --offset {shown}", total - shown), 0);
+    let display = offset.saturating_add(page.len());
+    if display < total {
+        done.complain(cx.name, format!("{} more: --offset {display}", total - display), 0);
     }
     Ok(done)
 }

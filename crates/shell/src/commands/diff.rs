@@ -7,7 +7,7 @@ mod tree;
 
 use base::limits;
 use jiff::tz::TimeZone;
-use vfs::{Follow, Kind};
+use vfs::{FileKind, Follow};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
@@ -168,7 +168,7 @@ pub(super) fn unified(old: &[u8], new: &[u8], around: usize) -> Vec<u8> {
 
 /// One side, read.
 struct Side {
-    shown: String,
+    display: String,
     bytes: Vec<u8>,
     changed_ms: i64,
 }
@@ -184,10 +184,10 @@ struct Comparing<'a> {
 impl Comparing<'_> {
     async fn operands(&mut self, old: String, new: String) {
         match (self.kind(&old).await, self.kind(&new).await) {
-            (Some(Kind::Directory), Some(Kind::Directory)) => self.directories(old, new).await,
+            (Some(FileKind::Directory), Some(FileKind::Directory)) => self.directories(old, new).await,
             // A file is compared with the one of its name in the directory.
-            (Some(Kind::Directory), Some(_)) => self.files(tree::within(&old, &new), new, false).await,
-            (Some(_), Some(Kind::Directory)) => {
+            (Some(FileKind::Directory), Some(_)) => self.files(tree::within(&old, &new), new, false).await,
+            (Some(_), Some(FileKind::Directory)) => {
                 let within = tree::within(&new, &old);
                 self.files(old, within, false).await;
             }
@@ -195,9 +195,9 @@ impl Comparing<'_> {
         }
     }
 
-    async fn kind(&self, operand: &str) -> Option<Kind> {
+    async fn kind(&self, operand: &str) -> Option<FileKind> {
         if operand == "-" || self.cx.pipes.contains_key(operand) {
-            return Some(Kind::File);
+            return Some(FileKind::File);
         }
         let path = self.cx.view.path(operand).ok()?;
         self.cx.view.stat(&path, Follow::Yes).await.ok().map(|stat| stat.kind)
@@ -218,7 +218,8 @@ impl Comparing<'_> {
             > limits::native_shell::SORT_MAX_BYTES
         {
             let most = limits::native_shell::SORT_MAX_BYTES / 1024 / 1024;
-            let why = format!("{} and {}: they take more than {most} MiB of memory", old.shown, new.shown);
+            let why =
+                format!("{} and {}: they take more than {most} MiB of memory", old.display, new.display);
             return self.done.complain(self.cx.name, why, 2);
         }
         let (a, b) = (Text::new(&old.bytes), Text::new(&new.bytes));
@@ -239,29 +240,29 @@ impl Comparing<'_> {
         }
         self.done.code = self.done.code.max(1);
         if below {
-            let line = format!("diff{} {} {}\n", self.switches(), old.shown, new.shown);
+            let line = format!("diff{} {} {}\n", self.switches(), old.display, new.display);
             self.done.print(line);
         }
         self.show(&old, &new, &a, &b, &changes);
     }
 
-    async fn side(&mut self, shown: String) -> Option<Side> {
+    async fn side(&mut self, display: String) -> Option<Side> {
         let now = self.cx.clock.now_ms();
-        let read = match self.cx.read(&shown).await {
+        let read = match self.cx.read(&display).await {
             Ok(bytes) => {
-                let stat = match self.cx.view.path(&shown) {
+                let stat = match self.cx.view.path(&display) {
                     Ok(path) => self.cx.view.stat(&path, Follow::Yes).await.ok(),
                     Err(_) => None,
                 };
-                let changed_ms = stat.filter(|_| shown != "-").map_or(now, |stat| stat.modified_ms);
-                return Some(Side { shown, bytes, changed_ms });
+                let changed_ms = stat.filter(|_| display != "-").map_or(now, |stat| stat.modified_ms);
+                return Some(Side { display, bytes, changed_ms });
             }
             Err(fault) => fault,
         };
         if read.code == vfs::Code::NotFound && self.options.has("new-file") {
-            return Some(Side { shown, bytes: Vec::new(), changed_ms: 0 });
+            return Some(Side { display, bytes: Vec::new(), changed_ms: 0 });
         }
-        self.done.complain(self.cx.name, format!("{shown}: {}", words(&read)), 2);
+        self.done.complain(self.cx.name, format!("{display}: {}", words(&read)), 2);
         None
     }
 
@@ -279,7 +280,7 @@ impl Comparing<'_> {
 
     fn identical(&mut self, old: &Side, new: &Side) {
         if self.options.has("report-identical-files") {
-            self.done.print(format!("Files {} and {} are identical\n", old.shown, new.shown));
+            self.done.print(format!("Files {} and {} are identical\n", old.display, new.display));
         } else if let (Style::Columns(columns), false) = (&self.style, self.options.has("brief"))
             && old.bytes == new.bytes
         {
@@ -291,7 +292,7 @@ impl Comparing<'_> {
     fn differ(&mut self, old: &Side, new: &Side, binary: bool) {
         let brief = self.options.has("brief");
         let what = if binary && !brief { "Binary files" } else { "Files" };
-        self.done.print(format!("{what} {} and {} differ\n", old.shown, new.shown));
+        self.done.print(format!("{what} {} and {} differ\n", old.display, new.display));
         self.done.code = self.done.code.max(if binary && !brief { 2 } else { 1 });
     }
 
@@ -324,7 +325,7 @@ impl Comparing<'_> {
             return label.to_string();
         }
         let time = times::print("%Y-%m-%d %H:%M:%S.%3f000000 %z", side.changed_ms, &self.zone);
-        format!("{}\t{time}", side.shown)
+        format!("{}\t{time}", side.display)
     }
 
     /// The options as they were given, for the line above a file met in a directory.

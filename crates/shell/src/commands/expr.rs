@@ -1,4 +1,4 @@
-//! `expr`: sums, comparisons and pieces of text, one word each.
+//! `expr`: evaluates arithmetic, comparisons and string functions, one word per token.
 
 use num_bigint::BigInt;
 use regex::RegexBuilder;
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn expressions_have_values() {
-        for (line, shown) in [
+        for (line, display) in [
             ("1 + 2 * 3", "7"),
             ("( 1 + 2 ) * 3", "9"),
             ("7 / 2", "3"),
@@ -320,7 +320,7 @@ mod tests {
             ("*x : *x", "2"),
             ("+ length", "length"),
         ] {
-            assert_eq!(value(line).as_deref(), Ok(shown), "{line}");
+            assert_eq!(value(line).as_deref(), Ok(display), "{line}");
         }
     }
 

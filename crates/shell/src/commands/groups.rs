@@ -1,4 +1,4 @@
-//! `groups`
+//! `groups`: the groups of a user.
 
 use super::accounts::Accounts;
 use super::{Command, Cx, Done};

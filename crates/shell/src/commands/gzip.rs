@@ -1,11 +1,11 @@
-//! `gzip`, `gunzip`, `zcat`: files made smaller and whole again.
+//! `gzip`, `gunzip`, `zcat`: compression of files.
 
 use std::io::{ErrorKind, Read};
 
 use base::limits;
 use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
-use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
+use vfs::{Code, Fault, FileKind, Follow, Stat, VPath};
 
 use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
@@ -121,8 +121,8 @@ struct Zipper<'a> {
 }
 
 impl Zipper<'_> {
-    fn failed(&mut self, shown: &str, why: &str) {
-        self.done.complain(self.cx.name, format!("{shown}: {why}"), 1);
+    fn failed(&mut self, display: &str, why: &str) {
+        self.done.complain(self.cx.name, format!("{display}: {why}"), 1);
     }
 
     /// A warning; a real failure elsewhere outweighs it.
@@ -170,7 +170,7 @@ impl Zipper<'_> {
             }
             Err(fault) => return self.failed(operand, words(&fault)),
         };
-        if stat.kind != Kind::Directory {
+        if stat.kind != FileKind::Directory {
             return self.file(operand, &path, &stat).await;
         }
         if !self.options.has("recursive") {
@@ -178,13 +178,13 @@ impl Zipper<'_> {
         }
         match walk(self.cx.view, path.as_str(), true, Follow::No).await {
             Ok((met, _)) => {
-                for file in met.into_iter().filter(|file| file.stat.kind == Kind::File) {
+                for file in met.into_iter().filter(|file| file.stat.kind == FileKind::File) {
                     if self.done.is_full() {
                         break;
                     }
                     let below = &file.path.as_str()[path.as_str().len()..];
-                    let shown = format!("{}{below}", operand.trim_end_matches('/'));
-                    self.file(&shown, &file.path, &file.stat).await;
+                    let display = format!("{}{below}", operand.trim_end_matches('/'));
+                    self.file(&display, &file.path, &file.stat).await;
                 }
             }
             Err(fault) => self.failed(operand, words(&fault)),
@@ -199,21 +199,21 @@ impl Zipper<'_> {
         Ok((path, stat))
     }
 
-    async fn file(&mut self, shown: &str, path: &VPath, stat: &Stat) {
-        if stat.kind == Kind::Link {
-            return self.failed(shown, "Too many levels of symbolic links");
+    async fn file(&mut self, display: &str, path: &VPath, stat: &Stat) {
+        if stat.kind == FileKind::Link {
+            return self.failed(display, "Too many levels of symbolic links");
         }
-        let goal = match self.goal(shown) {
+        let goal = match self.goal(display) {
             Ok(goal) => goal,
             Err(why) => return self.left(&why),
         };
         let (from, stat) = match source(self.cx.view, path).await {
             Ok(opened) => opened,
-            Err(fault) => return self.failed(shown, words(&fault)),
+            Err(fault) => return self.failed(display, words(&fault)),
         };
         if self.work != Work::Replace {
             let sink = Sink::stdout(self.cx.view);
-            self.pass(from, stat.size, shown, sink).await;
+            self.pass(from, stat.size, display, sink).await;
             return;
         }
         let to = match path_of(self.cx.view, &goal).await {
@@ -229,36 +229,37 @@ impl Zipper<'_> {
             }
         }
         let sink = Sink::file(self.cx.view, to.clone(), 0o600);
-        let Some(passed) = self.pass(from, stat.size, shown, sink).await else { return };
-        self.settle(shown, &goal, path, &to, &stat, &passed).await;
+        let Some(passed) = self.pass(from, stat.size, display, sink).await else { return };
+        self.replace_original(display, &goal, path, &to, &stat, &passed).await;
     }
 
     /// What the file is called afterwards.
-    fn goal(&self, shown: &str) -> Result<String, String> {
+    fn goal(&self, display: &str) -> Result<String, String> {
         if self.work != Work::Replace {
-            return Ok(shown.to_string());
+            return Ok(display.to_string());
         }
         if !self.expands {
-            return match shown.ends_with(&self.suffix) && !self.options.has("force") {
-                true => Err(format!("{shown} already has {} suffix -- unchanged", self.suffix)),
-                false => Ok(format!("{shown}{}", self.suffix)),
+            return match display.ends_with(&self.suffix) && !self.options.has("force") {
+                true => Err(format!("{display} already has {} suffix -- unchanged", self.suffix)),
+                false => Ok(format!("{display}{}", self.suffix)),
             };
         }
-        let short =
-            |suffix: &str| shown.strip_suffix(suffix).filter(|name| !name.is_empty() && !name.ends_with('/'));
+        let short = |suffix: &str| {
+            display.strip_suffix(suffix).filter(|name| !name.is_empty() && !name.ends_with('/'))
+        };
         if let Some(name) = short(&self.suffix).or_else(|| short(".gz")).or_else(|| short(".z")) {
             return Ok(name.to_string());
         }
         match short(".tgz").or_else(|| short(".taz")) {
             Some(name) => Ok(format!("{name}.tar")),
-            None => Err(format!("{shown}: unknown suffix -- ignored")),
+            None => Err(format!("{display}: unknown suffix -- ignored")),
         }
     }
 
     /// The new file gets what the old one had, and the old one goes.
-    async fn settle(
+    async fn replace_original(
         &mut self,
-        shown: &str,
+        display: &str,
         goal: &str,
         path: &VPath,
         to: &VPath,
@@ -275,11 +276,11 @@ impl Zipper<'_> {
             result = view.remove(path, false).await;
         }
         if let Err(fault) = result {
-            return self.failed(shown, words(&fault));
+            return self.failed(display, words(&fault));
         }
         if self.options.has("verbose") {
             let what = if keeps { "created" } else { "replaced with" };
-            let line = format!("{shown}:\t{} -- {what} {goal}\n", self.ratio(passed));
+            let line = format!("{display}:\t{} -- {what} {goal}\n", self.ratio(passed));
             self.done.stderr.extend_from_slice(line.as_bytes());
         }
     }
@@ -294,7 +295,7 @@ impl Zipper<'_> {
     }
 
     /// Sends a file through; none when it failed, which has been said.
-    async fn pass(&mut self, from: Source, before: u64, shown: &str, mut sink: Sink<'_>) -> Option<Passed> {
+    async fn pass(&mut self, from: Source, before: u64, display: &str, mut sink: Sink<'_>) -> Option<Passed> {
         let mut coded = self.coded(from);
         let mut buffer = vec![0; limits::files::COPY_BYTES];
         let mut after = 0;
@@ -311,7 +312,7 @@ impl Zipper<'_> {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_garbage_after(&error, after) => {
-                    self.left(&format!("{shown}: decompression OK, trailing garbage ignored"));
+                    self.left(&format!("{display}: decompression OK, trailing garbage ignored"));
                     break None;
                 }
                 Err(error) => break Some(self.said(&error)),
@@ -321,31 +322,31 @@ impl Zipper<'_> {
         match ended {
             Ok(bytes) => self.done.print(bytes),
             Err(fault) => {
-                self.failed(shown, words(&fault));
+                self.failed(display, words(&fault));
                 return None;
             }
         }
         if let Some(why) = why {
-            self.failed(shown, &why);
+            self.failed(display, &why);
             return None;
         }
         let passed = Passed { before, after };
         match self.work {
-            Work::List => self.list(shown, &passed),
+            Work::List => self.list(display, &passed),
             Work::Test if self.options.has("verbose") => {
-                self.done.stderr.extend_from_slice(format!("{shown}:\t OK\n").as_bytes());
+                self.done.stderr.extend_from_slice(format!("{display}:\t OK\n").as_bytes());
             }
             _ => {}
         }
         Some(passed)
     }
 
-    fn list(&mut self, shown: &str, passed: &Passed) {
+    fn list(&mut self, display: &str, passed: &Passed) {
         if self.listed == 0 && !self.options.has("quiet") {
             self.done.print("         compressed        uncompressed  ratio uncompressed_name\n");
         }
         self.listed += 1;
-        let name = shown.strip_suffix(&self.suffix).unwrap_or(shown);
+        let name = display.strip_suffix(&self.suffix).unwrap_or(display);
         let ratio = self.ratio(passed);
         self.done.print(format!("{:>19} {:>19} {ratio} {name}\n", passed.before, passed.after));
     }

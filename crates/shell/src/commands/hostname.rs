@@ -1,4 +1,4 @@
-//! `hostname`
+//! `hostname`: the name of the gateway.
 
 use super::{Command, Cx, Done};
 use crate::builtins::Io;

@@ -1,4 +1,4 @@
-//! `id`
+//! `id`: user and group ids.
 
 use protocol::ids::Gid;
 

@@ -1,6 +1,6 @@
 //! `ln`: symbolic links. The tree has no hard links, and says so rather than making something else.
 
-use vfs::{Code, Fault, Follow, Kind, VPath};
+use vfs::{Code, Fault, FileKind, Follow, VPath};
 
 use super::operand_path::{Missing, canonical, last_name, path_of, relative};
 use super::options::{Opt, Options, flag, valued};
@@ -74,7 +74,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 async fn is_directory(cx: &Cx<'_>, operand: &str, only_real: bool) -> bool {
     let Ok(path) = path_of(cx.view, operand).await else { return false };
     let follow = if only_real && !operand.ends_with('/') { Follow::No } else { Follow::Yes };
-    cx.view.stat(&path, follow).await.is_ok_and(|stat| stat.kind == Kind::Directory)
+    cx.view.stat(&path, follow).await.is_ok_and(|stat| stat.kind == FileKind::Directory)
 }
 
 /// Makes one link; the answer is what it leads to as written.
@@ -109,7 +109,7 @@ async fn make(cx: &Cx<'_>, target: &str, link: &str, options: &Options) -> Resul
 /// Puts a link in the place of what is there; nobody sees the place empty.
 async fn replace(cx: &Cx<'_>, target: &str, path: &VPath) -> Result<(), Fault> {
     let view = cx.view;
-    if view.stat(path, Follow::No).await?.kind == Kind::Directory {
+    if view.stat(path, Follow::No).await?.kind == FileKind::Directory {
         return Err(Fault::new(Code::IsDirectory, "symlink", path.as_str()));
     }
     let beside = path.parent().unwrap_or_else(VPath::root).join(&base::random::tagged(".ln-"));
@@ -134,7 +134,9 @@ async fn no_hard_link(cx: &Cx<'_>, target: &str, link: &str) -> String {
     };
     match found {
         Err(fault) => format!("failed to access '{target}': {}", words(&fault)),
-        Ok(stat) if stat.kind == Kind::Directory => format!("{target}: hard link not allowed for directory"),
+        Ok(stat) if stat.kind == FileKind::Directory => {
+            format!("{target}: hard link not allowed for directory")
+        }
         Ok(_) => {
             let words = Code::Unsupported.shell_words();
             format!("failed to create hard link '{link}' => '{target}': {words}")

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use jiff::tz::TimeZone;
-use vfs::{Fault, Follow, Kind, Stat, VPath};
+use vfs::{Fault, FileKind, Follow, Stat, VPath};
 
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
@@ -66,7 +66,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 
 /// One line of a listing.
 struct Entry {
-    shown: String,
+    display: String,
     path: VPath,
     stat: Stat,
 }
@@ -101,7 +101,7 @@ impl<'a> Lister<'a> {
         let (mut files, mut directories) = (Vec::new(), Vec::new());
         for operand in operands {
             match self.look(&operand).await {
-                Ok(entry) if entry.stat.kind == Kind::Directory && !self.options.has("directory") => {
+                Ok(entry) if entry.stat.kind == FileKind::Directory && !self.options.has("directory") => {
                     directories.push(entry);
                 }
                 Ok(entry) => files.push(entry),
@@ -116,7 +116,7 @@ impl<'a> Lister<'a> {
         while let Some(directory) = directories.pop() {
             if several {
                 let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                self.done.print(format!("{gap}{}:\n", directory.shown));
+                self.done.print(format!("{gap}{}:\n", directory.display));
             }
             let below = self.directory(&directory).await;
             directories.extend(below.into_iter().rev());
@@ -133,10 +133,10 @@ impl<'a> Lister<'a> {
             Err(_) if follow == Follow::Yes => self.cx.view.stat(&path, Follow::No).await?,
             other => other?,
         };
-        if operand.ends_with('/') && stat.kind == Kind::File {
+        if operand.ends_with('/') && stat.kind == FileKind::File {
             return Err(Fault::new(vfs::Code::NotDirectory, "stat", operand));
         }
-        Ok(Entry { shown: operand.to_string(), path, stat })
+        Ok(Entry { display: operand.to_string(), path, stat })
     }
 
     /// Lists one directory; with `-R` answers the directories in it.
@@ -144,7 +144,7 @@ impl<'a> Lister<'a> {
         let mut entries = match self.names_in(directory).await {
             Ok(entries) => entries,
             Err(fault) => {
-                self.cannot("open directory", &directory.shown, &fault);
+                self.cannot("open directory", &directory.display, &fault);
                 return Vec::new();
             }
         };
@@ -159,12 +159,13 @@ impl<'a> Lister<'a> {
         if !self.options.has("recursive") {
             return Vec::new();
         }
-        let inside =
-            |entry: &Entry| entry.stat.kind == Kind::Directory && !matches!(entry.shown.as_str(), "." | "..");
+        let inside = |entry: &Entry| {
+            entry.stat.kind == FileKind::Directory && !matches!(entry.display.as_str(), "." | "..")
+        };
         entries
             .into_iter()
             .filter(inside)
-            .map(|entry| Entry { shown: beside(&directory.shown, &entry.shown), ..entry })
+            .map(|entry| Entry { display: beside(&directory.display, &entry.display), ..entry })
             .collect()
     }
 
@@ -176,7 +177,7 @@ impl<'a> Lister<'a> {
             let parent = directory.path.parent().unwrap_or_else(VPath::root);
             for (name, path) in [(".", directory.path.clone()), ("..", parent)] {
                 let stat = view.stat(&path, Follow::Yes).await.unwrap_or(directory.stat);
-                entries.push(Entry { shown: name.to_string(), path, stat });
+                entries.push(Entry { display: name.to_string(), path, stat });
             }
         }
         for named in view.list(&directory.path).await? {
@@ -185,10 +186,10 @@ impl<'a> Lister<'a> {
             }
             let path = directory.path.join(&named.name);
             let mut stat = named.stat;
-            if self.options.has("dereference") && stat.kind == Kind::Link {
+            if self.options.has("dereference") && stat.kind == FileKind::Link {
                 stat = view.stat(&path, Follow::Yes).await.unwrap_or(stat);
             }
-            entries.push(Entry { shown: named.name, path, stat });
+            entries.push(Entry { display: named.name, path, stat });
         }
         Ok(entries)
     }
@@ -201,17 +202,17 @@ impl<'a> Lister<'a> {
         let by = self.options.given().filter(|(name, _)| matches!(*name, "size" | "time")).last();
         match by {
             Some(("size", _)) => entries
-                .sort_by(|a, b| (Reverse(a.stat.size), &a.shown).cmp(&(Reverse(b.stat.size), &b.shown))),
+                .sort_by(|a, b| (Reverse(a.stat.size), &a.display).cmp(&(Reverse(b.stat.size), &b.display))),
             Some(_) => entries.sort_by(|a, b| {
-                (Reverse(a.stat.modified_ms), &a.shown).cmp(&(Reverse(b.stat.modified_ms), &b.shown))
+                (Reverse(a.stat.modified_ms), &a.display).cmp(&(Reverse(b.stat.modified_ms), &b.display))
             }),
-            None => entries.sort_by(|a, b| a.shown.cmp(&b.shown)),
+            None => entries.sort_by(|a, b| a.display.cmp(&b.display)),
         }
         if self.options.has("reverse") {
             entries.reverse();
         }
         if self.options.has("group-directories-first") {
-            entries.sort_by_key(|entry| entry.stat.kind != Kind::Directory);
+            entries.sort_by_key(|entry| entry.stat.kind != FileKind::Directory);
         }
     }
 
@@ -285,8 +286,8 @@ impl<'a> Lister<'a> {
     }
 
     async fn name(&self, entry: &Entry) -> String {
-        let mut name = entry.shown.clone();
-        if entry.stat.kind == Kind::Link && self.long() {
+        let mut name = entry.display.clone();
+        if entry.stat.kind == FileKind::Link && self.long() {
             if let Ok(target) = self.cx.view.read_link(&entry.path).await {
                 name = format!("{name} -> {target}");
             }
@@ -294,16 +295,16 @@ impl<'a> Lister<'a> {
         }
         let (classify, slash) = (self.options.has("classify"), self.options.has("slash"));
         match entry.stat.kind {
-            Kind::Directory if classify || slash => name.push('/'),
-            Kind::Link if classify => name.push('@'),
-            Kind::File if classify && entry.stat.mode & 0o111 != 0 => name.push('*'),
+            FileKind::Directory if classify || slash => name.push('/'),
+            FileKind::Link if classify => name.push('@'),
+            FileKind::File if classify && entry.stat.mode & 0o111 != 0 => name.push('*'),
             _ => {}
         }
         name
     }
 
-    fn cannot(&mut self, what: &str, shown: &str, fault: &Fault) {
-        self.done.complain(self.cx.name, format!("cannot {what} '{shown}': {}", words(fault)), 2);
+    fn cannot(&mut self, what: &str, display: &str, fault: &Fault) {
+        self.done.complain(self.cx.name, format!("cannot {what} '{display}': {}", words(fault)), 2);
     }
 }
 
@@ -329,9 +330,9 @@ fn commas(names: impl Iterator<Item = String>) -> String {
 /// What an entry takes up, in units of 1024 bytes, if blocks have 4096 of them.
 fn blocks(entry: &Entry) -> u64 {
     match entry.stat.kind {
-        Kind::Link => 0,
-        Kind::Directory => 4,
-        Kind::File => entry.stat.size.div_ceil(4_096) * 4,
+        FileKind::Link => 0,
+        FileKind::Directory => 4,
+        FileKind::File => entry.stat.size.div_ceil(4_096) * 4,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `man`: the manual. Commands of this system come from [`ALL`], topics and calls from `/usr/share/man`.
 
-use vfs::{Kind, VPath};
+use vfs::{FileKind, VPath};
 
 use super::{ALL, Command, Cx, Done, find, flat};
 use crate::builtins::Io;
@@ -119,7 +119,11 @@ async fn topics(cx: &Cx<'_>, section: &str) -> Vec<String> {
         let name = name.strip_suffix(".md").unwrap_or(name);
         name.strip_suffix(&format!(".{section}")).unwrap_or(name).to_string()
     };
-    names.iter().filter(|named| named.stat.kind != Kind::Directory).map(|named| plain(&named.name)).collect()
+    names
+        .iter()
+        .filter(|named| named.stat.kind != FileKind::Directory)
+        .map(|named| plain(&named.name))
+        .collect()
 }
 
 fn first_sentence(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! The `umask`: which permission bits new files do not get.
+//! `umask` of a script: which permission bits new files do not get.
 
 use vfs::view::Writing;
 

@@ -1,6 +1,6 @@
 //! `mkdir`: new directories.
 
-use vfs::{Code, Follow, Kind};
+use vfs::{Code, FileKind, Follow};
 
 use super::masks::umask;
 use super::modes::Change;
@@ -34,7 +34,7 @@ async fn run(cx: &Cx<'_>) -> Done {
     let usual = 0o777 & !umask(cx);
     let mode = match options.value("mode").map(|text| (text, Change::parse(text))) {
         None => usual,
-        Some((_, Some(change))) => change.apply(0o777, Kind::Directory),
+        Some((_, Some(change))) => change.apply(0o777, FileKind::Directory),
         Some((text, None)) => return cx.misused(format!("invalid mode '{text}'")),
     };
     let mut done = Done::default();
@@ -50,16 +50,22 @@ async fn run(cx: &Cx<'_>) -> Done {
     done
 }
 
-async fn make(cx: &Cx<'_>, shown: &str, mode: u32, options: &Options, done: &mut Done) -> Result<(), String> {
-    let why = |fault: vfs::Fault| format!("{shown}': {}", words(&fault));
-    let path = path_of(cx.view, shown).await.map_err(why)?;
+async fn make(
+    cx: &Cx<'_>,
+    display: &str,
+    mode: u32,
+    options: &Options,
+    done: &mut Done,
+) -> Result<(), String> {
+    let why = |fault: vfs::Fault| format!("{display}': {}", words(&fault));
+    let path = path_of(cx.view, display).await.map_err(why)?;
     cx.view.mkdir(&path, false, mode & 0o777).await.map_err(why)?;
     // What is made gets at most what the usual umask leaves.
     if mode & !0o755 != 0 {
         cx.view.chmod(&path, mode).await.map_err(why)?;
     }
     if options.has("verbose") {
-        done.print(format!("{}: created directory '{shown}'\n", cx.name));
+        done.print(format!("{}: created directory '{display}'\n", cx.name));
     }
     Ok(())
 }
@@ -81,25 +87,25 @@ async fn with_parents(
     let whole = operand.trim_end_matches('/');
     let ends = whole.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([whole.len()]);
     for end in ends {
-        let (shown, is_last) = (&operand[..end], end == whole.len());
-        if shown.is_empty() || shown.ends_with('/') {
+        let (display, is_last) = (&operand[..end], end == whole.len());
+        if display.is_empty() || display.ends_with('/') {
             continue;
         }
-        let found = match path_of(cx.view, shown).await {
+        let found = match path_of(cx.view, display).await {
             Ok(path) => cx.view.stat(&path, Follow::Yes).await,
             Err(fault) => Err(fault),
         };
         match found {
-            Ok(stat) if stat.kind == Kind::Directory => {}
+            Ok(stat) if stat.kind == FileKind::Directory => {}
             Ok(_) => {
                 let code = if is_last { Code::Exists } else { Code::NotDirectory };
-                return Err(format!("{shown}': {}", code.shell_words()));
+                return Err(format!("{display}': {}", code.shell_words()));
             }
             // Whoever makes a directory on the way must be able to go on in it.
             Err(fault) if fault.code == Code::NotFound => {
-                make(cx, shown, if is_last { mode } else { usual | 0o300 }, options, done).await?;
+                make(cx, display, if is_last { mode } else { usual | 0o300 }, options, done).await?;
             }
-            Err(fault) => return Err(format!("{shown}': {}", words(&fault))),
+            Err(fault) => return Err(format!("{display}': {}", words(&fault))),
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ struct Template {
 }
 
 impl Template {
-    fn shown(&self) -> String {
+    fn display(&self) -> String {
         format!("{}{}{}", self.before, "X".repeat(self.letters), self.after)
     }
 
@@ -116,7 +116,7 @@ fn template(cx: &Cx<'_>, options: &Options) -> Result<Template, String> {
 
 async fn make(cx: &Cx<'_>, template: &Template, options: &Options) -> Done {
     let is_directory = options.has("directory");
-    let mut last = Fault::new(Code::Exists, "open", template.shown());
+    let mut last = Fault::new(Code::Exists, "open", template.display());
     for _ in 0..TRIES {
         let name = template.fill();
         let made = match options.has("dry-run") {
@@ -133,7 +133,7 @@ async fn make(cx: &Cx<'_>, template: &Template, options: &Options) -> Done {
         }
     }
     let kind = if is_directory { "directory" } else { "file" };
-    cx.misused(format!("failed to create {kind} via template '{}': {}", template.shown(), words(&last)))
+    cx.misused(format!("failed to create {kind} via template '{}': {}", template.display(), words(&last)))
 }
 
 async fn create(cx: &Cx<'_>, name: &str, is_directory: bool) -> Result<(), Fault> {

@@ -1,13 +1,13 @@
 //! Parser of `chmod` modes: permission bits as text, and changes to them: `755`, `u+rwx,g-w,a=r`, `+X`.
 
-use vfs::{Kind, Stat};
+use vfs::{FileKind, Stat};
 
 /// `drwxr-xr-x`
 pub(super) fn text(stat: &Stat) -> String {
     let kind = match stat.kind {
-        Kind::File => '-',
-        Kind::Directory => 'd',
-        Kind::Link => 'l',
+        FileKind::File => '-',
+        FileKind::Directory => 'd',
+        FileKind::Link => 'l',
     };
     let mut out = String::with_capacity(10);
     out.push(kind);
@@ -60,10 +60,10 @@ impl Change {
     }
 
     /// What the bits become.
-    pub fn apply(&self, mode: u32, kind: Kind) -> u32 {
+    pub fn apply(&self, mode: u32, kind: FileKind) -> u32 {
         match self {
             // As with the usual tools, set-id bits of a directory stay unless they are named.
-            Change::Octal(bits) if kind == Kind::Directory && *bits <= 0o777 => bits | (mode & 0o6000),
+            Change::Octal(bits) if kind == FileKind::Directory && *bits <= 0o777 => bits | (mode & 0o6000),
             Change::Octal(bits) => *bits,
             Change::Symbolic(clauses) => clauses.iter().fold(mode, |mode, clause| clause.apply(mode, kind)),
         }
@@ -98,7 +98,7 @@ fn parse_clause(text: &str, clauses: &mut Vec<Clause>) -> Option<()> {
 }
 
 impl Clause {
-    fn apply(&self, mode: u32, kind: Kind) -> u32 {
+    fn apply(&self, mode: u32, kind: FileKind) -> u32 {
         let (bits, covered) = (self.bits(mode, kind), self.covered(kind));
         match self.operator {
             '+' => mode | bits,
@@ -108,7 +108,7 @@ impl Clause {
     }
 
     /// The bits it names, for those it is for.
-    fn bits(&self, mode: u32, kind: Kind) -> u32 {
+    fn bits(&self, mode: u32, kind: FileKind) -> u32 {
         let mut three = match self.letters.as_str() {
             "u" => (mode >> 6) & 7,
             "g" => (mode >> 3) & 7,
@@ -121,7 +121,7 @@ impl Clause {
                 'r' => three |= 4,
                 'w' => three |= 2,
                 'x' => three |= 1,
-                'X' if kind == Kind::Directory || mode & 0o111 != 0 => three |= 1,
+                'X' if kind == FileKind::Directory || mode & 0o111 != 0 => three |= 1,
                 's' => {
                     special |= if self.who & 4 != 0 { 0o4000 } else { 0 }
                         | if self.who & 2 != 0 { 0o2000 } else { 0 }
@@ -137,8 +137,8 @@ impl Clause {
     }
 
     /// The bits that `=` clears first.
-    fn covered(&self, kind: Kind) -> u32 {
-        let kept = kind == Kind::Directory && !self.letters.contains('s');
+    fn covered(&self, kind: FileKind) -> u32 {
+        let kept = kind == FileKind::Directory && !self.letters.contains('s');
         [(4, 0o700, 0o4000), (2, 0o070, 0o2000), (1, 0o007, 0o1000)]
             .into_iter()
             .filter(|(who, _, _)| self.who & who != 0)
@@ -153,23 +153,23 @@ mod tests {
     #[test]
     fn changes_are_those_of_chmod() {
         let cases = [
-            (0o644, Kind::File, "755", 0o755),
-            (0o644, Kind::File, "u+x", 0o744),
-            (0o644, Kind::File, "+x", 0o755),
-            (0o777, Kind::File, "go-w", 0o755),
-            (0o777, Kind::File, "a=r", 0o444),
-            (0o640, Kind::File, "g=u", 0o660),
-            (0o644, Kind::File, "o=", 0o640),
-            (0o644, Kind::File, "a+X", 0o644),
-            (0o744, Kind::File, "a+X", 0o755),
-            (0o644, Kind::Directory, "a+X", 0o755),
-            (0o600, Kind::File, "u+x,g+r,o=r", 0o744),
-            (0o600, Kind::File, "u+x-w", 0o500),
-            (0o755, Kind::Directory, "+t", 0o1755),
-            (0o755, Kind::File, "u+s,g+s", 0o6755),
-            (0o2755, Kind::Directory, "700", 0o2700),
-            (0o2755, Kind::File, "700", 0o700),
-            (0o2755, Kind::Directory, "g=rx", 0o2755),
+            (0o644, FileKind::File, "755", 0o755),
+            (0o644, FileKind::File, "u+x", 0o744),
+            (0o644, FileKind::File, "+x", 0o755),
+            (0o777, FileKind::File, "go-w", 0o755),
+            (0o777, FileKind::File, "a=r", 0o444),
+            (0o640, FileKind::File, "g=u", 0o660),
+            (0o644, FileKind::File, "o=", 0o640),
+            (0o644, FileKind::File, "a+X", 0o644),
+            (0o744, FileKind::File, "a+X", 0o755),
+            (0o644, FileKind::Directory, "a+X", 0o755),
+            (0o600, FileKind::File, "u+x,g+r,o=r", 0o744),
+            (0o600, FileKind::File, "u+x-w", 0o500),
+            (0o755, FileKind::Directory, "+t", 0o1755),
+            (0o755, FileKind::File, "u+s,g+s", 0o6755),
+            (0o2755, FileKind::Directory, "700", 0o2700),
+            (0o2755, FileKind::File, "700", 0o700),
+            (0o2755, FileKind::Directory, "g=rx", 0o2755),
         ];
         for (mode, kind, text, becomes) in cases {
             let change = Change::parse(text).unwrap();

@@ -1,6 +1,6 @@
 //! `mv`: moves and renames. From one part of the tree to another a move is a copy and a removal.
 
-use vfs::{Code, Fault, Follow, Kind, Stat, VPath};
+use vfs::{Code, Fault, FileKind, Follow, Stat, VPath};
 
 use super::answers::Answers;
 use super::operand_path::{last_name, path_of};
@@ -54,7 +54,7 @@ async fn run(cx: &Cx<'_>) -> Done {
         return cx.misused(format!("extra operand '{into}'"));
     }
     let at = look(cx, &into, Follow::Yes).await;
-    let is_directory = at.as_ref().is_ok_and(|(_, stat)| stat.kind == Kind::Directory);
+    let is_directory = at.as_ref().is_ok_and(|(_, stat)| stat.kind == FileKind::Directory);
     if (sources.len() > 1 || options.has("target-directory")) && !is_directory {
         let why = at.map_or_else(|fault| words(&fault).to_string(), |_| not_directory());
         return cx.misused(format!("target '{into}': {why}"));
@@ -100,7 +100,7 @@ impl Mover<'_> {
     async fn one(&mut self, source: &str, to: &str) -> Result<(), String> {
         let stat_failed = |fault: Fault| format!("cannot stat '{source}': {}", words(&fault));
         let (from, stat) = look(self.cx, source, Follow::No).await.map_err(stat_failed)?;
-        let is_directory = stat.kind == Kind::Directory;
+        let is_directory = stat.kind == FileKind::Directory;
         if source.ends_with('/') && !is_directory {
             return Err(format!("cannot stat '{source}': {}", not_directory()));
         }
@@ -144,7 +144,7 @@ impl Mover<'_> {
         if asks && !self.answers.ask(self.cx, &mut self.done, &format!("overwrite '{to}'?")) {
             return Ok(false);
         }
-        match (stat.kind == Kind::Directory, is.kind == Kind::Directory) {
+        match (stat.kind == FileKind::Directory, is.kind == FileKind::Directory) {
             (true, false) => Err(format!("cannot overwrite non-directory '{to}' with directory '{source}'")),
             (false, true) => Err(format!("cannot overwrite directory '{to}' with non-directory '{source}'")),
             _ => Ok(true),
@@ -157,22 +157,22 @@ impl Mover<'_> {
         let cannot = |fault: Fault| format!("cannot move '{source}' to '{to}': {}", words(&fault));
         let (met, unread) = walk(view, from.as_str(), true, Follow::No).await.map_err(cannot)?;
         if let Some(unread) = unread.into_iter().next() {
-            return Err(format!("cannot access '{}': {}", unread.shown, words(&unread.fault)));
+            return Err(format!("cannot access '{}': {}", unread.display, words(&unread.fault)));
         }
         for file in &met {
             let below = &file.path.as_str()[from.as_str().len()..];
             let target = VPath::absolute(&format!("{goal}{below}")).map_err(cannot)?;
             match file.stat.kind {
-                Kind::Directory => view.mkdir(&target, false, file.stat.mode | 0o700).await,
-                Kind::File => view.copy(&file.path, &target).await,
-                Kind::Link => match view.read_link(&file.path).await {
+                FileKind::Directory => view.mkdir(&target, false, file.stat.mode | 0o700).await,
+                FileKind::File => view.copy(&file.path, &target).await,
+                FileKind::Link => match view.read_link(&file.path).await {
                     Ok(leads) => view.symlink(&leads, &target).await,
                     Err(fault) => Err(fault),
                 },
             }
             .map_err(cannot)?;
         }
-        for file in met.iter().rev().filter(|file| file.stat.kind != Kind::Link) {
+        for file in met.iter().rev().filter(|file| file.stat.kind != FileKind::Link) {
             let below = &file.path.as_str()[from.as_str().len()..];
             let target = VPath::absolute(&format!("{goal}{below}")).map_err(cannot)?;
             // What the kernel shows as files has modes and times of its own.

@@ -1,4 +1,4 @@
-//! `notify`: notes to the user that wait until they are seen.
+//! `notify`: notifications that wait until the user has seen them.
 
 use protocol::notification::{Create, Dismiss, Level, List, MarkRead, Notification};
 
@@ -71,7 +71,7 @@ async fn list(cx: &Cx<'_>, options: &Options) -> Result<Done, Done> {
     if notes.is_empty() {
         return Ok(Done::printed("No notifications.\n"));
     }
-    Ok(Done::printed(notes.iter().map(shown).collect::<String>()))
+    Ok(Done::printed(notes.iter().map(line_of).collect::<String>()))
 }
 
 fn changed(cx: &Cx<'_>, how: &str, id: &str, note: Option<Notification>) -> Result<Done, Done> {
@@ -81,7 +81,7 @@ fn changed(cx: &Cx<'_>, how: &str, id: &str, note: Option<Notification>) -> Resu
     }
 }
 
-fn shown(note: &Notification) -> String {
+fn line_of(note: &Notification) -> String {
     let state = match (note.dismissed_at, note.read_at) {
         (Some(_), _) => "dismissed",
         (None, Some(_)) => "read",

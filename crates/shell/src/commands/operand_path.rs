@@ -1,7 +1,7 @@
-//! Path resolution of operands: where an operand leads. The shell has spoken about `~` before a command runs, and `..`
-//! after a link means the directory above where the link leads: a command that removes or moves must not miss that.
+//! Path resolution of operands. The shell has spoken about `~` before a command runs, and `..` after a link means the
+//! directory above where the link leads: a command that removes or moves must not miss that.
 
-use vfs::{Code, Fault, Follow, Kind, VPath, View};
+use vfs::{Code, Fault, FileKind, Follow, VPath, View};
 
 /// More links than this on one way are a circle.
 const LINKS_MAX: usize = 40;
@@ -77,7 +77,7 @@ pub(super) async fn canonical(view: &View, text: &str, missing: Missing) -> Resu
             Err(fault) => return Err(fault),
         };
         match kind {
-            Some(Kind::Link) => {
+            Some(FileKind::Link) => {
                 links += 1;
                 if links > LINKS_MAX {
                     return Err(fault(Code::Loop));
@@ -88,7 +88,7 @@ pub(super) async fn canonical(view: &View, text: &str, missing: Missing) -> Resu
                     at = VPath::root();
                 }
             }
-            Some(Kind::File) if missing != Missing::Any && (!todo.is_empty() || text.ends_with('/')) => {
+            Some(FileKind::File) if missing != Missing::Any && (!todo.is_empty() || text.ends_with('/')) => {
                 return Err(fault(Code::NotDirectory));
             }
             _ => at = next,

@@ -1,4 +1,4 @@
-//! Ownership test: whose a file is, for `find -user` and its like.
+//! Ownership predicates, for `find -user` and its like.
 
 use vfs::{Follow, View};
 

@@ -1,4 +1,4 @@
-//! `patch`: brings the changes that `diff -u` wrote down into files.
+//! `patch`: applies unified diffs to files.
 
 mod apply;
 mod read;
@@ -76,8 +76,8 @@ async fn patch(cx: &Cx<'_>) -> Result<Done, Done> {
 /// Patches one file and says how it went.
 async fn one(cx: &Cx<'_>, options: &Options, strip: Option<usize>, file: FilePatch, done: &mut Done) {
     let Some(name) = target(cx, options, strip, &file).await else {
-        let shown = if file.old == "/dev/null" { &file.new } else { &file.old };
-        done.print(format!("can't find file to patch: {shown}\n"));
+        let display = if file.old == "/dev/null" { &file.new } else { &file.old };
+        done.print(format!("can't find file to patch: {display}\n"));
         done.code = done.code.max(1);
         return;
     };

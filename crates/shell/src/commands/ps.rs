@@ -1,4 +1,4 @@
-//! `ps`: the agents that are processes here.
+//! `ps`: lists the agents that are processes here.
 
 use protocol::ids::Uid;
 use protocol::proc::List;

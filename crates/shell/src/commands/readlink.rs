@@ -1,4 +1,4 @@
-//! `readlink`: where links lead.
+//! `readlink`: prints the target of links.
 
 use vfs::Fault;
 

@@ -1,4 +1,4 @@
-//! `realpath`: paths without links, `.` and `..`.
+//! `realpath`: canonical paths, without links, `.` and `..`.
 
 use vfs::{Code, Fault, Follow, VPath};
 

@@ -1,6 +1,6 @@
 //! `rm`: removes files and, with `-r`, directories and all in them.
 
-use vfs::{Code, Fault, Follow, Kind, VPath, View};
+use vfs::{Code, Fault, FileKind, Follow, VPath, View};
 
 use super::answers::Answers;
 use super::operand_path::{last_name, resolve};
@@ -93,8 +93,8 @@ impl Remover<'_> {
         self.done.complain(self.cx.name, why, 1);
     }
 
-    fn cannot(&mut self, shown: &str, fault: &Fault) {
-        self.complain(format!("cannot remove '{shown}': {}", words(fault)));
+    fn cannot(&mut self, display: &str, fault: &Fault) {
+        self.complain(format!("cannot remove '{display}': {}", words(fault)));
     }
 
     async fn operand(&mut self, operand: &str) {
@@ -110,17 +110,17 @@ impl Remover<'_> {
             return self.complain("it is dangerous to operate recursively on '/'".to_string());
         }
         // Asked before anything below it is removed: what can not go itself must not lose what is in it.
-        if stat.kind == Kind::Directory
+        if stat.kind == FileKind::Directory
             && (self.recursive || self.empty)
             && let Some(why) = View::protection(&path)
         {
             return self.complain(format!("refusing to remove '{operand}': '{path}' {why}"));
         }
-        let first = Visited { path, shown: operand.to_string(), stat };
+        let first = Visited { path, display: operand.to_string(), stat };
         match first.stat.kind {
-            Kind::Directory if self.recursive && !self.asks && !self.verbose => self.whole(first).await,
-            Kind::Directory if self.recursive => self.each(first).await,
-            Kind::Directory if !self.empty => {
+            FileKind::Directory if self.recursive && !self.asks && !self.verbose => self.whole(first).await,
+            FileKind::Directory if self.recursive => self.each(first).await,
+            FileKind::Directory if !self.empty => {
                 let fault = Fault::new(Code::IsDirectory, "unlink", operand);
                 self.cannot(operand, &fault);
             }
@@ -131,7 +131,7 @@ impl Remover<'_> {
     async fn look(&self, operand: &str) -> Result<(VPath, vfs::Stat), Fault> {
         let path = resolve(self.cx.view, operand, Follow::No).await?;
         let stat = self.cx.view.stat(&path, Follow::No).await?;
-        if operand.ends_with('/') && stat.kind != Kind::Directory {
+        if operand.ends_with('/') && stat.kind != FileKind::Directory {
             return Err(Fault::new(Code::NotDirectory, "unlink", operand));
         }
         Ok((path, stat))
@@ -150,7 +150,7 @@ impl Remover<'_> {
         // A directory comes twice: to be entered, and with what it holds gone, to be removed.
         let mut todo = vec![(first, false)];
         while let Some((met, was_entered)) = todo.pop() {
-            if met.stat.kind != Kind::Directory || was_entered {
+            if met.stat.kind != FileKind::Directory || was_entered {
                 self.one(&met).await;
                 continue;
             }
@@ -158,12 +158,12 @@ impl Remover<'_> {
                 Ok(names) => names,
                 Err(fault) if fault.code == Code::NotFound => continue,
                 Err(fault) => {
-                    self.cannot(&met.shown, &fault);
+                    self.cannot(&met.display, &fault);
                     continue;
                 }
             };
             if self.asks && !names.is_empty() {
-                let question = format!("descend into directory '{}'?", met.shown);
+                let question = format!("descend into directory '{}'?", met.display);
                 if !self.ask(&question) {
                     continue;
                 }
@@ -172,8 +172,8 @@ impl Remover<'_> {
                 .into_iter()
                 .rev()
                 .map(|named| {
-                    let (path, shown) = (met.path.join(&named.name), beside(&met.shown, &named.name));
-                    (Visited { path, shown, stat: named.stat }, false)
+                    let (path, display) = (met.path.join(&named.name), beside(&met.display, &named.name));
+                    (Visited { path, display, stat: named.stat }, false)
                 })
                 .collect();
             todo.push((met, true));
@@ -183,30 +183,30 @@ impl Remover<'_> {
 
     /// A file, a link or an empty directory.
     async fn one(&mut self, met: &Visited) {
-        let (shown, is_directory) = (&met.shown, met.stat.kind == Kind::Directory);
+        let (display, is_directory) = (&met.display, met.stat.kind == FileKind::Directory);
         let kind = match met.stat.kind {
-            Kind::Directory => "directory",
-            Kind::Link => "symbolic link",
-            Kind::File if met.stat.size == 0 => "regular empty file",
-            Kind::File => "regular file",
+            FileKind::Directory => "directory",
+            FileKind::Link => "symbolic link",
+            FileKind::File if met.stat.size == 0 => "regular empty file",
+            FileKind::File => "regular file",
         };
-        if self.asks && !self.ask(&format!("remove {kind} '{shown}'?")) {
+        if self.asks && !self.ask(&format!("remove {kind} '{display}'?")) {
             return;
         }
         match self.cx.view.remove_met(&met.path).await {
             Ok(()) if self.verbose && is_directory => {
-                self.done.print(format!("removed directory '{shown}'\n"))
+                self.done.print(format!("removed directory '{display}'\n"))
             }
-            Ok(()) if self.verbose => self.done.print(format!("removed '{shown}'\n")),
+            Ok(()) if self.verbose => self.done.print(format!("removed '{display}'\n")),
             Ok(()) => {}
             // What could not be removed in it has been said.
             Err(fault) if fault.code == Code::NotEmpty && is_directory && self.recursive => {
                 if self.done.code == 0 {
-                    self.cannot(shown, &fault);
+                    self.cannot(display, &fault);
                 }
             }
             Err(fault) if fault.code == Code::NotFound && self.force => {}
-            Err(fault) => self.cannot(shown, &fault),
+            Err(fault) => self.cannot(display, &fault),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `rmdir`: removes empty directories.
 
-use vfs::{Code, Fault, Follow, Kind};
+use vfs::{Code, Fault, FileKind, Follow};
 
 use super::operand_path::path_of;
 use super::options::{Opt, Options, flag};
@@ -29,23 +29,23 @@ async fn run(cx: &Cx<'_>) -> Done {
     }
     let mut done = Done::default();
     for operand in &options.operands {
-        let mut shown = operand.as_str();
+        let mut display = operand.as_str();
         loop {
             if options.has("verbose") {
-                done.print(format!("{}: removing directory, '{shown}'\n", cx.name));
+                done.print(format!("{}: removing directory, '{display}'\n", cx.name));
             }
-            if let Err(fault) = remove(cx, shown).await {
+            if let Err(fault) = remove(cx, display).await {
                 let tolerated = fault.code == Code::NotEmpty && options.has("ignore-fail-on-non-empty");
                 if !tolerated {
                     let what =
-                        if shown == operand { "failed to remove" } else { "failed to remove directory" };
-                    done.complain(cx.name, format!("{what} '{shown}': {}", words(&fault)), 1);
+                        if display == operand { "failed to remove" } else { "failed to remove directory" };
+                    done.complain(cx.name, format!("{what} '{display}': {}", words(&fault)), 1);
                 }
                 break;
             }
-            match shown.trim_end_matches('/').rsplit_once('/') {
+            match display.trim_end_matches('/').rsplit_once('/') {
                 Some((above, _)) if options.has("parents") && !above.is_empty() => {
-                    shown = above.trim_end_matches('/');
+                    display = above.trim_end_matches('/');
                 }
                 _ => break,
             }
@@ -56,7 +56,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 
 async fn remove(cx: &Cx<'_>, operand: &str) -> Result<(), Fault> {
     let path = path_of(cx.view, operand).await?;
-    if cx.view.stat(&path, Follow::No).await?.kind != Kind::Directory {
+    if cx.view.stat(&path, Follow::No).await?.kind != FileKind::Directory {
         return Err(Fault::new(Code::NotDirectory, "rmdir", operand));
     }
     if matches!(operand.trim_end_matches('/').rsplit('/').next(), Some(".")) {

@@ -1,4 +1,4 @@
-//! Bounded-memory output of a command: to stdout or into a file, without all of a large file being held in memory.
+//! Bounded-memory output of a command, to stdout or into a file.
 
 use base::limits;
 use vfs::view::{Opened, Writing};

@@ -2,7 +2,7 @@
 
 use ::skills::{Skill, normal_name};
 use base::limits;
-use vfs::{Kind, VPath};
+use vfs::{FileKind, VPath};
 
 use super::{Command, Cx, Done, flat, row, words};
 use crate::builtins::Io;
@@ -142,7 +142,7 @@ async fn below(cx: &Cx<'_>, directory: &VPath) -> Vec<VPath> {
         for named in cx.view.list(&next).await.unwrap_or_default() {
             let path = next.join(&named.name);
             match named.stat.kind {
-                Kind::Directory => todo.push(path),
+                FileKind::Directory => todo.push(path),
                 _ => found.push(path),
             }
         }

@@ -1,5 +1,5 @@
-//! For tests: a real tree on a real disk with a real store, two users and root, and commands run over it. Only
-//! the kernel is played: its answers are those a test gives.
+//! Test fixture: a real tree on a real disk with a real store, two users and root, and commands run over it. Only the
+//! kernel is played: its answers are those a test gives.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use protocol::identity::ProcessIdentity;
 use serde_json::Value;
 use store::Store;
 use store::accounts::{Account, NewAccount};
-use vfs::tree::{Live, Tree};
+use vfs::tree::{GatewayInfo, Tree};
 use vfs::view::{Work, Writing};
 use vfs::{Stat, VPath, View};
 
@@ -54,8 +54,9 @@ impl Stage {
         }
         let clock = Clock::manual(NOW_MS);
         let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), clock.clone()).unwrap());
-        let live = Live { version: "1.2.3".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
-        tree.show_gateway(live);
+        let info =
+            GatewayInfo { version: "1.2.3".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
+        tree.show_gateway(info);
         tree.learn_homes().await.unwrap();
         let accounts = store.accounts().all().await.unwrap();
         for account in &accounts {

@@ -1,7 +1,7 @@
-//! `stat`: what is known about a file besides its content.
+//! `stat`: metadata of files, by a format string.
 
 use jiff::tz::TimeZone;
-use vfs::{Fault, Follow, Kind, Stat};
+use vfs::{Fault, FileKind, Follow, Stat};
 
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
@@ -42,7 +42,7 @@ async fn run(cx: &Cx<'_>) -> Done {
     for operand in &options.operands {
         match look(cx, operand, follow).await {
             Ok((stat, target)) => {
-                let file = File { shown: operand, stat, target, accounts: &accounts, zone: &zone };
+                let file = File { display: operand, stat, target, accounts: &accounts, zone: &zone };
                 done.print(file.print(&options));
             }
             Err(fault) => done.complain(cx.name, format!("cannot statx '{operand}': {}", words(&fault)), 1),
@@ -55,14 +55,14 @@ async fn look(cx: &Cx<'_>, operand: &str, follow: Follow) -> Result<(Stat, Optio
     let path = cx.view.path(operand)?;
     let stat = cx.view.stat(&path, follow).await?;
     let target = match stat.kind {
-        Kind::Link => cx.view.read_link(&path).await.ok(),
+        FileKind::Link => cx.view.read_link(&path).await.ok(),
         _ => None,
     };
     Ok((stat, target))
 }
 
 struct File<'a> {
-    shown: &'a str,
+    display: &'a str,
     stat: Stat,
     target: Option<String>,
     accounts: &'a Accounts,
@@ -83,8 +83,8 @@ impl File<'_> {
 
     fn whole(&self) -> String {
         let name = match &self.target {
-            Some(target) => format!("{} -> {target}", self.shown),
-            None => self.shown.to_string(),
+            Some(target) => format!("{} -> {target}", self.display),
+            None => self.display.to_string(),
         };
         let rest = "  Size: %s\t%F\nAccess: (%04a/%A)  Uid: (%u/%U)   Gid: (%g/%G)\nModify: %y\n";
         format!("  File: {name}\n{}", self.format(rest, false))
@@ -120,10 +120,10 @@ impl File<'_> {
     fn value(&self, letter: char) -> String {
         let stat = &self.stat;
         match letter {
-            'n' => self.shown.to_string(),
+            'n' => self.display.to_string(),
             'N' => match &self.target {
-                Some(target) => format!("{} -> {}", quoted(self.shown), quoted(target)),
-                None => quoted(self.shown),
+                Some(target) => format!("{} -> {}", quoted(self.display), quoted(target)),
+                None => quoted(self.display),
             },
             's' => stat.size.to_string(),
             'b' => stat.size.div_ceil(512).to_string(),
@@ -131,19 +131,19 @@ impl File<'_> {
             'o' => "4096".to_string(),
             'h' => "1".to_string(),
             'F' => match stat.kind {
-                Kind::File if stat.size == 0 => "regular empty file",
-                Kind::File => "regular file",
-                Kind::Directory => "directory",
-                Kind::Link => "symbolic link",
+                FileKind::File if stat.size == 0 => "regular empty file",
+                FileKind::File => "regular file",
+                FileKind::Directory => "directory",
+                FileKind::Link => "symbolic link",
             }
             .to_string(),
             'a' => format!("{:o}", stat.mode),
             'A' => modes::text(stat),
             'f' => {
                 let kind = match stat.kind {
-                    Kind::File => 0o100_000,
-                    Kind::Directory => 0o040_000,
-                    Kind::Link => 0o120_000,
+                    FileKind::File => 0o100_000,
+                    FileKind::Directory => 0o040_000,
+                    FileKind::Link => 0o120_000,
                 };
                 format!("{:x}", kind | stat.mode)
             }

@@ -219,7 +219,7 @@ async fn enter<'a>(view: &View, directories: impl Iterator<Item = &'a str>) -> R
         let cannot = |fault: Fault| format!("{directory}: Cannot open: {}", words(&fault));
         let path = path_of(&view, directory).await.map_err(cannot)?;
         let stat = view.stat(&path, vfs::Follow::Yes).await.map_err(cannot)?;
-        if stat.kind != vfs::Kind::Directory {
+        if stat.kind != vfs::FileKind::Directory {
             return Err(cannot(Fault::new(vfs::Code::NotDirectory, "open", directory)));
         }
         view = view.at(path.as_str());

@@ -1,4 +1,4 @@
-//! Every command over a real tree, the way people type it.
+//! Tests of every command over a real tree, the way people type it.
 
 mod archives;
 mod files;

@@ -1,4 +1,4 @@
-//! Moments as people read them.
+//! Timestamp formatting for `ls` and its like.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

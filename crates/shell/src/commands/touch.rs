@@ -62,7 +62,7 @@ async fn run(cx: &Cx<'_>) -> Done {
 async fn touch(cx: &Cx<'_>, operand: &str, ms: i64, options: &Options) -> Result<(), Fault> {
     let (view, path) = (cx.view, path_of(cx.view, operand).await?);
     // A link has no time of its own that could be set; it is left as it is.
-    if options.has("no-dereference") && view.stat(&path, Follow::No).await?.kind == vfs::Kind::Link {
+    if options.has("no-dereference") && view.stat(&path, Follow::No).await?.kind == vfs::FileKind::Link {
         return Ok(());
     }
     match view.stat(&path, Follow::Yes).await {

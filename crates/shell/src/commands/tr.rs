@@ -1,4 +1,4 @@
-//! `tr`: bytes replaced, removed, or squeezed.
+//! `tr`: translates, deletes and squeezes bytes.
 
 mod sets;
 
@@ -222,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn bytes_are_translated() {
         let mut stage = Stage::new().await;
-        for (stdin, line, shown) in [
+        for (stdin, line, display) in [
             ("hello", &["tr", "a-z", "A-Z"][..], "HELLO"),
             ("Hello", &["tr", "[:lower:]", "[:upper:]"], "HELLO"),
             ("hello", &["tr", "el", "ip"], "hippo"),
@@ -249,7 +249,7 @@ mod tests {
             ("café", &["tr", "é", "e"], "cafee"),
         ] {
             stage.stdin = stdin.as_bytes().to_vec();
-            assert_eq!(stage.prints(line).await, shown, "{line:?}");
+            assert_eq!(stage.prints(line).await, display, "{line:?}");
         }
         stage.stdin = b"\x00\xff\x01".to_vec();
         assert_eq!(stage.run("alice", &["tr", "\\000\\377", "ab"]).await.stdout, b"ab\x01");

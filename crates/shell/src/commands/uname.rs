@@ -1,4 +1,4 @@
-//! `uname`
+//! `uname`: the name and version of this system.
 
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done};

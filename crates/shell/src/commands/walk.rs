@@ -1,14 +1,14 @@
 //! Recursive walk: a file and everything below it, for the commands that take `-R`.
 
 use base::limits;
-use vfs::{Fault, Follow, Kind, Stat, VPath, View};
+use vfs::{Fault, FileKind, Follow, Stat, VPath, View};
 
 /// One file met on the way.
 pub(super) struct Visited {
     /// Where.
     pub path: VPath,
     /// How the user would write it.
-    pub shown: String,
+    pub display: String,
     /// What it is; the link itself when it is one, except for the operand.
     pub stat: Stat,
 }
@@ -16,7 +16,7 @@ pub(super) struct Visited {
 /// A directory that could not be listed.
 pub(super) struct Unread {
     /// How the user would write it.
-    pub shown: String,
+    pub display: String,
     /// Why.
     pub fault: Fault,
 }
@@ -41,21 +41,21 @@ pub(super) async fn walk_from(
 ) -> Result<(Vec<Visited>, Vec<Unread>), Fault> {
     let stat = view.stat(&path, follow).await?;
     let (mut met, mut unread) = (Vec::new(), Vec::new());
-    let mut todo = vec![Visited { path, shown: operand.to_string(), stat }];
+    let mut todo = vec![Visited { path, display: operand.to_string(), stat }];
     while let Some(next) = todo.pop() {
         if met.len() >= limits::native_shell::WALK_FILES_MAX {
             let fault = Fault::new(vfs::Code::TooLarge, "scandir", next.path.as_str());
-            unread.push(Unread { shown: next.shown, fault: fault.because("Too many files below") });
+            unread.push(Unread { display: next.display, fault: fault.because("Too many files below") });
             break;
         }
-        if below && next.stat.kind == Kind::Directory {
+        if below && next.stat.kind == FileKind::Directory {
             match view.list(&next.path).await {
                 Ok(names) => todo.extend(names.into_iter().rev().map(|named| Visited {
                     path: next.path.join(&named.name),
-                    shown: beside(&next.shown, &named.name),
+                    display: beside(&next.display, &named.name),
                     stat: named.stat,
                 })),
-                Err(fault) => unread.push(Unread { shown: next.shown.clone(), fault }),
+                Err(fault) => unread.push(Unread { display: next.display.clone(), fault }),
             }
         }
         met.push(next);

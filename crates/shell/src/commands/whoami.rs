@@ -1,4 +1,4 @@
-//! `whoami`
+//! `whoami`: the name of the user.
 
 use super::{Command, Cx, Done};
 use crate::builtins::Io;

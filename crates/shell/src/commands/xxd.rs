@@ -1,4 +1,4 @@
-//! `xxd`: bytes in hex, and back.
+//! `xxd`: hex dump, and back.
 
 use base::limits;
 use vfs::Code;
@@ -159,7 +159,7 @@ impl Wanted {
         // One that is wider than a line is as wide as it matters not.
         let group = if group == 0 { columns } else { group.min(columns + 1) };
         let wide = group * if self.bits { 8 } else { 2 } + 1;
-        let shown = |(at, line): (usize, &[u8])| {
+        let display = |(at, line): (usize, &[u8])| {
             let position = (start + at * columns).wrapping_add(self.add);
             let mut text = if self.decimal { format!("{position:08}:") } else { format!("{position:08x}:") };
             let begin = text.len();
@@ -174,7 +174,7 @@ impl Wanted {
             text.push('\n');
             text
         };
-        gathered(bytes.chunks(columns).enumerate().map(shown))
+        gathered(bytes.chunks(columns).enumerate().map(display))
     }
 
     /// `unsigned char name[] = { … };` for a file, only what is between the braces for standard input.
@@ -256,7 +256,7 @@ mod tests {
         let mut stage = Stage::new().await;
         stage.stdin = b"Hello, world!\n".to_vec();
         let dump = "00000000: 4865 6c6c 6f2c 2077 6f72 6c64 210a       Hello, world!.\n";
-        for (line, shown) in [
+        for (line, display) in [
             (&["xxd"][..], dump),
             (&["xxd", "-p"], "48656c6c6f2c20776f726c64210a\n"),
             (
@@ -271,7 +271,7 @@ mod tests {
             (&["xxd", "-i", "-l", "2"], "  0x48, 0x65\n"),
             (&["xxd", "-s", "-2", "-p"], "210a\n"),
         ] {
-            assert_eq!(stage.prints(line).await, shown, "{line:?}");
+            assert_eq!(stage.prints(line).await, display, "{line:?}");
         }
         stage.stdin = dump.as_bytes().to_vec();
         assert_eq!(stage.prints(&["xxd", "-r"]).await, "Hello, world!\n");

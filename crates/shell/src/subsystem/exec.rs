@@ -1,4 +1,4 @@
-//! `shell.exec` on the native target.
+//! Handler of `shell.exec` on the native target.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Shell sessions: the gateway's ids for commands that go on, and which device runs which of whom.
+//! Session registry of the gateway: its ids for commands that go on, and which device runs which of whom.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Scripts that would never end, or want too much: each ends clearly, and others are not held up.
+//! Abuse tests: scripts that would never end, or want too much; each ends clearly, and others are not held up.
 
 use protocol::shell::{Exec, ExecResult, Status};
 
-use crate::place::{ANN, BOB, Place};
+use crate::test_shell::{ANN, BOB, TestShell};
 
 /// Scripts, and a word of what is said about each.
 const ENDLESS: &[(&str, &str)] = &[
@@ -22,52 +22,52 @@ const ENDLESS: &[(&str, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_limit_ends_a_script_clearly() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for (script, word) in ENDLESS {
-        let result = to_the_end(&place, script, 300_000).await;
+        let result = to_the_end(&test_shell, script, 300_000).await;
         assert_eq!(result.status, Status::Failed, "{script}\n{:?}", result.error);
         let error = result.error.unwrap();
         assert!(error.contains(word), "{script}: {error}");
         assert!(matches!(result.exit_code, Some(1 | 137)), "{script}: {:?}", result.exit_code);
         assert!(!result.stderr.unwrap().is_empty(), "{script}");
     }
-    assert_eq!(place.run("echo still here").await.output, "still here\n");
+    assert_eq!(test_shell.run("echo still here").await.output, "still here\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_only_makes_jobs_ends_with_its_time() {
-    let place = Place::new().await;
-    let result = to_the_end(&place, ":() { :|:& }; :", 1_000).await;
+    let test_shell = TestShell::new().await;
+    let result = to_the_end(&test_shell, ":() { :|:& }; :", 1_000).await;
     assert_eq!((result.status, result.exit_code), (Status::Failed, Some(124)), "{:?}", result.error);
 }
 
 /// Runs a script and asks until it has ended.
-async fn to_the_end(place: &Place, script: &str, timeout_ms: u64) -> ExecResult {
+async fn to_the_end(test_shell: &TestShell, script: &str, timeout_ms: u64) -> ExecResult {
     let args =
         Exec { input: script.into(), timeout: Some(timeout_ms), close_stdin: Some(true), ..Exec::default() };
-    let mut result = place.shells.start(place.order(ANN), &args).await.unwrap();
+    let mut result = test_shell.shells.start(test_shell.order(ANN), &args).await.unwrap();
     while result.status == Status::Running {
         let id = result.session_id.clone().unwrap();
-        result = place.go_on(&id, Exec::default()).await.unwrap();
+        result = test_shell.go_on(&id, Exec::default()).await.unwrap();
     }
     result
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thread_that_does_not_come_back_is_replaced() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     let mut waiting = Vec::new();
     for script in ["awk 'BEGIN { while (1); }'", "jq -n 'def f: f; f'", "jq -n '[range(1e9)]'"] {
         let args = Exec { timeout: Some(500), close_stdin: Some(true), ..Exec::default() };
         let args = Exec { input: script.into(), ..args };
         waiting.push(async {
             let args = args;
-            (args.input.clone(), place.shells.start(place.order(ANN), &args).await.unwrap())
+            (args.input.clone(), test_shell.shells.start(test_shell.order(ANN), &args).await.unwrap())
         });
     }
     let others = async {
         for _ in 0..50 {
-            assert_eq!(place.run_as(BOB, "echo $((1 + 1))").await.output, "2\n");
+            assert_eq!(test_shell.run_as(BOB, "echo $((1 + 1))").await.output, "2\n");
         }
     };
     let (ended, ()) = tokio::join!(futures_util::future::join_all(waiting), others);
@@ -98,22 +98,22 @@ const DEEP: &[(&str, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_nested_deeply_does_not_end_the_gateway() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for (script, words) in DEEP {
         let script = format!(
             "r() {{ awk -v s=\"$1\" -v n=$2 'BEGIN {{ while (n-- > 0) printf \"%s\", s }}'; }}; {script}"
         );
-        let result = to_the_end(&place, &script, 60_000).await;
+        let result = to_the_end(&test_shell, &script, 60_000).await;
         let stderr = result.stderr.clone().unwrap_or_default();
         assert!(stderr.contains(words), "{script}\n{result:?}");
         assert!(result.exit_code.is_some(), "{script}\n{result:?}");
     }
-    assert_eq!(place.run("echo still here").await.output, "still here\n");
+    assert_eq!(test_shell.run("echo still here").await.output, "still here\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_nested_a_million_deep_does_not_end_the_gateway() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for program in [
         "reduce range(1000000) as $i (0; [.]) | length",
         "reduce range(200000) as $i (0; [.]) | length",
@@ -123,26 +123,26 @@ async fn a_value_nested_a_million_deep_does_not_end_the_gateway() {
         "reduce range(100000) as $i (0; {a: .}) | tojson | length",
         "reduce range(100000) as $i (0; [.]) | (. == .), (flatten | length)",
     ] {
-        let result = to_the_end(&place, &format!("jq -n '{program}'"), 60_000).await;
+        let result = to_the_end(&test_shell, &format!("jq -n '{program}'"), 60_000).await;
         assert!(result.exit_code.is_some(), "{program}\n{:?}", result.error);
     }
-    assert_eq!(place.run("jq -n '[1] | length'").await.output, "1\n");
+    assert_eq!(test_shell.run("jq -n '[1] | length'").await.output, "1\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_held_in_memory_is_bounded() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for script in [
         "yes '' | head -c 8000000 > f; sort f > /dev/null",
         "yes '' | head -c 8000000 | sort > /dev/null",
         "yes '' | head -c 8000000 > f; /usr/bin/sort f f > /dev/null",
         "yes '0,' | tr -d '\\n' | head -c 16000000 > f; jq -n . f",
     ] {
-        let result = place.run(script).await;
+        let result = test_shell.run(script).await;
         assert!(matches!(result.exit_code, Some(2)), "{script}\n{result:?}");
     }
-    assert_eq!(place.run("seq 100000 | sort -rn | head -1").await.output, "100000\n");
-    assert_eq!(place.run("seq 50000 | jq -s 'add'").await.output, "1250025000\n");
+    assert_eq!(test_shell.run("seq 100000 | sort -rn | head -1").await.output, "100000\n");
+    assert_eq!(test_shell.run("seq 50000 | jq -s 'add'").await.output, "1250025000\n");
 }
 
 /// Scripts that once took more than half a gigabyte, and a word of what is said about each.
@@ -177,31 +177,31 @@ const GREEDY: &[(&str, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_command_holds_more_than_it_may() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for (script, words) in GREEDY {
-        let result = to_the_end(&place, script, 60_000).await;
+        let result = to_the_end(&test_shell, script, 60_000).await;
         let stderr = result.stderr.clone().unwrap_or_default();
         assert!(stderr.contains(words), "{script}\n{result:?}");
         assert!(result.exit_code.is_some_and(|code| code != 0), "{script}\n{result:?}");
     }
     let fits = "seq 100000 > f; cat f f f | tac | sed 's/1/one/g' | awk 'END { print NR }'; mapfile -t a < f; echo ${#a[@]}";
-    assert_eq!(place.run(fits).await.output, "300000\n100000\n");
+    assert_eq!(test_shell.run(fits).await.output, "300000\n100000\n");
     let recursive =
         "jq -cn 'def up(f): if . > 50000 then . else (. + 1 | up(f)) end; 0 | [up(.), (\"\\(1)\" | .)]'";
-    assert_eq!(place.run(recursive).await.output, "[50001,\"1\"]\n");
+    assert_eq!(test_shell.run(recursive).await.output, "[50001,\"1\"]\n");
     let again = "head -c 60000000 /dev/zero > f; cat f > g; cat < f > h; head -c 9 f | cmp - <(head -c 9 < g); wc -c < h";
-    assert_eq!(place.run(again).await.output, "60000000\n", "each of these holds one file");
+    assert_eq!(test_shell.run(again).await.output, "60000000\n", "each of these holds one file");
 }
 
 /// What was told to end ends by itself soon, so that its user may go on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_jq_that_makes_no_value_does_not_go_on_for_ever() {
-    let place = Place::new().await;
-    let id = place.start("jq -n 'def f: f; f'").await.session_id.unwrap();
+    let test_shell = TestShell::new().await;
+    let id = test_shell.start("jq -n 'def f: f; f'").await.session_id.unwrap();
     let kill = Exec { signal: Some("KILL".to_string()), ..Exec::default() };
-    place.go_on(&id, kill).await.unwrap();
+    test_shell.go_on(&id, kill).await.unwrap();
     for _ in 0..600 {
-        if place.shells.has_ended(&id) && place.shells.lost_count() == 0 {
+        if test_shell.shells.has_ended(&id) && test_shell.shells.lost_count() == 0 {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -211,10 +211,10 @@ async fn a_jq_that_makes_no_value_does_not_go_on_for_ever() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_gets_more_time_than_root_has_set() {
-    let place = Place::new().await;
-    let mut order = place.order(ANN);
+    let test_shell = TestShell::new().await;
+    let mut order = test_shell.order(ANN);
     order.settings.timeout_ms = 300;
     let args = Exec { input: "sleep 70".into(), timeout: Some(86_400_000), ..Exec::default() };
-    let result = place.shells.start(order, &args).await.unwrap();
+    let result = test_shell.shells.start(order, &args).await.unwrap();
     assert_eq!((result.exit_code, result.timed_out), (Some(124), Some(true)), "{result:?}");
 }

@@ -1,4 +1,4 @@
-//! The conformance corpus: every script is run by the native shell and by the machine's bash, and compared.
+//! Conformance corpus: every script is run by the native shell and by the machine's bash, and compared.
 //!
 //! `GSV_CORPUS=text` runs only the cases whose name has the text and prints how they differ.
 

@@ -1,9 +1,10 @@
-//! The native shell: commands on a real tree, and a corpus of scripts compared with the machine's bash.
+//! Integration tests of the native shell: commands on a real tree, and a corpus of scripts compared with the machine's
+//! bash.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod busy;
 mod corpus;
 mod parser;
-mod place;
 mod scripts;
 mod sessions;
+mod test_shell;

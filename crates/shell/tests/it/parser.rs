@@ -1,10 +1,10 @@
-//! Whatever is typed, the shell answers.
+//! Fuzz test of the parser: whatever is typed, the shell answers.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use protocol::shell::{Exec, Status};
 
-use crate::place::{ANN, Place};
+use crate::test_shell::{ANN, TestShell};
 
 const TOKENS: &[&str] = &[
     "echo",
@@ -99,7 +99,7 @@ fn soup() -> impl Strategy<Value = String> {
 #[test]
 fn no_text_makes_the_shell_fail_or_hang() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let place = runtime.block_on(Place::new());
+    let test_shell = runtime.block_on(TestShell::new());
     let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&soup(), |script| {
@@ -109,7 +109,7 @@ fn no_text_makes_the_shell_fail_or_hang() {
                 timeout: Some(2_000),
                 ..Exec::default()
             };
-            match runtime.block_on(place.shells.start(place.order(ANN), &args)) {
+            match runtime.block_on(test_shell.shells.start(test_shell.order(ANN), &args)) {
                 Err(error) => prop_assert_eq!(error.code, 400, "{:?}", script),
                 Ok(result) => {
                     prop_assert_ne!(result.status, Status::Running, "{:?}", script);
@@ -120,5 +120,5 @@ fn no_text_makes_the_shell_fail_or_hang() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(place.shells.lost_count(), 0);
+    assert_eq!(test_shell.shells.lost_count(), 0);
 }

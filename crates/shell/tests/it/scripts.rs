@@ -1,8 +1,8 @@
-//! What scripts do over the tree, and what they may not do.
+//! Tests of scripts over the tree, and of what they may not do.
 
 use protocol::shell::Status;
 
-use crate::place::{ANN, BOB, Place, ROOT, seen};
+use crate::test_shell::{ANN, BOB, ROOT, TestShell, seen};
 
 /// Scripts, what they print, and their exit codes.
 const SCRIPTS: &[(&str, &str, i32)] = &[
@@ -83,8 +83,8 @@ const SCRIPTS: &[(&str, &str, i32)] = &[
 #[tokio::test(flavor = "multi_thread")]
 async fn bash_does_what_bash_does() {
     for (script, stdout, code) in SCRIPTS {
-        let place = Place::new().await;
-        let result = place.run(script).await;
+        let test_shell = TestShell::new().await;
+        let result = test_shell.run(script).await;
         assert_eq!((seen(&result).0, result.exit_code), (*stdout, Some(*code)), "{script}\n{result:?}");
         let status = if *code == 0 { Status::Completed } else { Status::Failed };
         assert_eq!(result.status, status, "{script}");
@@ -93,17 +93,17 @@ async fn bash_does_what_bash_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_says_where_the_shell_was_at_its_end() {
-    let place = Place::new().await;
-    let result = place.run("mkdir deep && cd deep && echo there").await;
+    let test_shell = TestShell::new().await;
+    let result = test_shell.run("mkdir deep && cd deep && echo there").await;
     assert_eq!((result.output.as_str(), result.cwd.as_deref()), ("there\n", Some("/home/ann/deep")));
     assert_eq!((result.session_id, result.pid), (None, None));
-    assert_eq!(place.run("cd /tmp; exit 3").await.cwd.as_deref(), Some("/tmp"));
+    assert_eq!(test_shell.run("cd /tmp; exit 3").await.cwd.as_deref(), Some("/tmp"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_are_told_apart_and_together() {
-    let place = Place::new().await;
-    let result = place.run("echo out; echo err >&2; echo out2").await;
+    let test_shell = TestShell::new().await;
+    let result = test_shell.run("echo out; echo err >&2; echo out2").await;
     assert_eq!(seen(&result), ("out\nout2\n", "err\n", Some(0)));
     assert_eq!(result.output, "out\nerr\nout2\n");
     assert_eq!(result.truncated, Some(false));
@@ -111,33 +111,33 @@ async fn streams_are_told_apart_and_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_that_is_not_text_is_shown_as_well_as_it_can_be() {
-    let place = Place::new().await;
-    let result = place.run("printf 'a\\377b\\n'").await;
+    let test_shell = TestShell::new().await;
+    let result = test_shell.run("printf 'a\\377b\\n'").await;
     assert_eq!(result.output, "a\u{FFFD}b\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_command_and_a_broken_script_are_said_in_bashs_words() {
-    let place = Place::new().await;
-    let result = place.run("true\nsl -l; echo $?").await;
+    let test_shell = TestShell::new().await;
+    let result = test_shell.run("true\nsl -l; echo $?").await;
     assert_eq!(result.stdout.as_deref(), Some("127\n"));
     let stderr = result.stderr.unwrap();
     assert!(stderr.starts_with("bash: ") && stderr.ends_with("sl: command not found\n"), "{stderr}");
 
-    let result = place.run("echo ok\nif then").await;
+    let result = test_shell.run("echo ok\nif then").await;
     assert_eq!((result.stdout.as_deref(), result.exit_code), (Some("ok\n"), Some(2)));
     let stderr = result.stderr.unwrap();
     assert!(stderr.starts_with("bash: line 2: syntax error"), "{stderr}");
 
-    let result = place.run("echo (").await;
+    let result = test_shell.run("echo (").await;
     assert_eq!(result.exit_code, Some(2));
     assert!(result.stderr.unwrap().contains("syntax error"), "a script that can not be read at all");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_users_files_are_refused_in_every_way() {
-    let place = Place::new().await;
-    place
+    let test_shell = TestShell::new().await;
+    test_shell
         .run_as(
             BOB,
             "echo secret > ~/s; chmod 600 ~/s; mkdir ~/open; echo pub > ~/open/p; chmod 755 ~ ~/open",
@@ -164,7 +164,7 @@ async fn another_users_files_are_refused_in_every_way() {
         "cat /etc/shadow",
         "cd /root",
     ] {
-        let result = place.run(script).await;
+        let result = test_shell.run(script).await;
         assert_ne!(result.exit_code, Some(0), "{script}\n{result:?}");
         assert!(!result.output.contains("secret"), "{script}\n{result:?}");
         let stderr = result.stderr.unwrap();
@@ -173,28 +173,28 @@ async fn another_users_files_are_refused_in_every_way() {
         let known = if script.starts_with(['.', 't']) { &words[..] } else { &words[..2] };
         assert!(known.iter().any(|words| stderr.contains(words)), "{script}: {stderr}");
     }
-    assert_eq!(place.run("cat /home/bob/open/p").await.output, "pub\n");
-    assert_eq!(place.run_as(BOB, "cat ~/s").await.output, "secret\n");
-    assert_eq!(place.run_as(ROOT, "cat /home/bob/s").await.output, "secret\n");
-    let owned = place.run("echo mine > /tmp/mine; stat -c '%U %a' /tmp/mine").await;
+    assert_eq!(test_shell.run("cat /home/bob/open/p").await.output, "pub\n");
+    assert_eq!(test_shell.run_as(BOB, "cat ~/s").await.output, "secret\n");
+    assert_eq!(test_shell.run_as(ROOT, "cat /home/bob/s").await.output, "secret\n");
+    let owned = test_shell.run("echo mine > /tmp/mine; stat -c '%U %a' /tmp/mine").await;
     assert_eq!(owned.stdout.as_deref().map(str::trim_end).unwrap().split(' ').next_back(), Some("644"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_about_files_are_true_for_the_caller() {
-    let place = Place::new().await;
-    place.run_as(BOB, "echo x > ~/s; chmod 600 ~/s; chmod 755 ~").await;
+    let test_shell = TestShell::new().await;
+    test_shell.run_as(BOB, "echo x > ~/s; chmod 600 ~/s; chmod 755 ~").await;
     let script = "f=/home/bob/s; for t in e f r w x; do [ -$t $f ] && echo $t; done; \
                   echo > own; for t in r w x O; do [ -$t own ] && echo own-$t; done; chmod +x own; test -x own && echo run";
-    let result = place.run_as(ANN, script).await;
+    let result = test_shell.run_as(ANN, script).await;
     assert_eq!(result.output, "e\nf\nown-r\nown-w\nown-O\nrun\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_too_large_to_be_read_at_once_is_refused_clearly() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     let script = "for i in 1 2 3 4 5; do head -c 16000000 /dev/zero >> big; done; wc -c big";
-    let result = place.run(script).await;
+    let result = test_shell.run(script).await;
     assert_ne!(result.exit_code, Some(0), "{result:?}");
     let stderr = result.stderr.unwrap();
     assert!(stderr.contains("larger than 64 MiB"), "{stderr}");
@@ -222,8 +222,8 @@ const MASKED: &[(&str, &str)] = &[
 #[tokio::test(flavor = "multi_thread")]
 async fn new_files_get_what_the_umask_leaves() {
     for (script, modes) in MASKED {
-        let place = Place::new().await;
-        let result = place.run(script).await;
+        let test_shell = TestShell::new().await;
+        let result = test_shell.run(script).await;
         assert_eq!(result.stdout.as_deref(), Some(*modes), "{script}\n{result:?}");
     }
 }
@@ -260,9 +260,9 @@ const ENDLESS: &[(&str, &str, bool, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_devices_give_what_is_asked_for_or_say_that_they_do_not() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     for (script, stdout, succeeds, words) in ENDLESS {
-        let result = place.run(script).await;
+        let result = test_shell.run(script).await;
         let stderr = result.stderr.clone().unwrap_or_default();
         assert_eq!(result.exit_code == Some(0), *succeeds, "{script}\n{result:?}");
         assert!(stderr.contains(words), "{script}\n{result:?}");

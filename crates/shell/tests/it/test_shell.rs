@@ -1,4 +1,4 @@
-//! A shell over a real tree in a fresh directory, and the people who use it.
+//! Test fixture: a shell over a real tree in a fresh directory, and the people who use it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use protocol::shell::{Exec, ExecResult};
 use shell::{Order, Settings, Shells};
 use store::{Options, Store};
 use tempfile::TempDir;
-use vfs::tree::Live;
+use vfs::tree::GatewayInfo;
 use vfs::view::Work;
 use vfs::{Tree, VPath, View};
 
@@ -23,28 +23,29 @@ pub const BOB: Who = ("bob", 1_001);
 pub const ROOT: Who = ("root", 0);
 
 /// A shell over a tree.
-pub struct Place {
+pub struct TestShell {
     pub shells: Arc<Shells>,
     pub tree: Arc<Tree>,
     _data: TempDir,
 }
 
-impl Place {
+impl TestShell {
     /// One with homes for ann and bob.
-    pub async fn new() -> Place {
+    pub async fn new() -> TestShell {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         let tree = Arc::new(Tree::open(&data.path().join("files"), store, Clock::system()).unwrap());
-        let live = Live { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
-        tree.show_gateway(live);
-        let place = Place { shells: Arc::new(Shells::new(Clock::system())), tree, _data: data };
-        let root = place.view(ROOT);
+        let info =
+            GatewayInfo { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
+        tree.show_gateway(info);
+        let test_shell = TestShell { shells: Arc::new(Shells::new(Clock::system())), tree, _data: data };
+        let root = test_shell.view(ROOT);
         for (name, uid) in [ANN, BOB] {
             let home = VPath::absolute(&format!("/home/{name}")).unwrap();
             root.mkdir(&home, true, 0o750).await.unwrap();
             root.chown(&home, Some(Uid(uid)), Some(Gid(uid))).await.unwrap();
         }
-        place
+        test_shell
     }
 
     /// The tree as somebody sees it.

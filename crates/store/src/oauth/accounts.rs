@@ -1,7 +1,7 @@
 //! Repository of connected accounts; their tokens are encrypted.
 
 use protocol::ids::Uid;
-use protocol::sys::oauth::{Account, Kind};
+use protocol::sys::oauth::{Account, ConnectionKind};
 use serde_json::{Map, Value};
 
 use super::{Secret, kind_from, kind_text};
@@ -17,7 +17,7 @@ pub struct NewAccount {
     /// Whose.
     pub uid: Uid,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
     /// Tells several accounts at one service apart.
@@ -52,17 +52,17 @@ pub struct Tokens {
 }
 
 /// Which token of an account a sealed text is; the account is named by what can not change.
-struct Place<'a> {
+struct SealContext<'a> {
     uid: Uid,
     kind: &'a str,
     provider: &'a str,
     account_key: &'a str,
 }
 
-impl Place<'_> {
+impl SealContext<'_> {
     fn record(&self, token: &str) -> String {
-        let place = serde_json::json!([self.uid, self.kind, self.provider, self.account_key, token]);
-        format!("oauth_accounts:{place}")
+        let context = serde_json::json!([self.uid, self.kind, self.provider, self.account_key, token]);
+        format!("oauth_accounts:{context}")
     }
 }
 
@@ -84,8 +84,9 @@ impl OAuth<'_> {
     /// transaction.
     pub async fn keep_account(self, flow_id: &str, new: NewAccount) -> Result<Option<Account>> {
         let kind = kind_text(new.kind);
-        let place = Place { uid: new.uid, kind, provider: &new.provider, account_key: &new.account_key };
-        let seal = |name: &str, secret: &Secret| self.0.secrets().seal(&place.record(name), &secret.0);
+        let context =
+            SealContext { uid: new.uid, kind, provider: &new.provider, account_key: &new.account_key };
+        let seal = |name: &str, secret: &Secret| self.0.secrets().seal(&context.record(name), &secret.0);
         let access = seal("access_token", &new.tokens.access_token)?;
         let refresh = new.tokens.refresh_token.as_ref();
         let refresh = refresh.map(|secret| seal("refresh_token", secret)).transpose()?;
@@ -151,8 +152,9 @@ impl OAuth<'_> {
             return Ok(None);
         };
         let (uid, kind, provider, account_key) = (row.uid()?, row.text()?, row.text()?, row.text()?);
-        let place = Place { uid, kind: &kind, provider: &provider, account_key: &account_key };
-        let open = |name: &str, sealed: &str| self.0.secrets().open(&place.record(name), sealed).map(Secret);
+        let context = SealContext { uid, kind: &kind, provider: &provider, account_key: &account_key };
+        let open =
+            |name: &str, sealed: &str| self.0.secrets().open(&context.record(name), sealed).map(Secret);
         Ok(Some(Tokens {
             token_type: row.text()?,
             access_token: open("access_token", &row.text()?)?,

@@ -1,4 +1,4 @@
-//! Users and groups.
+//! Tests of users and groups.
 
 use std::collections::BTreeSet;
 

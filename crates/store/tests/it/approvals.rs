@@ -1,4 +1,4 @@
-//! Approvals: what waits, who answers first, and what is remembered.
+//! Tests of approvals: what waits, who answers first, and what is remembered.
 
 use protocol::ids::Uid;
 use protocol::proc::approval::{Decision, Scope};

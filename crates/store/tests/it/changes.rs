@@ -1,4 +1,4 @@
-//! The change stream: every write tells what it changed, after it is committed.
+//! Tests of the change stream: every write tells what it changed, after it is committed.
 
 use protocol::ids::Gid;
 use store::Store;

@@ -1,4 +1,4 @@
-//! Config values and the reading of whole branches.
+//! Tests of config values and of reading whole branches.
 
 use store::{Error, Store};
 

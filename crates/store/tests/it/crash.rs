@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of many writes loses nothing that was acknowledged.
+//! Crash test: `kill -9` in the middle of many writes loses nothing that was acknowledged.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};

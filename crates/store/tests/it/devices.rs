@@ -1,4 +1,4 @@
-//! Devices, who may use them, and the routes of processes.
+//! Tests of devices, who may use them, and the routes of processes.
 
 use protocol::ids::{DeviceId, Gid, Uid};
 use store::accounts::Account;
@@ -29,7 +29,7 @@ pub fn route(id: &str, pid: &str, request_id: &str) -> RouteRow {
         device_id: "pc".into(),
         created_at: NOW_MS,
         expires_at: NOW_MS + 60_000,
-        letter: Some(format!("g{id}")),
+        wire_id: Some(format!("g{id}")),
         instance: Some("i".to_string()),
         args: Some(r#"{"input":"ls"}"#.to_string()),
     }
@@ -169,7 +169,7 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
         device_id: "pc".into(),
         created_at,
         expires_at: created_at + 60_000,
-        letter: None,
+        wire_id: None,
         instance: None,
         args: None,
     };
@@ -195,7 +195,7 @@ async fn routes_are_opened_and_closed_once(store: &Store) {
 }
 
 async fn a_route_remembers_what_was_sent(store: &Store) {
-    let bare = RouteRow { letter: None, instance: None, args: None, ..route("2", "p", "r/1/1") };
+    let bare = RouteRow { wire_id: None, instance: None, args: None, ..route("2", "p", "r/1/1") };
     for row in [route("1", "p", "r/1/0"), bare.clone()] {
         store.routes().open(row).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! A full disk fails writes with a clear text, and the store goes on once there is room again.
+//! Tests of a full disk: writes fail with a clear text, and the store goes on once there is room again.
 //!
 //! It needs a small file system of its own, which only root may mount; the writer's own tests cover the same
 //! with a page limit for everybody.

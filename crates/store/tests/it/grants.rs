@@ -1,4 +1,4 @@
-//! Capabilities of groups.
+//! Tests of the capabilities of groups.
 
 use protocol::ids::Gid;
 use store::Store;

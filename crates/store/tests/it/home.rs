@@ -1,4 +1,4 @@
-//! A place for a store: a fresh data directory, and a fresh database where PostgreSQL is meant.
+//! Test fixture: a fresh data directory, and a fresh database where PostgreSQL is meant.
 
 use protocol::ids::Gid;
 use store::accounts::{Account, NewAccount};

@@ -1,4 +1,4 @@
-//! Leases: who holds one, and that a holder who has lost it writes nothing.
+//! Tests of leases: who holds one, and that a holder who has lost it writes nothing.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One suite, run on SQLite and on PostgreSQL.
+//! Integration tests of the store: one suite, run on SQLite and on PostgreSQL.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
 

@@ -1,4 +1,4 @@
-//! Messages and their pages.
+//! Tests of messages and their pages.
 
 use protocol::ids::ConversationId;
 use protocol::proc::history::MessageRole;

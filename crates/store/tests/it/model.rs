@@ -1,4 +1,4 @@
-//! Random operations, compared with a plain model in memory, on both engines.
+//! Model-based test: random operations, compared with a plain model in memory, on both engines.
 
 use std::collections::{BTreeMap, BTreeSet};
 

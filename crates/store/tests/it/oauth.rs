@@ -1,9 +1,9 @@
-//! Flows and accounts of OAuth, and that their secrets can not be read in the database.
+//! Tests of OAuth flows and accounts, and that their secrets cannot be read in the database.
 
 use std::collections::BTreeMap;
 
 use protocol::ids::Uid;
-use protocol::sys::oauth::{Flow, Kind};
+use protocol::sys::oauth::{ConnectionKind, Flow};
 use store::oauth::{NewAccount, NewFlow, Secret, Tokens};
 use store::{Error, Store};
 
@@ -40,7 +40,7 @@ fn flow(id: &str, uid: Uid, created_at: i64) -> NewFlow {
         flow: Flow {
             flow_id: id.to_string(),
             uid,
-            kind: Kind::Generic,
+            kind: ConnectionKind::Generic,
             provider: "example".to_string(),
             account_key: "default".to_string(),
             label: Some("Example".to_string()),
@@ -63,7 +63,7 @@ fn account(id: &str, uid: Uid, now_ms: i64) -> NewAccount {
     NewAccount {
         account_id: id.to_string(),
         uid,
-        kind: Kind::Generic,
+        kind: ConnectionKind::Generic,
         provider: "example".to_string(),
         account_key: "default".to_string(),
         label: None,

@@ -1,4 +1,4 @@
-//! Opening, refusing to open, and what survives closing.
+//! Tests of opening, refusing to open, and what survives closing.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -74,7 +74,7 @@ async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) 
         assert_eq!((ada.uid.0, ada.home.as_str()), (1000, "/home/ada"));
         assert_eq!(store.config().value("a/b").await.unwrap().as_deref(), Some("c"));
         let routes = store.routes().all().await.unwrap();
-        assert_eq!((routes.len(), routes[0].request_id.as_str(), &routes[0].letter), (1, "7", &None));
+        assert_eq!((routes.len(), routes[0].request_id.as_str(), &routes[0].wire_id), (1, "7", &None));
         drop(store);
     }
     let store = home.open().await;

@@ -1,4 +1,5 @@
-//! Every table is declared as a user's or the system's, and removing a user leaves none of its rows.
+//! Tests of data ownership: every table is declared as a user's or the system's, and removing a user leaves none of
+//! its rows.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A private PostgreSQL for this test binary, gone when the binary ends in whatever way.
+//! Test fixture: a private PostgreSQL for this test binary, gone when the binary ends in whatever way.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! What only PostgreSQL can do to us: another gateway elsewhere, and connections that break.
+//! Tests of PostgreSQL alone: another gateway elsewhere, and connections that break.
 
 use std::time::Duration;
 

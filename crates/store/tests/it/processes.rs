@@ -1,11 +1,11 @@
-//! Processes and their conversations.
+//! Tests of processes and their conversations.
 
 use protocol::ids::{ConversationId, Pid, Uid};
 use protocol::proc::conversation::{Overflow, Status};
 use store::Store;
 use store::change::Change;
 use store::conversations::{ConversationRow, PolicyRow};
-use store::processes::{Activity, ProcessRow, State};
+use store::processes::{Activity, ProcessRow, ProcessState};
 
 use crate::home::{NOW_MS, add};
 use crate::messages::message;
@@ -102,7 +102,7 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
     let pid = made(store, "p").await;
     let (run_id, conversation) = ("r".into(), default());
     let busy = Activity {
-        state: State::WaitingTool,
+        state: ProcessState::WaitingTool,
         run: Some((&run_id, &conversation)),
         next_message_id: 42,
         now_ms: NOW_MS + 1,
@@ -110,7 +110,7 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
     store.keep(Change::new(&pid).activity(busy)).await.unwrap();
     let row = store.processes().by_id(&pid).await.unwrap().unwrap();
     let expected = ProcessRow {
-        state: State::WaitingTool,
+        state: ProcessState::WaitingTool,
         active_run_id: Some(run_id.clone()),
         active_conversation_id: Some(conversation.clone()),
         next_message_id: 42,
@@ -122,7 +122,7 @@ async fn an_activity_is_kept_until_the_process_exits(store: &Store) {
     store.keep(Change::new(&pid).activity(Activity { now_ms: NOW_MS + 3, ..busy })).await.unwrap();
     let row = store.processes().by_id(&pid).await.unwrap().unwrap();
     let expected = ProcessRow {
-        state: State::Exited,
+        state: ProcessState::Exited,
         active_run_id: None,
         active_conversation_id: None,
         last_active_at: NOW_MS + 2,
@@ -137,7 +137,7 @@ async fn a_process_comes_back(store: &Store) {
     store.keep(Change::new(&pid).exit(NOW_MS + 1)).await.unwrap();
     store.keep(Change::new(&pid).revive(NOW_MS + 2)).await.unwrap();
     let row = store.processes().by_id(&pid).await.unwrap().unwrap();
-    assert_eq!((row.state, row.exited_at, row.last_active_at), (State::Idle, None, NOW_MS + 2));
+    assert_eq!((row.state, row.exited_at, row.last_active_at), (ProcessState::Idle, None, NOW_MS + 2));
     assert_eq!(store.processes().alive(Uid(1000)).await.unwrap(), 1);
 }
 

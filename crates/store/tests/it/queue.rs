@@ -1,4 +1,4 @@
-//! Messages that wait.
+//! Tests of the durable queue.
 
 use protocol::proc::history::MessageRole;
 use store::change::Change;

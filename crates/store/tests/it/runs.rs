@@ -1,4 +1,4 @@
-//! Runs, their journal, and what they used.
+//! Tests of runs, their journal, and what they used.
 
 use protocol::ids::{ConversationId, Pid, Uid};
 use store::Store;

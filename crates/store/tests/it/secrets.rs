@@ -1,4 +1,4 @@
-//! Secrets at rest, and the key that must fit them.
+//! Tests of encryption at rest, and of the key that must fit.
 
 use std::os::unix::fs::PermissionsExt;
 

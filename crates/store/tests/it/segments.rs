@@ -1,4 +1,4 @@
-//! Archived parts of conversations, and calls between processes.
+//! Tests of archived parts of conversations, and of calls between processes.
 
 use protocol::ids::Uid;
 use protocol::proc::segment::{Segment, SegmentKind};

@@ -1,4 +1,4 @@
-//! Shell sessions.
+//! Tests of shell sessions.
 
 use protocol::ids::Uid;
 use protocol::shell::Status;

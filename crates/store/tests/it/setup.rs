@@ -1,4 +1,4 @@
-//! The first user, in one transaction, once.
+//! Tests of setup: the first user, in one transaction, once.
 
 use protocol::ids::{Gid, Uid};
 use store::accounts::Setup;

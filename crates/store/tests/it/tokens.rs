@@ -1,8 +1,8 @@
-//! Login tokens.
+//! Tests of login tokens.
 
 use protocol::identity::Role;
 use protocol::ids::Uid;
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use store::tokens::{NewToken, Token};
 use store::{Error, Store};
 
@@ -21,7 +21,7 @@ pub fn token(name: &str, uid: Uid) -> NewToken {
     NewToken {
         token_id: format!("{name}-{uid}").into(),
         uid,
-        kind: Kind::Node,
+        kind: TokenKind::Node,
         label: Some(format!("node:{name}")),
         hash: format!("$token-sha256${name}-{uid}"),
         prefix: "gsv_node_abcdefg".to_string(),
@@ -37,7 +37,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
     let expected = Token {
         token_id: "t-1000".into(),
         uid: ada.uid,
-        kind: Kind::Node,
+        kind: TokenKind::Node,
         label: Some("node:t".to_string()),
         hash: "$token-sha256$t-1000".to_string(),
         prefix: "gsv_node_abcdefg".to_string(),
@@ -55,7 +55,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
     let expected = Token { last_used_at: Some(NOW_MS + 3), ..expected };
     assert_eq!(store.tokens().by_hash(ada.uid, &expected.hash).await.unwrap(), Some(expected));
     let bare = NewToken {
-        kind: Kind::User,
+        kind: TokenKind::User,
         label: None,
         allowed_device_id: None,
         expires_at: None,

@@ -22,7 +22,7 @@ use super::usage::signed;
 use super::walk::{Entry, Found};
 use super::{DIRECTORY, Disk};
 use crate::fault::Code;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 
 /// How far from now a time may be that somebody gives who may write a file but does not own it.
 const NOW_MS: i64 = 2_000;
@@ -35,7 +35,7 @@ impl Disk {
         if entry.dir.shows(entry.os_name()) && self.look(&entry.dir, entry.os_name())?.is_some() {
             return Err(Code::Exists.into());
         }
-        let meta = self.meta_of_new(who, entry, Kind::Directory, mode)?;
+        let meta = self.meta_of_new(who, entry, FileKind::Directory, mode)?;
         self.journal.retire(id, entry.os_name())?;
         let change = self.directory_sync.begin_change();
         self.make_with(entry, meta)?;
@@ -79,7 +79,7 @@ impl Disk {
             return Err(Code::Exists.into());
         }
         if mounts::is_reserved(entry.os_name()) {
-            self.meta_of_new(who, entry, Kind::Link, 0o777)?;
+            self.meta_of_new(who, entry, FileKind::Link, 0o777)?;
         }
         entry.dir.need_change(who)?;
         self.refuse_link_in_shared(who, entry)?;
@@ -160,7 +160,7 @@ impl Disk {
         }
         self.journal.retire(id, entry.os_name())?;
         self.stamp(there.handle()?, after)?;
-        if before.uid != after.uid && there.stat.kind == Kind::File {
+        if before.uid != after.uid && there.stat.kind == FileKind::File {
             let bytes = signed(there.stat.size);
             self.refund(before.uid, bytes);
             self.refund(after.uid, -bytes);

@@ -20,7 +20,7 @@ use super::mounts;
 use crate::fault::Code;
 use crate::live;
 use crate::path::VPath;
-use crate::stat::{Kind, Stat};
+use crate::stat::{FileKind, Stat};
 use journal::Identity;
 
 /// How things are opened to see what they are: without following, waiting or becoming their terminal.
@@ -47,13 +47,13 @@ impl DefaultOwner {
     pub const ELSEWHERE: DefaultOwner = DefaultOwner { uid: Uid::ROOT, gid: Gid::ROOT, private: false };
 
     /// Owner, group and mode of something that appears here.
-    pub fn meta(self, kind: Kind) -> Meta {
+    pub fn meta(self, kind: FileKind) -> Meta {
         let mode = match (kind, self.private) {
-            (Kind::Link, _) => 0o777,
-            (Kind::Directory, true) => 0o750,
-            (Kind::Directory, false) => 0o755,
-            (Kind::File, true) => 0o640,
-            (Kind::File, false) => 0o644,
+            (FileKind::Link, _) => 0o777,
+            (FileKind::Directory, true) => 0o750,
+            (FileKind::Directory, false) => 0o755,
+            (FileKind::File, true) => 0o640,
+            (FileKind::File, false) => 0o644,
         };
         Meta { uid: self.uid, gid: self.gid, mode }
     }
@@ -92,11 +92,11 @@ impl OpenEntry {
     }
 
     pub fn is_directory(&self) -> bool {
-        self.stat.kind == Kind::Directory
+        self.stat.kind == FileKind::Directory
     }
 
     pub fn is_link(&self) -> bool {
-        self.stat.kind == Kind::Link
+        self.stat.kind == FileKind::Link
     }
 
     /// What tells the file from others, and from itself before a change.
@@ -112,8 +112,8 @@ impl OpenEntry {
     /// The regular file it is, open for reading at its beginning. Permissions are not looked at.
     pub fn into_file(mut self) -> Result<File, Fail> {
         match (self.stat.kind, self.fd.take()) {
-            (Kind::Directory, _) => Err(Code::IsDirectory.into()),
-            (Kind::File, Some(fd)) if !self.special => Ok(File::from(fd)),
+            (FileKind::Directory, _) => Err(Code::IsDirectory.into()),
+            (FileKind::File, Some(fd)) if !self.special => Ok(File::from(fd)),
             _ => Err(self.unreadable()),
         }
     }
@@ -267,10 +267,10 @@ impl Disk {
         };
         let (kind, special) = kind_of(&host);
         let mut meta = self.default_meta(dir, name, kind);
-        if kind != Kind::Link {
+        if kind != FileKind::Link {
             meta.mode = 0;
         }
-        let kept_from_us = kind == Kind::Link
+        let kept_from_us = kind == FileKind::Link
             || special
             || matches!(openat(&*dir.fd, name, LOOK, Mode::empty()), Err(Errno::ACCESS));
         Ok(kept_from_us.then(|| there(&host, kind, special, meta)))
@@ -296,12 +296,12 @@ impl Disk {
     }
 
     /// Owner, group and mode of what appeared from outside.
-    pub(crate) fn default_meta(&self, dir: &Dir, name: &OsStr, kind: Kind) -> Meta {
+    pub(crate) fn default_meta(&self, dir: &Dir, name: &OsStr, kind: FileKind) -> Meta {
         if dir.fixed.is_some() {
             let mount = name.to_str().and_then(|name| mounts::mount(dir.path.join(name).as_str()));
             return mount.map_or(mounts::FIXED_META, |mount| mount.meta);
         }
-        if kind == Kind::Directory && dir.path.as_str() == "/home" {
+        if kind == FileKind::Directory && dir.path.as_str() == "/home" {
             return match name.to_str().and_then(|name| self.home_owner(name)) {
                 Some((uid, gid)) => DefaultOwner { uid, gid, private: true }.meta(kind),
                 // Whose it was is not known; what is in it is nobody else's business.
@@ -312,19 +312,20 @@ impl Disk {
     }
 }
 
-fn there(host: &rustix::fs::Stat, kind: Kind, special: bool, meta: Meta) -> OpenEntry {
+fn there(host: &rustix::fs::Stat, kind: FileKind, special: bool, meta: Meta) -> OpenEntry {
     let modified_ms = modified_ms(host);
-    let size = if kind == Kind::Directory || special { 0 } else { u64::try_from(host.st_size).unwrap_or(0) };
+    let size =
+        if kind == FileKind::Directory || special { 0 } else { u64::try_from(host.st_size).unwrap_or(0) };
     let stat = Stat { kind, size, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms };
     OpenEntry { stat, stamped: false, special, id: host_id(host), modified_ns: modified_ns(host), fd: None }
 }
 
-fn kind_of(host: &rustix::fs::Stat) -> (Kind, bool) {
+fn kind_of(host: &rustix::fs::Stat) -> (FileKind, bool) {
     match FileType::from_raw_mode(host.st_mode) {
-        FileType::RegularFile => (Kind::File, false),
-        FileType::Directory => (Kind::Directory, false),
-        FileType::Symlink => (Kind::Link, false),
-        _ => (Kind::File, true),
+        FileType::RegularFile => (FileKind::File, false),
+        FileType::Directory => (FileKind::Directory, false),
+        FileType::Symlink => (FileKind::Link, false),
+        _ => (FileKind::File, true),
     }
 }
 

@@ -79,13 +79,13 @@ impl Drop for DirectorySync {
 
 #[derive(Default)]
 struct Group {
-    state: Mutex<State>,
+    state: Mutex<SyncCounters>,
     finished: Condvar,
 }
 
 /// Syncs of one directory are numbered; one runs at a time.
 #[derive(Default)]
-struct State {
+struct SyncCounters {
     waiting: usize,
     started: u64,
     finished: u64,

@@ -133,7 +133,7 @@ mod linux {
     use crate::disk::mounts;
     use crate::fault::Code;
     use crate::live;
-    use crate::stat::Kind;
+    use crate::stat::FileKind;
 
     impl Disk {
         /// Opens a regular file for reading if that needs no waiting.
@@ -166,7 +166,7 @@ mod linux {
                 return None;
             }
             let kept = if self.attributes { Meta::read(fd.as_fd()).ok()? } else { None };
-            let meta = kept.unwrap_or_else(|| passed.default_owner.meta(Kind::File));
+            let meta = kept.unwrap_or_else(|| passed.default_owner.meta(FileKind::File));
             if !self.directory_cache.is_unchanged(&passed) {
                 return None;
             }
@@ -176,7 +176,7 @@ mod linux {
             let Meta { uid, gid, mode } = meta;
             let modified_ms = modified_ms(&host);
             let size = u64::try_from(host.st_size).unwrap_or(0);
-            let stat = Stat { kind: Kind::File, size, mode, uid, gid, modified_ms };
+            let stat = Stat { kind: FileKind::File, size, mode, uid, gid, modified_ms };
             Some(Ok(Plain { file: File::from(fd), stat, version: FileVersion::of(&host), passed }))
         }
     }

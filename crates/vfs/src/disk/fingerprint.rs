@@ -27,7 +27,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// How long it must have stayed the same before what is read then may be kept.
     pub fn stable_after(&self) -> Duration {
-        if self.fine { limits::files::SHOWN_SETTLED_FINE } else { limits::files::SHOWN_SETTLED }
+        if self.fine { limits::files::UNCHANGED_MIN_FINE } else { limits::files::UNCHANGED_MIN }
     }
 }
 
@@ -57,7 +57,7 @@ impl Disk {
         if !self.attributes {
             return None;
         }
-        let (hasher, left) = (DefaultHasher::new(), limits::files::GLANCE_NAMES_MAX);
+        let (hasher, left) = (DefaultHasher::new(), limits::files::FINGERPRINT_NAMES_MAX);
         let mut progress = Fingerprinting { hasher, left, fine: true };
         let mut before = "";
         for root in roots {

@@ -16,7 +16,7 @@ use super::usage::signed;
 use super::walk::Entry;
 use super::write::Draft;
 use crate::fault::Code;
-use crate::stat::{Kind, Stat};
+use crate::stat::{FileKind, Stat};
 use journal::{CommitError, Identity, Written, make_durable, sync_directory};
 
 /// How a draft took its place.
@@ -64,7 +64,7 @@ impl Disk {
         draft.keep = true;
         let modified_ms = modified_ms(&host);
         let Meta { uid, gid, mode } = meta;
-        Ok((Stat { kind: Kind::File, size, mode, uid, gid, modified_ms }, placed))
+        Ok((Stat { kind: FileKind::File, size, mode, uid, gid, modified_ms }, placed))
     }
 
     /// The same by way of the journal. False when that is not possible, and nothing has happened yet.

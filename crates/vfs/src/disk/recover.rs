@@ -11,7 +11,7 @@ use super::dir::Dir;
 use super::fail::Fail;
 use super::mounts;
 use crate::path::VPath;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 use journal::{Identity, Redo, Step};
 
 impl Disk {
@@ -38,7 +38,7 @@ impl Disk {
                 Step::Sync | Step::Leave | Step::KeepNewer => Ok(()),
             };
         };
-        if there.stat.kind != Kind::File || there.special {
+        if there.stat.kind != FileKind::File || there.special {
             tracing::warn!(path, "what was written is something else by now, which is left alone");
             return Ok(());
         }

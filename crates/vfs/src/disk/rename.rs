@@ -12,7 +12,7 @@ use super::mounts;
 use super::remove::refuse_protected;
 use super::walk::Entry;
 use crate::fault::Code;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 
 impl Disk {
     /// Moves an entry to another one, which is replaced: a file by a file, an empty directory by a directory.
@@ -120,7 +120,7 @@ impl Disk {
         let Some(again) = self.look(&from.dir, from.os_name())? else { return Err(Code::NotFound.into()) };
         let top = self.enter(&from.dir, from.os_name(), again)?;
         let mut stamp = |below: &OpenEntry| {
-            let plain = !below.stamped && !below.special && below.stat.kind != Kind::Link;
+            let plain = !below.stamped && !below.special && below.stat.kind != FileKind::Link;
             if plain && let Ok(handle) = below.handle() {
                 below.meta().write(handle)?;
             }

@@ -1,4 +1,4 @@
-//! The journal on a real disk: what it says, what it lets go, and what becomes of it after the end of a run.
+//! Tests of the journal on a real disk: what it says, what it lets go, and what becomes of it after the end of a run.
 
 mod after;
 mod changes;

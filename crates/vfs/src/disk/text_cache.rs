@@ -33,13 +33,13 @@ pub(crate) struct TextCache {
     /// Looks are counted in nanoseconds from here.
     began: Instant,
     /// How long a file must have stood still, whatever clock its file system has.
-    pub settled: Duration,
+    pub unchanged_min: Duration,
 }
 
 impl TextCache {
     pub fn new(clock: Clock) -> TextCache {
         let began = clock.instant();
-        TextCache { clock, files: RwLock::default(), began, settled: limits::files::SHOWN_SETTLED }
+        TextCache { clock, files: RwLock::default(), began, unchanged_min: limits::files::UNCHANGED_MIN }
     }
 
     fn nanos(&self, at: Instant) -> u64 {
@@ -47,8 +47,12 @@ impl TextCache {
     }
 
     /// How long this file must have stood still.
-    fn settled(&self, version: &FileVersion) -> Duration {
-        if version.is_fine() { self.settled.min(limits::files::SHOWN_SETTLED_FINE) } else { self.settled }
+    fn unchanged_min(&self, version: &FileVersion) -> Duration {
+        if version.is_fine() {
+            self.unchanged_min.min(limits::files::UNCHANGED_MIN_FINE)
+        } else {
+            self.unchanged_min
+        }
     }
 }
 
@@ -84,7 +88,7 @@ struct CachedText {
     /// When the last look that found it unchanged began.
     looked: AtomicU64,
     /// How it was shown, once it had stood still.
-    shown: Option<(Window, FileContent)>,
+    rendered: Option<(Window, FileContent)>,
 }
 
 impl Disk {
@@ -98,7 +102,7 @@ impl Disk {
     ) -> Option<FileContent> {
         let files = read(&self.text_cache.files);
         let kept = files.get(path.as_str())?;
-        let (_, content) = kept.shown.as_ref().filter(|(shown, _)| *shown == window)?;
+        let (_, content) = kept.rendered.as_ref().filter(|(rendered, _)| *rendered == window)?;
         let may = kept.passed.lets(who) && kept.meta.allows(who, READ);
         if !may || !self.directory_cache.is_fresh(&kept.passed, since) {
             return None;
@@ -125,29 +129,29 @@ impl Disk {
         content: &FileContent,
     ) {
         let is_text = matches!(content.content, Content::Json(_) | Content::Text(_));
-        if plain.stat.size > limits::files::SHOWN_FILE_MAX_BYTES || !is_text {
+        if plain.stat.size > limits::files::TEXT_CACHE_FILE_MAX_BYTES || !is_text {
             return;
         }
         let mut files = write(&self.text_cache.files);
         let before = files.get(path.as_str()).filter(|kept| kept.version == plain.version);
         let since = before.map_or_else(|| self.text_cache.clock.instant(), |kept| kept.since);
         let stood_still = began.saturating_duration_since(since);
-        let is_settled = began >= since && stood_still >= self.text_cache.settled(&plain.version);
-        if before.is_some() && !is_settled {
+        let is_stable = began >= since && stood_still >= self.text_cache.unchanged_min(&plain.version);
+        if before.is_some() && !is_stable {
             return;
         }
-        if files.len() >= limits::files::SHOWN_FILES_MAX && !files.contains_key(path.as_str()) {
+        if files.len() >= limits::files::TEXT_CACHE_FILES_MAX && !files.contains_key(path.as_str()) {
             files.clear();
         }
         let meta = Meta { uid: plain.stat.uid, gid: plain.stat.gid, mode: plain.stat.mode };
-        let shown = is_settled.then(|| (window, content.clone()));
+        let rendered = is_stable.then(|| (window, content.clone()));
         let kept = CachedText {
             version: plain.version,
             since,
             meta,
             passed: plain.passed.clone(),
             looked: AtomicU64::new(0),
-            shown,
+            rendered,
         };
         files.insert(path.as_str().to_string(), kept);
     }

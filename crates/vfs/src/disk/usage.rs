@@ -13,7 +13,7 @@ use super::Disk;
 use super::dir::OpenEntry;
 use super::fail::Fail;
 use crate::fault::Code;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 use crate::upload::Arriving;
 
 /// Quotas as they were last read, and what is used of them.
@@ -117,7 +117,7 @@ impl Disk {
 
     /// Takes back a file that is gone.
     pub(crate) fn refund_file(&self, gone: Option<&OpenEntry>) {
-        if let Some(gone) = gone.filter(|gone| gone.stat.kind == Kind::File) {
+        if let Some(gone) = gone.filter(|gone| gone.stat.kind == FileKind::File) {
             self.refund(gone.stat.uid, signed(gone.stat.size));
         }
     }
@@ -172,7 +172,7 @@ impl Disk {
     fn count(&self) -> Result<HashMap<Uid, i64>, Fail> {
         let mut bytes: HashMap<Uid, i64> = HashMap::new();
         let mut add = |there: &OpenEntry| {
-            if there.stat.kind == Kind::File {
+            if there.stat.kind == FileKind::File {
                 let all = bytes.entry(there.stat.uid).or_default();
                 *all = all.saturating_add(self.usage.arriving.counted(there));
             }

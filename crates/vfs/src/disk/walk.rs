@@ -13,7 +13,7 @@ use super::meta::Meta;
 use crate::fault::Code;
 use crate::live;
 use crate::path::VPath;
-use crate::stat::{Kind, Stat};
+use crate::stat::{FileKind, Stat};
 use crate::view::Follow;
 
 /// Where a path leads.
@@ -62,7 +62,7 @@ impl Found {
 }
 
 fn stat_of_root(meta: Meta) -> Stat {
-    Stat { kind: Kind::Directory, size: 0, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms: 0 }
+    Stat { kind: FileKind::Directory, size: 0, mode: meta.mode, uid: meta.uid, gid: meta.gid, modified_ms: 0 }
 }
 
 /// How a walk ended.

@@ -28,7 +28,7 @@ use super::usage::signed;
 use super::walk::{Entry, Found};
 use crate::fault::Code;
 use crate::path::VPath;
-use crate::stat::{Kind, Stat};
+use crate::stat::{FileKind, Stat};
 use crate::view::{Follow, Writing};
 
 /// What is found at a path that is to be written.
@@ -76,7 +76,7 @@ impl Disk {
             // What is not shown can not be written either: a name of the gateway's own, or a stranger among the
             // made-up directories.
             Found::Entry(entry) if !entry.dir.shows(entry.os_name()) => {
-                self.meta_of_new(who, &entry, Kind::File, 0)?;
+                self.meta_of_new(who, &entry, FileKind::File, 0)?;
                 Err(Code::NotPermitted.into())
             }
             Found::Entry(entry) => Ok(Target::Entry(entry)),
@@ -129,7 +129,7 @@ impl Disk {
             Some(there) if there.special => Err(Fail::because(Code::Invalid, "not a regular file")),
             Some(there) if there.meta().allows(who, WRITE) => Ok(there.meta()),
             Some(_) => Err(Code::Denied.into()),
-            None => self.meta_of_new(who, entry, Kind::File, how.mode),
+            None => self.meta_of_new(who, entry, FileKind::File, how.mode),
         }
     }
 
@@ -138,7 +138,7 @@ impl Disk {
         &self,
         who: &ProcessIdentity,
         entry: &Entry,
-        kind: Kind,
+        kind: FileKind,
         mode: u32,
     ) -> Result<Meta, Fail> {
         if mounts::is_reserved(entry.os_name()) {
@@ -151,7 +151,7 @@ impl Disk {
             return Ok(meta);
         }
         let default = self.default_meta(&entry.dir, entry.os_name(), kind);
-        let is_home = kind == Kind::Directory && mounts::holds_places(entry.dir.path.as_str());
+        let is_home = kind == FileKind::Directory && mounts::holds_places(entry.dir.path.as_str());
         if default.uid == who.uid || (is_home && who.uid.is_root()) {
             return Ok(default);
         }
@@ -256,7 +256,7 @@ impl Disk {
         if !before.is_file() {
             return Err(Fail::because(Code::Invalid, "not a regular file"));
         }
-        debug_assert!(there.stat.kind == Kind::File);
+        debug_assert!(there.stat.kind == FileKind::File);
         if let Err(error) = file.write_all(bytes) {
             // Half of what was to be added is worse than nothing of it.
             file.set_len(before.len())?;

@@ -1,4 +1,4 @@
-//! Homes on a real disk.
+//! Tests of homes on a real disk.
 
 use std::fs;
 

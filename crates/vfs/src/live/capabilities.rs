@@ -1,5 +1,5 @@
-//! `/sys/capabilities/<gid>`: what a group may call, one capability per line. Users see the groups they are in;
-//! root sees and writes all, through `sys.capability.grant` and `sys.capability.revoke`.
+//! Virtual files `/sys/capabilities/<gid>`: what a group may call, one capability per line. Users see the groups they
+//! are in; root sees and writes all, through `sys.capability.grant` and `sys.capability.revoke`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

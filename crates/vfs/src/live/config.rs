@@ -1,5 +1,5 @@
-//! `/sys/config` and `/sys/users/<uid>`: config keys as files, read with `sys.config.get` and written with
-//! `sys.config.set`.
+//! Virtual files `/sys/config` and `/sys/users/<uid>`: config keys as files, read with `sys.config.get` and written
+//! with `sys.config.set`.
 //!
 //! A key that is a value and has keys below it as well is shown as the file it is; what is below has no path.
 

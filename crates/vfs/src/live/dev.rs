@@ -1,5 +1,5 @@
-//! `/dev`: the small devices that scripts expect. Reading one gives a fixed amount: a text that never ends could
-//! not be handed over.
+//! Virtual files `/dev`: the small devices that scripts expect. Reading one gives a fixed amount: a text that never
+//! ends could not be handed over.
 
 use crate::fault::{Code, Fault};
 use crate::path::VPath;

@@ -1,4 +1,4 @@
-//! `/sys/devices/<id>`: the devices the caller may use, by `sys.device.list` and `sys.device.get`; the
+//! Virtual files `/sys/devices/<id>`: the devices the caller may use, by `sys.device.list` and `sys.device.get`; the
 //! description can be written, by `sys.device.update`.
 
 use protocol::sys::device::{Detail, Get, List, Update};

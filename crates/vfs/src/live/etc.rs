@@ -1,6 +1,6 @@
-//! `/etc/passwd`, `/etc/group` and `/etc/shadow`: the accounts as text. A written text is understood as a whole
-//! and compared with the accounts; then the calls are made that lead from one to the other, in an order that is
-//! safe to break off (see `changes`).
+//! Virtual files `/etc/passwd`, `/etc/group` and `/etc/shadow`: the accounts as text. A written text is understood as
+//! a whole and compared with the accounts; then the calls are made that lead from one to the other, in an order that
+//! is safe to break off (see `changes`).
 //!
 //! Each call is all or nothing, but not all of them together: when the store fails, or the writer is ended, in
 //! the middle, the calls before it have been made. The fault says how many; writing the same text again makes

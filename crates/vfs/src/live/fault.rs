@@ -1,4 +1,4 @@
-//! Why something about a live file failed: refusals in fixed words, and the errors of calls as faults.
+//! Error translation of virtual files: refusals in fixed words, and the errors of calls as faults.
 
 use crate::fault::{Code, Fault};
 use crate::path::VPath;

@@ -1,4 +1,5 @@
-//! The password field of `/etc/shadow`: a hash in a format that logging in knows, or none. Never plain text.
+//! Validation of the password field of `/etc/shadow`: a hash in a format that logging in knows, or none. Never plain
+//! text.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! `/usr/share/man`: a page for every call in `man2`, from the tables of `protocol`, and a few topics in `man7`.
+//! Generated manual in `/usr/share/man`: a page for every call in `man2`, from the tables of `protocol`, and a few
+//! topics in `man7`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,9 +1,9 @@
-//! Virtual file node: what is found at a live path, and the small pieces that the rooms build it from.
+//! Virtual file node: what is found at a virtual path, and the small pieces that the parts of the tree build it from.
 
 use protocol::ids::{Gid, Uid};
 
 use crate::fault::{Code, Fault};
-use crate::stat::{Kind, Named, Stat};
+use crate::stat::{FileKind, Named, Stat};
 use crate::view::View;
 
 /// What is at a live path.
@@ -78,13 +78,13 @@ pub(crate) fn directory(view: &View, mode: u32) -> Stat {
 
 /// A directory.
 pub(crate) fn directory_of(view: &View, access: Access) -> Stat {
-    Stat { kind: Kind::Directory, ..file(view, 0, access) }
+    Stat { kind: FileKind::Directory, ..file(view, 0, access) }
 }
 
 /// A file of a length.
 pub(crate) fn file(view: &View, size: usize, access: Access) -> Stat {
     Stat {
-        kind: Kind::File,
+        kind: FileKind::File,
         size: size as u64,
         mode: access.mode,
         uid: access.uid,

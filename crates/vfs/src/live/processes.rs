@@ -1,4 +1,4 @@
-//! `/proc`: the processes the caller may see, and the gateway itself.
+//! Virtual files `/proc`: the processes the caller may see, and the gateway itself.
 
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Pid, RunId, Uid};
@@ -7,7 +7,7 @@ use serde_json::json;
 use store::processes::ProcessRow;
 
 use crate::fault::{Code, Fault};
-use crate::stat::{Kind, Named, Stat};
+use crate::stat::{FileKind, Named, Stat};
 use crate::view::View;
 
 use super::fault::of_store;
@@ -186,5 +186,5 @@ fn folder(view: &View, row: &ProcessRow) -> Stat {
 
 fn link(view: &View) -> Stat {
     let stat = node::file(view, own_pid(view).0.len(), Access::of(view.who.uid, 0o777));
-    Stat { kind: Kind::Link, ..stat }
+    Stat { kind: FileKind::Link, ..stat }
 }

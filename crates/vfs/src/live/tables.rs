@@ -1,5 +1,5 @@
-//! `/etc/passwd`, `/etc/group` and `/etc/shadow` as text: written out and read in, in the classic formats.
-//! Nothing here knows which accounts there are; `changes` does.
+//! Parser and printer of `/etc/passwd`, `/etc/group` and `/etc/shadow` in the classic formats. Nothing here knows
+//! which accounts there are; `changes` does.
 
 use std::collections::HashSet;
 
@@ -129,7 +129,7 @@ impl Line for Person {
 
     fn write(&self) -> String {
         let Person { username, gecos, home, shell, .. } = self;
-        let (uid, gid) = (shown(self.uid), shown(self.gid));
+        let (uid, gid) = (text_or_empty(self.uid), text_or_empty(self.gid));
         format!("{username}:x:{uid}:{gid}:{gecos}:{home}:{shell}")
     }
 }
@@ -155,7 +155,7 @@ impl Line for Team {
     }
 
     fn write(&self) -> String {
-        format!("{}:x:{}:{}", self.name, shown(self.gid), self.members.join(","))
+        format!("{}:x:{}:{}", self.name, text_or_empty(self.gid), self.members.join(","))
     }
 }
 
@@ -216,7 +216,7 @@ fn optional_number(field: &str, what: &str) -> Result<Option<u32>, String> {
     }
 }
 
-fn shown(number: Option<impl ToString>) -> String {
+fn text_or_empty(number: Option<impl ToString>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
 

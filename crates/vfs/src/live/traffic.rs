@@ -1,5 +1,5 @@
-//! `/sys/routes` and `/sys/sessions`: the caller's calls under way on devices and its shell sessions; to root
-//! everybody's.
+//! Virtual files `/sys/routes` and `/sys/sessions`: the caller's calls under way on devices and its shell sessions; to
+//! root everybody's.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use protocol::shell::Status;
 use store::sessions::ShellSession;
 
 use crate::fault::{Code, Fault};
-use crate::tree::{RouteFact, SessionFact};
+use crate::tree::{RouteInfo, SessionInfo};
 use crate::view::View;
 
 use super::fault::of_store;
@@ -80,7 +80,7 @@ fn file(view: &View, uid: Uid, text: String) -> Node {
     Node::file(view, text, Access::of(uid, 0o400))
 }
 
-fn route_text(route: &RouteFact) -> String {
+fn route_text(route: &RouteInfo) -> String {
     node::record(&[
         ("id", route.id.clone()),
         ("call", route.call.clone()),
@@ -90,7 +90,7 @@ fn route_text(route: &RouteFact) -> String {
     ])
 }
 
-fn session_text(session: &SessionFact) -> String {
+fn session_text(session: &SessionInfo) -> String {
     node::record(&[
         ("id", session.id.clone()),
         ("target", "gsv".to_string()),

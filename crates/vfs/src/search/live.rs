@@ -1,16 +1,16 @@
-//! A search through live files: each is asked for its text as it is now.
+//! Search of virtual files: each is asked for its text as it is now.
 
 use base::limits;
 
 use super::Search;
 use crate::live;
 use crate::path::VPath;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 use crate::view::View;
 
 /// Searches the live parts of the tree that are at the start or below it. What the caller may not see is passed over.
 pub(super) async fn search(view: &View, search: &Search) {
-    let mut waiting: Vec<(VPath, Kind, usize)> = Vec::new();
+    let mut waiting: Vec<(VPath, FileKind, usize)> = Vec::new();
     for root in roots(search) {
         if let Ok(stat) = live::stat(view, &root, crate::view::Follow::No).await {
             waiting.push((root, stat.kind, 0));
@@ -23,29 +23,29 @@ pub(super) async fn search(view: &View, search: &Search) {
             return search.found.cut_short();
         }
         match kind {
-            Kind::Directory if depth >= limits::files::SEARCH_DEPTH_MAX => search.found.cut_short(),
-            Kind::Directory => {
+            FileKind::Directory if depth >= limits::files::SEARCH_DEPTH_MAX => search.found.cut_short(),
+            FileKind::Directory => {
                 let names = live::list(view, &path).await.unwrap_or_default();
                 let child = |named: crate::stat::Named| (path.join(&named.name), named.stat.kind, depth + 1);
                 waiting.extend(names.into_iter().rev().map(child));
             }
-            Kind::File => {
+            FileKind::File => {
                 files += 1;
                 look_into(view, &path, search).await;
             }
-            Kind::Link => {}
+            FileKind::Link => {}
         }
     }
 }
 
 async fn look_into(view: &View, path: &VPath, search: &Search) {
-    let shown = search.shown_path(path);
-    if !search.wants(&shown) {
+    let display_path = search.directory_path(path);
+    if !search.wants(&display_path) {
         return;
     }
     let Ok(bytes) = live::read(view, path).await else { return };
     let mut lens = search.query.lens(search.deadline);
-    search.found.add(lens.look(bytes.as_slice(), || shown.clone(), search.found.room()));
+    search.found.add(lens.look(bytes.as_slice(), || display_path.clone(), search.found.room()));
     if lens.is_cut_short() {
         search.found.cut_short();
     }

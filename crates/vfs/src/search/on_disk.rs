@@ -15,7 +15,7 @@ use super::Search;
 use crate::disk::Disk;
 use crate::disk::dir::Dir;
 use crate::disk::meta::READ;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 
 /// Files that one thread takes at once; a directory with more is shared.
 const FILES_AT_ONCE: usize = 64;
@@ -112,7 +112,7 @@ impl<'a> DiskSearch<'a> {
 
     /// What may not be entered is passed over, as a search by hand would.
     fn enter(&self, parent: &Dir, name: &OsString) -> Option<Dir> {
-        if !self.search.found.wants(&self.search.shown(&parent.path, name.to_str()?)) {
+        if !self.search.found.wants(&self.search.display_path(&parent.path, name.to_str()?)) {
             return None;
         }
         let there = self.disk.look(parent, name).ok()??;
@@ -132,8 +132,8 @@ impl<'a> DiskSearch<'a> {
         let listed = dir.each_raw(|name, kind| {
             if name.to_str().is_some() && dir.shows(name) {
                 match self.kind(&dir, name, kind) {
-                    Some(Kind::File) => files.push(name.to_os_string()),
-                    Some(Kind::Directory) if name != ".git" => directories.push(name.to_os_string()),
+                    Some(FileKind::File) => files.push(name.to_os_string()),
+                    Some(FileKind::Directory) if name != ".git" => directories.push(name.to_os_string()),
                     _ => {}
                 }
             }
@@ -159,10 +159,10 @@ impl<'a> DiskSearch<'a> {
     }
 
     /// Not every host tells what a name names while listing.
-    fn kind(&self, dir: &Dir, name: &std::ffi::OsStr, kind: FileType) -> Option<Kind> {
+    fn kind(&self, dir: &Dir, name: &std::ffi::OsStr, kind: FileType) -> Option<FileKind> {
         match kind {
-            FileType::RegularFile => Some(Kind::File),
-            FileType::Directory => Some(Kind::Directory),
+            FileType::RegularFile => Some(FileKind::File),
+            FileType::Directory => Some(FileKind::Directory),
             FileType::Unknown => {
                 let there = self.disk.look(dir, name).ok()??;
                 (!there.special).then_some(there.stat.kind)
@@ -174,7 +174,7 @@ impl<'a> DiskSearch<'a> {
     fn look_into(&self, lens: &mut Lens, dir: &Dir, names: &[OsString]) {
         for name in names {
             let Some(text) = name.to_str() else { continue };
-            let path = self.search.shown(&dir.path, text);
+            let path = self.search.display_path(&dir.path, text);
             if self.search.is_late() || !self.search.wants(&path) {
                 continue;
             }

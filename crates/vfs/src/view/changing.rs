@@ -10,7 +10,7 @@ use crate::disk::walk::{Entry, Found};
 use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
-use crate::stat::Kind;
+use crate::stat::FileKind;
 use crate::view::{Follow, Resolved, View};
 
 impl View {
@@ -43,7 +43,7 @@ impl View {
 
     async fn mkdir_live(&self, path: &VPath, recursive: bool) -> Result<(), Fault> {
         match live::stat(self, path, Follow::Yes).await {
-            Ok(stat) if stat.kind == Kind::Directory && recursive => Ok(()),
+            Ok(stat) if stat.kind == FileKind::Directory && recursive => Ok(()),
             Ok(_) => Err(Fault::new(Code::Exists, "mkdir", path.as_str())),
             Err(fault) if fault.code == Code::NotFound => Err(live::refusal("mkdir", path)),
             Err(fault) => Err(fault),

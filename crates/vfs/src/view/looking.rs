@@ -10,7 +10,7 @@ use crate::disk::{Disk, mounts};
 use crate::fault::{Code, Fault};
 use crate::live;
 use crate::path::VPath;
-use crate::stat::{Kind, Named, Stat};
+use crate::stat::{FileKind, Named, Stat};
 use crate::view::{Follow, Opened, Resolved, View};
 
 impl View {
@@ -56,7 +56,7 @@ impl View {
 
     async fn open_live(&self, path: &VPath) -> Result<Opened, Fault> {
         let mut stat = live::stat(self, path, Follow::Yes).await?;
-        if stat.kind == Kind::Directory {
+        if stat.kind == FileKind::Directory {
             return Ok(Opened::Directory(stat));
         }
         let bytes = live::read(self, path).await?;
@@ -134,7 +134,7 @@ impl View {
 /// Root may read and write everything, but executes only what anybody may execute.
 fn may(stat: Stat, who: &ProcessIdentity, bits: u32) -> bool {
     let meta = Meta { uid: stat.uid, gid: stat.gid, mode: stat.mode };
-    let nobody_executes = stat.kind == Kind::File && stat.mode & 0o111 == 0;
+    let nobody_executes = stat.kind == FileKind::File && stat.mode & 0o111 == 0;
     meta.allows(who, bits) && !(bits & ENTER != 0 && nobody_executes)
 }
 

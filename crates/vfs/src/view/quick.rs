@@ -1,4 +1,4 @@
-//! Fast path of showing small files: at once, without a view and without handing it to another thread.
+//! Fast path for reading small files: at once, without a view and without handing it to another thread.
 
 use std::io::BufReader;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What a user may keep, read from the config before something is written.
+//! Quota lookup: how much a user may keep, read from the config before something is written.
 
 use std::collections::HashMap;
 use std::sync::MutexGuard;

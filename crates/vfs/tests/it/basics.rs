@@ -1,8 +1,8 @@
-//! What every operation does when nothing is in its way, and what it says when something is.
+//! Tests of every operation: what it does, and its errors.
 
 use protocol::ids::{Gid, Uid};
 use vfs::view::{Opened, Writing};
-use vfs::{Code, Follow, Kind};
+use vfs::{Code, FileKind, Follow};
 
 use crate::world::{TEAM, Who, World, at, code};
 
@@ -17,7 +17,7 @@ async fn the_root_holds_the_mounts() {
     let modes = [("/", 0o755), ("/usr", 0o755), ("/usr/local", 0o755), ("/tmp", 0o1777), ("/root", 0o700)];
     for (path, mode) in modes {
         let stat = ann.stat(&at(path), Follow::Yes).await.unwrap();
-        assert_eq!((stat.kind, stat.mode, stat.uid), (Kind::Directory, mode, Uid::ROOT), "{path}");
+        assert_eq!((stat.kind, stat.mode, stat.uid), (FileKind::Directory, mode, Uid::ROOT), "{path}");
     }
     std::fs::write(world.host("/stranger"), "x").unwrap();
     assert_eq!(code(ann.stat(&at("/stranger"), Follow::Yes).await), Some(Code::NotFound));
@@ -153,7 +153,7 @@ async fn links_have_no_place_in_shared_directories() {
     root.symlink("/home", &at("/tmp/link")).await.unwrap();
     assert_eq!(code(ann.remove(&at("/tmp/link"), false).await), Some(Code::NotPermitted));
     let stat = ann.stat(&at("/tmp/link"), Follow::No).await.unwrap();
-    assert_eq!((stat.kind, stat.mode), (Kind::Link, 0o777));
+    assert_eq!((stat.kind, stat.mode), (FileKind::Link, 0o777));
 }
 
 #[tokio::test]

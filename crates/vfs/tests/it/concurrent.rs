@@ -1,4 +1,4 @@
-//! Many at once: nothing is lost, nothing is half.
+//! Concurrency tests: nothing is lost, nothing is half written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

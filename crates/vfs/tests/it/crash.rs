@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of writes leaves one whole content or the other.
+//! Crash test: `kill -9` in the middle of writes leaves one whole content or the other.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

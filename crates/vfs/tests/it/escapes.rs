@@ -1,4 +1,4 @@
-//! Nothing leads out of the tree: no dots, no links, no races, no odd files of the host.
+//! Escape tests: no dots, links, races or odd files of the host lead out of the tree.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The way that never waits gives the same answers as the ordinary one, or none.
+//! Tests of the non-blocking fast path: it gives the same answers as the ordinary one, or none.
 #![cfg(target_os = "linux")]
 
 use vfs::view::{Opened, Writing};

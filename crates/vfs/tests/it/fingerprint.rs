@@ -1,4 +1,4 @@
-//! A fingerprint tells of every change below a directory, and says when it can not.
+//! Tests of fingerprints: one changes with every change below a directory, and says when it cannot tell.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -64,7 +64,7 @@ async fn every_change_is_seen() {
 }
 
 #[tokio::test]
-async fn what_a_glance_can_not_know_it_does_not_claim() {
+async fn what_a_fingerprint_cannot_know_it_does_not_claim() {
     let world = World::new().await;
     let ann = world.as_(Who::Ann);
     let how = Writing { parents: true, ..Writing::default() };
@@ -74,7 +74,7 @@ async fn what_a_glance_can_not_know_it_does_not_claim() {
     assert_eq!(fingerprint(&ann), None, "a link may lead anywhere");
     fs::remove_file(world.host("/home/ann/d/link")).unwrap();
     assert!(fingerprint(&ann).is_some());
-    for number in 0..limits::files::GLANCE_NAMES_MAX {
+    for number in 0..limits::files::FINGERPRINT_NAMES_MAX {
         fs::write(world.host(&format!("/home/ann/d/{number}")), "x").unwrap();
     }
     assert_eq!(fingerprint(&ann), None, "too much to look at");

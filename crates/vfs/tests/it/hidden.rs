@@ -1,4 +1,4 @@
-//! The journal of small writes lies beside the tree and is no part of it.
+//! Tests that the journal of small writes is no part of the tree.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The tree through its one door, on a real disk and a real store.
+//! Integration tests of the file system through its views, on a real disk and a real store.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,5 +1,5 @@
-//! Everybody tries everything everywhere: the answers are compared with what `rwxrwxrwx` says, worked out from the
-//! letters.
+//! Permission matrix: every user tries every operation everywhere, and the answers are compared with what `rwxrwxrwx`
+//! says.
 
 use protocol::ids::{Gid, Uid};
 use vfs::view::Writing;

@@ -1,5 +1,5 @@
-//! Random operations by two users and root, on the real tree and on a simple one in memory: the answers and the
-//! trees are the same.
+//! Model-based test: random operations by two users and root, on the real tree and on a simple one in memory, with the
+//! same answers.
 
 mod simple;
 
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use protocol::ids::{Gid, Uid};
 use store::{Options, Store};
 use vfs::view::{Work, Writing};
-use vfs::{Fault, Follow, Kind, Tree, View};
+use vfs::{Fault, FileKind, Follow, Tree, View};
 
 use self::simple::Model;
 use crate::world::{TEAM, Who, at, view};
@@ -153,9 +153,9 @@ async fn run(view: &View, op: &Op) -> Result<Answer, Fault> {
         Op::Stat(path, follow) => {
             let stat = view.stat(&at(path), if *follow { Follow::Yes } else { Follow::No }).await?;
             let kind = match stat.kind {
-                Kind::File => b'f',
-                Kind::Directory => b'd',
-                Kind::Link => b'l',
+                FileKind::File => b'f',
+                FileKind::Directory => b'd',
+                FileKind::Link => b'l',
             };
             Ok(Answer::Meta(kind, stat.uid.0, stat.gid.0, stat.mode))
         }
@@ -168,12 +168,12 @@ async fn describe(root: &View, path: &str, lines: &mut Vec<String>) {
         let child = format!("{path}/{}", named.name);
         let (stat, child_at) = (named.stat, at(&child));
         let what = match stat.kind {
-            Kind::File => format!("{:?}", root.read(&child_at).await.unwrap()),
-            Kind::Link => root.read_link(&child_at).await.unwrap(),
-            Kind::Directory => String::new(),
+            FileKind::File => format!("{:?}", root.read(&child_at).await.unwrap()),
+            FileKind::Link => root.read_link(&child_at).await.unwrap(),
+            FileKind::Directory => String::new(),
         };
         lines.push(format!("{child} {} {} {:o} {what}", stat.uid, stat.gid, stat.mode));
-        if stat.kind == Kind::Directory {
+        if stat.kind == FileKind::Directory {
             Box::pin(describe(root, &child, lines)).await;
         }
     }

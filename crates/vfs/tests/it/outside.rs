@@ -1,4 +1,4 @@
-//! Files that appear below `files/` from outside belong to the right people.
+//! Tests of files that appear below `files/` from outside: they belong to the right people.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

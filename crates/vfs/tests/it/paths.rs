@@ -1,4 +1,4 @@
-//! Any text becomes a proper path or a refusal.
+//! Property test of paths: any text becomes a proper path or a refusal.
 
 use proptest::prelude::*;
 use vfs::{Code, VPath};

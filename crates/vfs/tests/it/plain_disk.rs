@@ -1,4 +1,4 @@
-//! A file system that keeps no extended attributes: everything belongs to the owner of its place.
+//! Tests on a file system without extended attributes: everything belongs to the owner of its place.
 
 use std::sync::Arc;
 

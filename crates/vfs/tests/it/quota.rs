@@ -1,4 +1,4 @@
-//! A user's quota, off unless set.
+//! Tests of quotas, which are off unless set.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Removing and moving whole trees.
+//! Tests of removing and moving whole trees.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,4 @@
-//! Files that were replaced: the new one is there at once, the room of the old one is given back soon.
+//! Tests of replaced files: the new one is there at once, the disk space of the old one is given back soon.
 
 use vfs::view::Writing;
 

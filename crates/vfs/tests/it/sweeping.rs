@@ -1,4 +1,4 @@
-//! What broken writes leave behind goes away by itself.
+//! Tests of garbage collection after broken writes.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A small file that is shown again is shown as it is now, to those who may see it now.
+//! Tests of the text cache: a small file is shown as it is now, to those who may see it now.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, FileTimes};
@@ -186,7 +186,7 @@ async fn only_the_same_lines_of_small_texts_are_kept() {
     world.keep(FILE).await;
     let second = Window { offset: Some(1), limit: Some(1) };
     assert_eq!(world.tree.show_again(ann.who(), &at(FILE), second, Clock::system().instant()), None);
-    let large = "x".repeat(limits::files::SHOWN_FILE_MAX_BYTES as usize + 1);
+    let large = "x".repeat(limits::files::TEXT_CACHE_FILE_MAX_BYTES as usize + 1);
     for content in [large.as_str(), "a\0b"] {
         fs::write(world.host(FILE), content).unwrap();
         for _ in 0..3 {
@@ -210,5 +210,5 @@ async fn a_file_that_has_just_changed_is_not_kept() {
         kept |= world.again(&ann, &at("/home/ann/file")).is_some();
     }
     // A machine that stood still meanwhile proves nothing.
-    assert!(!kept || began.elapsed() >= limits::files::SHOWN_SETTLED_FINE);
+    assert!(!kept || began.elapsed() >= limits::files::UNCHANGED_MIN_FINE);
 }

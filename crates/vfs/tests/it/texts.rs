@@ -1,4 +1,4 @@
-//! What failures say, word by word.
+//! Tests of error texts, word by word.
 
 use protocol::ids::{Gid, Uid};
 use vfs::view::Writing;

@@ -1,4 +1,4 @@
-//! Files that arrive piece by piece: going on, taking their place, and what is in the way of that.
+//! Tests of resumable uploads: going on, taking their place, and what is in the way of that.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

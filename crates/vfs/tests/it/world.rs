@@ -1,4 +1,4 @@
-//! A tree in a fresh directory, and the people who use it.
+//! Test fixture: a tree in a fresh directory, and the people who use it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use store::{Options, Store};
 use tempfile::TempDir;
-use vfs::tree::Live;
+use vfs::tree::GatewayInfo;
 use vfs::view::Work;
 use vfs::{Code, Fault, Tree, VPath, View};
 
@@ -67,8 +67,9 @@ impl World {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(&Options { data: data.path().to_path_buf(), url: None }).await.unwrap();
         let tree = Arc::new(Tree::open(&data.path().join("files"), store.clone(), Clock::system()).unwrap());
-        let live = Live { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
-        tree.show_gateway(live);
+        let info =
+            GatewayInfo { version: "test".to_string(), started_at: 0, routes: Box::new(|_| Vec::new()) };
+        tree.show_gateway(info);
         let world = World { data, store, tree };
         for who in [Who::Ann, Who::Bob, Who::Cat] {
             world.home(who).await;

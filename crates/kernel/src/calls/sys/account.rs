@@ -1,4 +1,5 @@
-//! `sys.user.*`, `sys.group.*`, `sys.capability.*`: root's calls. The table lets nobody else in.
+//! Handlers of `sys.user.*`, `sys.group.*` and `sys.capability.*`, which only root may call. The table lets nobody
+//! else in.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub(crate) async fn user_create(cx: Cx, args: UserCreate) -> Result<UserCreated,
         other => other.into(),
     })?;
     let adopt = args.adopt_files == Some(true);
-    let found_files = homes::settle(&cx.kernel.tree, account.clone(), adopt).await;
-    let UserResult { user } = shown(&cx, account).await?;
+    let found_files = homes::add_home(&cx.kernel.tree, account.clone(), adopt).await;
+    let UserResult { user } = user_result(&cx, account).await?;
     Ok(UserCreated { user, found_files })
 }
 
@@ -84,7 +85,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
     cx.kernel.refresh_account(&now.identity());
     let has_lost_some = account.gids.iter().any(|gid| !now.gids.contains(gid));
     lost_rights(&cx, has_lost_some.then_some(now.uid)).await;
-    shown(&cx, now).await
+    user_result(&cx, now).await
 }
 
 pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<UserRemoved, Error> {
@@ -244,7 +245,7 @@ async fn group_names(cx: &Cx) -> Result<BTreeMap<Gid, String>, Error> {
     Ok(groups.into_iter().map(|row| (row.gid, row.name)).collect())
 }
 
-async fn shown(cx: &Cx, account: Account) -> Result<UserResult, Error> {
+async fn user_result(cx: &Cx, account: Account) -> Result<UserResult, Error> {
     let groups = cx.kernel.store.groups().names_of(account.uid).await?;
     Ok(UserResult { user: user(account, groups) })
 }

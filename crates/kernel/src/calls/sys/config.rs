@@ -1,8 +1,8 @@
-//! `sys.config.*`
+//! Handlers of `sys.config.*`: reading, validating and writing settings.
 
 use base::limits;
 use gateway::Caller;
-use protocol::config::{self, Kind, ROWS, SERVER_VERSION, is_sensitive};
+use protocol::config::{self, ROWS, SERVER_VERSION, ValueType, is_sensitive};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
@@ -95,7 +95,7 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
 
 /// An empty text is as good as none, but for files, where it says that the file is empty.
 fn is_value(key: &str, value: &str) -> bool {
-    let is_file = || config::find(key).is_some_and(|known| known.row.kind == Kind::File);
+    let is_file = || config::find(key).is_some_and(|known| known.row.kind == ValueType::File);
     !value.trim().is_empty() || is_file()
 }
 

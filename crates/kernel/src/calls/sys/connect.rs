@@ -1,4 +1,4 @@
-//! `sys.connect`: logging in.
+//! Handler of `sys.connect`: login, roles, replacement of older sockets, replay of signals.
 
 use std::sync::{Arc, Mutex, RwLock};
 

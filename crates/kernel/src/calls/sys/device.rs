@@ -1,4 +1,4 @@
-//! `sys.device.*`
+//! Handlers of `sys.device.*`: listing, describing and sharing devices.
 
 use base::limits;
 use protocol::error::Error;

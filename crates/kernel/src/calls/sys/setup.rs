@@ -1,4 +1,4 @@
-//! `sys.setup`: the first user of a fresh gateway.
+//! Handler of `sys.setup`: the first user of a fresh gateway.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use base::limits;
 use base::random::Random;
 use protocol::error::Error;
 use protocol::ids::{DeviceId, Gid, TokenId, Uid};
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use protocol::sys::{Setup, SetupDone};
 use protocol::{args, config};
 use store::accounts::{NewAccount, Setup as SetupRows};
@@ -61,7 +61,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
     kernel.setup_mode.store(false, Ordering::Release);
     tracing::info!(username, uid = %account.uid, "the system was set up");
-    homes::settle(&kernel.tree, account.clone(), false).await;
+    homes::add_home(&kernel.tree, account.clone(), false).await;
     Ok(SetupDone {
         user: account.identity(),
         root_locked: auth::is_unset(&root_hash),
@@ -109,11 +109,11 @@ fn node_token(request: &Setup, random: &Random, now_ms: i64) -> Result<Option<(S
     let expires_at = token::check_expiry("node.expiresAt", node.expires_at, now_ms)?;
     let label = node.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     let label = token::check_label("node.label", label)?.unwrap_or_else(|| format!("node:{device_id}"));
-    let raw = auth::tokens::new(Kind::Node, random);
+    let raw = auth::tokens::new(TokenKind::Node, random);
     let new = NewToken {
         token_id: TokenId(random.uuid()),
         uid: Uid::ROOT,
-        kind: Kind::Node,
+        kind: TokenKind::Node,
         label: Some(label),
         hash: auth::tokens::hash(&raw),
         prefix: auth::tokens::prefix(&raw),

@@ -1,10 +1,10 @@
-//! `sys.token.*`
+//! Handlers of `sys.token.*`: issuing, listing and revoking tokens.
 
 use base::limits;
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::{DeviceId, TokenId, Uid};
-use protocol::sys::token::{Create, Created, Kind, List, Listed, NewToken, Record, Revoke, Revoked};
+use protocol::sys::token::{Create, Created, List, Listed, NewToken, Record, Revoke, Revoked, TokenKind};
 use store::tokens::{NewToken as Row, Token};
 
 use crate::calls::Cx;
@@ -13,7 +13,7 @@ use crate::outbox::Close;
 pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let uid = whose(&cx, args.uid, "create tokens for another user")?.unwrap_or(cx.caller.uid());
     let kind =
-        Kind::parse(&args.kind).ok_or_else(|| Error::bad("kind must be one of: node, service, user"))?;
+        TokenKind::parse(&args.kind).ok_or_else(|| Error::bad("kind must be one of: node, service, user"))?;
     if let Some(role) = &args.allowed_role {
         let role = Role::parse(role)
             .ok_or_else(|| Error::bad("allowedRole must be one of: driver, service, user"))?;
@@ -26,7 +26,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         }
     }
     let device = args.allowed_device_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
-    if device.is_some() && kind != Kind::Node {
+    if device.is_some() && kind != TokenKind::Node {
         return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
     }
     let device = device.map(|name| bound_device(&cx, uid, name)).transpose()?;

@@ -1,5 +1,5 @@
-//! Whatever connections, readers and runs do: a client that comes back gets exactly what it missed, or is told that
-//! it can not.
+//! Property test of replay: whatever connections, readers and runs do, a client that comes back gets exactly what it
+//! missed, or is told that it cannot.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A kernel, one of its users, that user's clients, and runs whose models speak when they are told to.
+//! Test fixture: a kernel, one of its users, that user's clients, and runs whose models speak when they are told to.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use base::clock::Clock;
 use futures_util::{FutureExt, StreamExt};
-use gateway::{Note, NoteBody, StreamNote};
+use gateway::{OutgoingSignal, RunEvent, SignalBody};
 use model::fake::{Piece, Script, Turn};
-use model::{Cancel, EventStream, Kind, Message, Model, Provider, Request};
+use model::{Cancel, EventStream, Message, Model, Provider, ProviderKind, Request};
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{ConversationId, Gid, Pid, RunId, Uid};
 use protocol::sys::{Resume, ResumeStatus, Resumed, Streams};
@@ -166,14 +166,14 @@ impl Stage {
 
     pub(super) fn text(&self, name: &'static str, run: Option<&str>, payload: Value) {
         let run_id = run.map(RunId::from);
-        let body = NoteBody::Text(payload.to_string());
-        signals::note(self.kernel, Note { uid: self.uid, run_id, name, body });
+        let body = SignalBody::Text(payload.to_string());
+        signals::send(self.kernel, OutgoingSignal { uid: self.uid, run_id, name, body });
     }
 
     /// The model of a run gets this to say.
     pub(super) fn say(&mut self, run: &str, deltas: Vec<String>) {
         let script = Script::new([Turn::new().piece(Piece::Text(deltas))]);
-        let request = Request::new(Model::find(Kind::Demo, "m"), vec![Message::user("hi")]);
+        let request = Request::new(Model::find(ProviderKind::Demo, "m"), vec![Message::user("hi")]);
         let answer = Some(script.stream(request, Cancel::new()));
         self.runs.entry(run.to_string()).or_insert(Run { answer: None, events: 0 }).answer = answer;
     }
@@ -189,7 +189,7 @@ impl Stage {
         let said = event.to_compact_value();
         found.events += 1;
         let run_id = RunId::from(run);
-        let note = StreamNote {
+        let run_event = RunEvent {
             pid: Pid::from("p"),
             run_id: run_id.clone(),
             conversation_id: ConversationId::from("default"),
@@ -197,8 +197,11 @@ impl Stage {
             timestamp: 1_000 + found.events as i64,
             event,
         };
-        let (uid, body) = (self.uid, NoteBody::Stream(note));
-        signals::note(self.kernel, Note { uid, run_id: Some(run_id), name: "proc.run.stream", body });
+        let (uid, body) = (self.uid, SignalBody::Stream(run_event));
+        signals::send(
+            self.kernel,
+            OutgoingSignal { uid, run_id: Some(run_id), name: "proc.run.stream", body },
+        );
         Some(said)
     }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::http::Call;
 use crate::message::{Block, Message, Request, ToolResult, images, words};
 use crate::models::Thinking;
-use crate::provider::{Endpoint, Kind};
+use crate::provider::{Endpoint, ProviderKind};
 use crate::reasoning::Reasoning;
 
 pub(super) fn call(request: &Request, endpoint: &Endpoint, openrouter: bool) -> Result<Call, Failure> {
@@ -71,7 +71,7 @@ fn think(request: &Request, body: &mut Value, openrouter: bool) {
         (Thinking::EffortOrNone, Reasoning::Off, false) => body["reasoning_effort"] = json!("none"),
         // What can not be turned off is turned down, where it is known to be like that.
         (Thinking::Effort, Reasoning::Off, false)
-            if request.model.known && request.model.provider == Kind::Openai =>
+            if request.model.known && request.model.provider == ProviderKind::Openai =>
         {
             body["reasoning_effort"] = json!(lowest.map(|level| level.as_str()));
         }

@@ -1,4 +1,4 @@
-//! Conversations are opened, closed and listed, and their policies kept.
+//! Tests of opening, closing and listing conversations and of their policies.
 
 use protocol::proc::conversation::{ContextPolicy, Conversation, Overflow};
 use serde_json::json;
@@ -86,7 +86,7 @@ async fn changes_are_told() {
     let mut first = changed("conversation.opened");
     first["conversation"] = to_value(&conversation);
     let name = || "proc.changed".to_string();
-    assert_eq!(fixture.notes(), [(name(), first), (name(), changed("conversation.closed"))]);
+    assert_eq!(fixture.signals(), [(name(), first), (name(), changed("conversation.closed"))]);
 }
 
 #[tokio::test]
@@ -127,10 +127,10 @@ async fn policies_are_merged_and_checked() {
         assert_eq!(set(args).await.unwrap().compact_at_pressure, pressure);
         assert_eq!(get("new").await.compact_at_pressure, pressure);
     }
-    let notes = fixture.notes();
-    assert_eq!(notes.len(), 7, "what was refused is not told");
-    assert_eq!(notes[1].1["event"], "conversation.policy");
-    assert_eq!(notes[1].1["policy"], to_value(&expected));
+    let signals = fixture.signals();
+    assert_eq!(signals.len(), 7, "what was refused is not told");
+    assert_eq!(signals[1].1["event"], "conversation.policy");
+    assert_eq!(signals[1].1["policy"], to_value(&expected));
 }
 
 #[tokio::test]

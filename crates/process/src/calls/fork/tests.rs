@@ -1,4 +1,4 @@
-//! Forks of conversations and of archived parts of them.
+//! Tests of forks of conversations and of archived parts of them.
 
 use protocol::proc::segment::Compact;
 
@@ -48,12 +48,15 @@ async fn a_conversation_is_copied_up_to_a_message() {
     let next = fixture.say("other", vec![user("6")]).await;
     assert!(next[0].id > copies[2].id, "ids are never given twice");
 
-    let notes = fixture.notes();
-    let [(name, note)] = notes.as_slice() else { panic!("{notes:?}") };
-    assert_eq!((name.as_str(), &note["event"]), ("proc.changed", &"conversation.forked".into()));
-    assert_eq!(note["changes"], serde_json::json!(["lifecycle", "conversations", "messages"]));
-    assert_eq!(note["conversationId"], target.id.as_str());
-    assert_eq!((&note["sourceConversationId"], &note["restoredMessages"]), (&"default".into(), &3.into()));
+    let signals = fixture.signals();
+    let [(name, signal)] = signals.as_slice() else { panic!("{signals:?}") };
+    assert_eq!((name.as_str(), &signal["event"]), ("proc.changed", &"conversation.forked".into()));
+    assert_eq!(signal["changes"], serde_json::json!(["lifecycle", "conversations", "messages"]));
+    assert_eq!(signal["conversationId"], target.id.as_str());
+    assert_eq!(
+        (&signal["sourceConversationId"], &signal["restoredMessages"]),
+        (&"default".into(), &3.into())
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Pages of history, what they say, and what is around them.
+//! Tests of pages of history.
 
 use protocol::ids::Uid;
 use protocol::proc::history::MessageRole;

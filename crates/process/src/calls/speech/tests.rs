@@ -1,6 +1,6 @@
-//! Speech against a server that speaks OpenAI's wire format.
+//! Tests of speech against a server that speaks OpenAI's wire format.
 
-use model::Kind;
+use model::ProviderKind;
 use model::fake::{Reply, Server};
 use protocol::ai::AudioInput;
 use serde_json::json;
@@ -98,10 +98,10 @@ async fn the_key_of_the_chat_model_serves_where_it_is_the_same_place() {
     fixture.set("config/ai/api_key", KEY).await;
     fixture.set("config/ai/transcription/model", "whisper-1").await;
     let (_, by) = transcriber(&fixture.host.world, uid).await.unwrap();
-    assert!(by.endpoint.key.unwrap().scrub(KEY) == "[key]" && by.endpoint.kind == Kind::Openai);
+    assert!(by.endpoint.key.unwrap().scrub(KEY) == "[key]" && by.endpoint.kind == ProviderKind::Openai);
     fixture.set("config/ai/transcription/base_url", "https://other.example/v1").await;
     let (_, by) = transcriber(&fixture.host.world, uid).await.unwrap();
-    assert!(by.endpoint.key.is_none() && by.endpoint.kind == Kind::OpenaiChat);
+    assert!(by.endpoint.key.is_none() && by.endpoint.kind == ProviderKind::OpenaiChat);
     fixture.set("config/ai/provider", "anthropic").await;
     fixture.set("config/ai/transcription/base_url", "").await;
     let error = transcriber(&fixture.host.world, uid).await.err().unwrap();

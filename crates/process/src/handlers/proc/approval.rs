@@ -1,4 +1,4 @@
-//! `proc.hil` and `proc.approvals.*`.
+//! Handlers of `proc.hil` and `proc.approvals.*`.
 
 use protocol::error::Error;
 use protocol::outcome::Outcome;

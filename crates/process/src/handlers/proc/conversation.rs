@@ -1,4 +1,4 @@
-//! `proc.conversation.*`: conversations and their segments.
+//! Handlers of `proc.conversation.*`: conversations and their segments.
 
 use protocol::error::Error;
 use protocol::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! `proc.ipc.*`: messages between processes of one user, sent by processes only.
+//! Handlers of `proc.ipc.*`: messages between processes of one user, sent by processes only.
 
 use base::limits;
 use protocol::error::Error;
@@ -15,8 +15,8 @@ use crate::handlers::Cx;
 
 pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
     let Send { pid, conversation_id, message, metadata } = args;
-    let letter = Letter { name: "proc.ipc.send", pid, conversation_id, message, metadata };
-    let ready = match prepare(&cx, letter).await? {
+    let outgoing = OutgoingMessage { name: "proc.ipc.send", pid, conversation_id, message, metadata };
+    let ready = match prepare(&cx, outgoing).await? {
         Ok(ready) => ready,
         Err(why) => return Ok(Outcome::Failed(why)),
     };
@@ -34,8 +34,8 @@ pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
 
 pub(crate) async fn call(cx: Cx, args: Call) -> Result<Outcome<Called>, Error> {
     let Call { pid, conversation_id, message, metadata, timeout_ms } = args;
-    let letter = Letter { name: "proc.ipc.call", pid, conversation_id, message, metadata };
-    let mut ready = match prepare(&cx, letter).await? {
+    let outgoing = OutgoingMessage { name: "proc.ipc.call", pid, conversation_id, message, metadata };
+    let mut ready = match prepare(&cx, outgoing).await? {
         Ok(ready) => ready,
         Err(why) => return Ok(Outcome::Failed(why)),
     };
@@ -71,7 +71,7 @@ pub(crate) async fn call(cx: Cx, args: Call) -> Result<Outcome<Called>, Error> {
 }
 
 /// A message as a process wants it sent.
-struct Letter {
+struct OutgoingMessage {
     name: &'static str,
     pid: Pid,
     conversation_id: Option<ConversationId>,
@@ -93,8 +93,8 @@ impl Ready {
 }
 
 /// Checks, in the documented order; a refusal is the inner error.
-async fn prepare(cx: &Cx, letter: Letter) -> Result<Result<Ready, String>, Error> {
-    let Letter { name, pid, conversation_id, message, metadata } = letter;
+async fn prepare(cx: &Cx, outgoing: OutgoingMessage) -> Result<Result<Ready, String>, Error> {
+    let OutgoingMessage { name, pid, conversation_id, message, metadata } = outgoing;
     let Some(source) = cx.caller.origin.pid() else {
         return Ok(Err(format!("{name} requires a process caller")));
     };

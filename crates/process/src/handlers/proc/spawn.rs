@@ -1,4 +1,4 @@
-//! `proc.spawn`: new processes, and the one `init` that every user has.
+//! Handler of `proc.spawn`: new processes, and the one `init` that every user has.
 
 use base::limits;
 use protocol::config::PROCESS_MAX_PER_USER;

@@ -1,4 +1,4 @@
-//! Power series: the functions of `bc -l`, by their series, with some digits more than are asked for.
+//! Power series of the functions of `bc -l`, with guard digits.
 
 use super::number::Number;
 

@@ -142,12 +142,12 @@ impl Number {
             let one = ten(self.scale);
             let mut rest = BigInt::from(self.digits.magnitude().clone()) % &one;
             // As many digits as the decimal ones need.
-            let mut shown = BigInt::from(1);
-            while shown < one {
+            let mut display = BigInt::from(1);
+            while display < one {
                 rest *= base;
                 out.push_str(&digit(u32::try_from(&rest / &one).unwrap_or(0)));
                 rest %= &one;
-                shown *= base;
+                display *= base;
             }
         }
         out

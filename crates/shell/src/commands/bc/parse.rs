@@ -53,11 +53,11 @@ enum Token {
     Number(String),
     Name(String),
     Text(String),
-    Sign(&'static str),
+    Symbol(&'static str),
     End,
 }
 
-const SIGNS: &[&str] = &[
+const SYMBOLS: &[&str] = &[
     "+=", "-=", "*=", "/=", "%=", "^=", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+", "-", "*", "/",
     "%", "^", "=", "<", ">", "!", "(", ")", "[", "]", "{", "}", ",", ";",
 ];
@@ -94,10 +94,10 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             out.push(Token::Name(rest[..end].to_string()));
             end
         } else {
-            let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-            let sign = sign.ok_or_else(|| format!("illegal character: {first}"))?;
-            out.push(if *sign == ";" { Token::End } else { Token::Sign(sign) });
-            sign.len()
+            let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
+            let symbol = symbol.ok_or_else(|| format!("illegal character: {first}"))?;
+            out.push(if *symbol == ";" { Token::End } else { Token::Symbol(symbol) });
+            symbol.len()
         };
         rest = &rest[length..];
     }
@@ -134,18 +134,18 @@ impl Parser {
         Err("syntax error".to_string())
     }
 
-    fn is(&self, sign: &str) -> bool {
-        matches!(self.peek(), Some(Token::Sign(found)) if *found == sign)
+    fn is(&self, symbol: &str) -> bool {
+        matches!(self.peek(), Some(Token::Symbol(found)) if *found == symbol)
     }
 
-    fn take(&mut self, sign: &str) -> bool {
-        let is = self.is(sign);
+    fn take(&mut self, symbol: &str) -> bool {
+        let is = self.is(symbol);
         self.at += usize::from(is);
         is
     }
 
-    fn need(&mut self, sign: &str) -> Parsed<()> {
-        if self.take(sign) { Ok(()) } else { self.wrong() }
+    fn need(&mut self, symbol: &str) -> Parsed<()> {
+        if self.take(symbol) { Ok(()) } else { self.wrong() }
     }
 
     fn word(&mut self, word: &str) -> bool {
@@ -170,10 +170,10 @@ impl Parser {
 
     fn end(&mut self) -> Parsed<()> {
         let after_block =
-            matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token::Sign("}")));
+            matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token::Symbol("}")));
         match self.peek() {
             None | Some(Token::End) => Ok(()),
-            Some(Token::Sign("}")) => Ok(()),
+            Some(Token::Symbol("}")) => Ok(()),
             _ if after_block => Ok(()),
             _ => self.wrong(),
         }
@@ -217,7 +217,7 @@ impl Parser {
             }
             "for" => self.counted(),
             "return" => {
-                let empty = matches!(self.peek(), None | Some(Token::End | Token::Sign("}")));
+                let empty = matches!(self.peek(), None | Some(Token::End | Token::Symbol("}")));
                 Ok(Statement::Return(if empty { None } else { Some(self.expr()?) }))
             }
             "print" => self.print(),
@@ -338,11 +338,11 @@ impl Parser {
             }
             return self.level(3);
         }
-        let Some(signs) = LEVELS.get(level) else { return self.power() };
+        let Some(symbols) = LEVELS.get(level) else { return self.power() };
         let mut left = self.level(level + 1)?;
-        while let Some(sign) = signs.iter().copied().find(|sign| self.is(sign)) {
+        while let Some(symbol) = symbols.iter().copied().find(|symbol| self.is(symbol)) {
             self.at += 1;
-            left = Expr::Binary(sign, Box::new(left), Box::new(self.level(level + 1)?));
+            left = Expr::Binary(symbol, Box::new(left), Box::new(self.level(level + 1)?));
         }
         Ok(left)
     }
@@ -357,8 +357,8 @@ impl Parser {
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
-        for (sign, by) in [("++", 1), ("--", -1)] {
-            if self.take(sign) {
+        for (symbol, by) in [("++", 1), ("--", -1)] {
+            if self.take(symbol) {
                 return match self.primary()? {
                     Expr::Variable(place) => Ok(Expr::Step(place, true, by)),
                     _ => self.wrong(),
@@ -370,14 +370,14 @@ impl Parser {
         }
         let primary = self.primary()?;
         let Expr::Variable(place) = primary else { return Ok(primary) };
-        for (sign, by) in [("++", 1), ("--", -1)] {
-            if self.take(sign) {
+        for (symbol, by) in [("++", 1), ("--", -1)] {
+            if self.take(symbol) {
                 return Ok(Expr::Step(place, false, by));
             }
         }
-        for sign in ["=", "+=", "-=", "*=", "/=", "%=", "^="] {
-            if self.take(sign) {
-                let operator = Some(sign.chars().next().unwrap_or('=')).filter(|operator| *operator != '=');
+        for symbol in ["=", "+=", "-=", "*=", "/=", "%=", "^="] {
+            if self.take(symbol) {
+                let operator = Some(symbol.chars().next().unwrap_or('=')).filter(|operator| *operator != '=');
                 return Ok(Expr::Assign(place, operator, Box::new(self.expr()?)));
             }
         }

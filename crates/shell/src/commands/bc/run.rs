@@ -174,10 +174,10 @@ impl Machine {
             }
             Expr::Negate(value) => Ok(self.value(value)?.negated()),
             Expr::Not(value) => Ok(truth(self.value(value)?.is_zero())),
-            Expr::Binary(sign, left, right) => {
+            Expr::Binary(operator, left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 let order = left.compare(&right);
-                Ok(match *sign {
+                Ok(match *operator {
                     "||" => truth(!left.is_zero() || !right.is_zero()),
                     "&&" => truth(!left.is_zero() && !right.is_zero()),
                     "==" => truth(order.is_eq()),
@@ -186,17 +186,17 @@ impl Machine {
                     ">=" => truth(order.is_ge()),
                     "<" => truth(order.is_lt()),
                     ">" => truth(order.is_gt()),
-                    sign => return self.operate(sign.chars().next().unwrap_or('+'), &left, &right),
+                    operator => return self.operate(operator.chars().next().unwrap_or('+'), &left, &right),
                 })
             }
             Expr::Call(name, arguments) => self.call(name, arguments),
         }
     }
 
-    fn operate(&mut self, sign: char, left: &Number, right: &Number) -> Done<Number> {
+    fn operate(&mut self, operator: char, left: &Number, right: &Number) -> Done<Number> {
         self.step()?;
         let zero = || "divide by zero".to_string();
-        let value = match sign {
+        let value = match operator {
             '+' => left.add(right),
             '-' => left.subtract(right),
             '*' => left.multiply(right, self.scale),

@@ -1,4 +1,4 @@
-//! Formatter of moments: the letters of `strftime` with the flags `-`, `_`, `0`, `^`, `#` and a width.
+//! `strftime` formatter with the flags `-`, `_`, `0`, `^`, `#` and a width.
 
 use jiff::Zoned;
 use jiff::civil::Weekday;

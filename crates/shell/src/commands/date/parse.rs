@@ -43,8 +43,8 @@ pub(in crate::commands) fn moment(text: &str, now: &Zoned) -> Option<Zoned> {
         None => now.clone(),
     };
     let said = Items::new(text).read(i64::from(here.year()))?;
-    let shown = now.time_zone().clone();
-    Some(said.moment(&here)?.with_time_zone(shown))
+    let display = now.time_zone().clone();
+    Some(said.moment(&here)?.with_time_zone(display))
 }
 
 /// `TZ="Asia/Tokyo" 2024-01-01`

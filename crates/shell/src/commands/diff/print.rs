@@ -166,21 +166,21 @@ impl Columns {
         }
     }
 
-    fn line(&self, out: &mut Vec<u8>, left: Option<&[u8]>, sign: char, right: Option<&[u8]>) {
+    fn line(&self, out: &mut Vec<u8>, left: Option<&[u8]>, marker: char, right: Option<&[u8]>) {
         let mut column = left.map_or(0, |left| self.cut(out, left, 0));
         let ends = |line: &[u8]| line.ends_with(b"\n");
         let left_ends = left.is_some_and(ends);
-        if sign != ' ' {
+        if marker != ' ' {
             column = move_to(out, column, (self.half + self.second - 1) / 2) + 1;
             out.push(match right.map(ends) {
-                Some(right_ends) if sign == '|' && right_ends != left_ends => {
+                Some(right_ends) if marker == '|' && right_ends != left_ends => {
                     if left_ends {
                         b'/'
                     } else {
                         b'\\'
                     }
                 }
-                _ => sign as u8,
+                _ => marker as u8,
             });
         }
         if let Some(right) = right.filter(|right| *right != b"\n") {

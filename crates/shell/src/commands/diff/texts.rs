@@ -1,4 +1,4 @@
-//! Input of a comparison: two texts being compared: their lines, and what of a line counts.
+//! Input of a comparison: the lines of two texts, and what of a line counts.
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::limits;
-use vfs::Kind;
+use vfs::FileKind;
 
 use super::super::patterns::matches;
 use super::super::walk::beside;
@@ -20,7 +20,7 @@ struct Pair {
     old: String,
     new: String,
     name: String,
-    kinds: [Option<Kind>; 2],
+    kinds: [Option<FileKind>; 2],
 }
 
 impl Comparing<'_> {
@@ -44,7 +44,7 @@ impl Comparing<'_> {
         let (Some(left), Some(right)) = (self.names(old).await, self.names(new).await) else {
             return Vec::new();
         };
-        let mut names: BTreeMap<String, [Option<Kind>; 2]> = BTreeMap::new();
+        let mut names: BTreeMap<String, [Option<FileKind>; 2]> = BTreeMap::new();
         for (side, listed) in [left, right].into_iter().enumerate() {
             for (name, kind) in listed {
                 names.entry(name).or_default()[side] = Some(kind);
@@ -59,19 +59,19 @@ impl Comparing<'_> {
         let pair = (beside(&old, &name), beside(&new, &name));
         let recursive = self.options.has("recursive");
         match kinds {
-            [Some(Kind::Directory), Some(Kind::Directory)] if recursive => return Some(pair),
-            [Some(Kind::Directory), Some(Kind::Directory)] => {
+            [Some(FileKind::Directory), Some(FileKind::Directory)] if recursive => return Some(pair),
+            [Some(FileKind::Directory), Some(FileKind::Directory)] => {
                 self.done.print(format!("Common subdirectories: {} and {}\n", pair.0, pair.1));
             }
-            [Some(a), Some(b)] if (a == Kind::Directory) != (b == Kind::Directory) => {
-                let is = |kind| if kind == Kind::Directory { "a directory" } else { "a regular file" };
+            [Some(a), Some(b)] if (a == FileKind::Directory) != (b == FileKind::Directory) => {
+                let is = |kind| if kind == FileKind::Directory { "a directory" } else { "a regular file" };
                 self.done.code = self.done.code.max(1);
                 let (left, right) = (is(a), is(b));
                 self.done.print(format!("File {} is {left} while file {} is {right}\n", pair.0, pair.1));
             }
             [Some(_), Some(_)] => self.files(pair.0, pair.1, true).await,
             [a, b] => {
-                if self.options.has("new-file") && a.or(b) != Some(Kind::Directory) {
+                if self.options.has("new-file") && a.or(b) != Some(FileKind::Directory) {
                     self.files(pair.0, pair.1, true).await;
                 } else if self.options.has("new-file") && recursive {
                     return Some(pair);
@@ -87,7 +87,7 @@ impl Comparing<'_> {
     }
 
     /// The names in a directory and what they lead to, without those that are left out.
-    async fn names(&mut self, directory: &str) -> Option<Vec<(String, Kind)>> {
+    async fn names(&mut self, directory: &str) -> Option<Vec<(String, FileKind)>> {
         let listed = match self.cx.view.path(directory) {
             Ok(path) => self.cx.view.list(&path).await,
             Err(fault) => Err(fault),
@@ -106,7 +106,7 @@ impl Comparing<'_> {
                 continue;
             }
             let kind = match named.stat.kind {
-                Kind::Link => self.kind(&beside(directory, &named.name)).await.unwrap_or(Kind::Link),
+                FileKind::Link => self.kind(&beside(directory, &named.name)).await.unwrap_or(FileKind::Link),
                 kind => kind,
             };
             names.push((named.name, kind));

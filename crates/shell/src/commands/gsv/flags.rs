@@ -1,4 +1,4 @@
-//! Schema-driven command line: flags of `gsv call`, as the call's own schema has them.
+//! Schema-driven option parser of `gsv call`.
 
 use protocol::spec::{Route, Spec};
 use serde_json::{Map, Value};

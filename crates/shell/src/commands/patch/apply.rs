@@ -1,5 +1,4 @@
-//! Fuzzy hunk placement: hunks into a file, where they fit: at the line they name, near it, or with less of what is
-//! around.
+//! Fuzzy hunk placement: at the line a hunk names, near it, or with less context.
 
 use super::read::{Hunk, Line};
 

@@ -1,4 +1,4 @@
-//! Parser of unified diffs: a patch as `diff -u` writes it: files, and hunks of lines that stay, go and come.
+//! Parser of unified diffs: files, and hunks of lines that stay, go and come.
 
 /// What is to be done to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

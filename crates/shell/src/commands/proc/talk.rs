@@ -1,4 +1,4 @@
-//! `proc send`, `proc call` and `proc history`: what is said to a process and what it said.
+//! `proc send`, `proc call` and `proc history`: messages to a process and from it.
 
 use protocol::ids::Pid;
 use protocol::proc::Send;
@@ -101,11 +101,11 @@ pub(super) async fn history(cx: &Cx<'_>, options: &Options, pid: Option<Pid>) ->
         let hidden = history.message_count.saturating_sub(history.messages.len() as u64);
         printed.complain(cx.name, format!("{hidden} more before: --limit N shows more"), 0);
     }
-    history.messages.iter().for_each(|message| printed.print(shown(message)));
+    history.messages.iter().for_each(|message| printed.print(text_of(message)));
     Ok(printed)
 }
 
-fn shown(message: &Message) -> String {
+fn text_of(message: &Message) -> String {
     let role = match message.role {
         MessageRole::User => "user",
         MessageRole::Assistant => "assistant",

@@ -1,4 +1,4 @@
-//! Codec of archive members: the members of an archive: how they are read, and how the head of one is written.
+//! Codec of archive members: reads them, and writes the header of one.
 
 use std::io::{self, Error, ErrorKind, Read};
 

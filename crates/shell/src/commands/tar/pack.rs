@@ -127,14 +127,14 @@ impl<'a> Packer<'a> {
         let top = path_of(&wanted.view, &wanted.name).await.map_err(cannot)?;
         let below = !self.job.options.has("no-recursion");
         let (met, unread) = walk(&wanted.view, top.as_str(), below, follow).await.map_err(cannot)?;
-        let shown = wanted.name.trim_end_matches('/');
-        let shown = if shown.is_empty() { "/" } else { shown };
+        let display = wanted.name.trim_end_matches('/');
+        let display = if display.is_empty() { "/" } else { display };
         let mut packed = Vec::new();
         for file in met {
             let rest = file.path.as_str()[top.as_str().len()..].trim_start_matches('/');
             let name = match rest {
-                "" => shown.to_string(),
-                rest => crate::commands::walk::beside(shown, rest),
+                "" => display.to_string(),
+                rest => crate::commands::walk::beside(display, rest),
             };
             if self.job.is_excluded(&name) {
                 continue;
@@ -150,8 +150,8 @@ impl<'a> Packer<'a> {
             }
         }
         for directory in unread {
-            let rest = directory.shown[top.as_str().len()..].trim_start_matches('/');
-            let name = if rest.is_empty() { shown.to_string() } else { format!("{shown}/{rest}") };
+            let rest = directory.display[top.as_str().len()..].trim_start_matches('/');
+            let name = if rest.is_empty() { display.to_string() } else { format!("{display}/{rest}") };
             self.complain(format!("{name}: Cannot open: {}", words(&directory.fault)));
         }
         if self.job.options.has("remove-files") {
@@ -174,7 +174,7 @@ impl<'a> Packer<'a> {
         let view = &wanted.view;
         let cannot = |fault: Fault| format!("{name}: Cannot open: {}", words(&fault));
         let stat = match (stat.kind, follow) {
-            (vfs::Kind::Link, Follow::Yes) => view.stat(path, Follow::Yes).await.map_err(cannot)?,
+            (vfs::FileKind::Link, Follow::Yes) => view.stat(path, Follow::Yes).await.map_err(cannot)?,
             _ => stat,
         };
         let inside = self.inside(name);
@@ -199,12 +199,12 @@ impl<'a> Packer<'a> {
         };
         let mut content: Option<Source> = None;
         match stat.kind {
-            vfs::Kind::Directory => member.kind = MemberKind::Directory,
-            vfs::Kind::Link => {
+            vfs::FileKind::Directory => member.kind = MemberKind::Directory,
+            vfs::FileKind::Link => {
                 member.kind = MemberKind::Link;
                 member.target = view.read_link(path).await.map_err(cannot)?;
             }
-            vfs::Kind::File => {
+            vfs::FileKind::File => {
                 let (from, stat) = source(view, path).await.map_err(cannot)?;
                 (content, member.size) = (Some(from), stat.size);
             }

@@ -36,7 +36,7 @@ pub(super) async fn run(job: &Job<'_>, lists: bool) -> Done {
         done: Done::default(),
     };
     let ended = unpacker.all(lists).await;
-    unpacker.settle().await;
+    unpacker.apply_directory_metadata().await;
     if let Err(why) = ended {
         unpacker.done.complain(job.cx.name, why, FATAL);
         unpacker.done.complain(job.cx.name, "Error is not recoverable: exiting now", FATAL);
@@ -142,9 +142,9 @@ impl Unpacker<'_> {
             return self.done.print(format!("{}\n", member.name));
         }
         let kind = match member.kind {
-            MemberKind::Directory => vfs::Kind::Directory,
-            MemberKind::Link => vfs::Kind::Link,
-            MemberKind::File | MemberKind::Same | MemberKind::Other => vfs::Kind::File,
+            MemberKind::Directory => vfs::FileKind::Directory,
+            MemberKind::Link => vfs::FileKind::Link,
+            MemberKind::File | MemberKind::Same | MemberKind::Other => vfs::FileKind::File,
         };
         let mode = modes::text(&vfs::Stat {
             kind,
@@ -207,7 +207,7 @@ impl Unpacker<'_> {
             Err(fault) => return Err(cannot(fault)),
         };
         match (member.kind, is) {
-            (MemberKind::Directory, Some(vfs::Kind::Directory)) => {
+            (MemberKind::Directory, Some(vfs::FileKind::Directory)) => {
                 self.directories.push((path, member));
                 return Ok(());
             }
@@ -244,7 +244,7 @@ impl Unpacker<'_> {
                 let from = goal.ok_or_else(|| format!("{}: Cannot link to nothing", member.name))?;
                 self.parents(&from, &member.target).await?;
                 let stat = self.view.stat(&from, Follow::No).await.map_err(cannot)?;
-                if stat.kind != vfs::Kind::File {
+                if stat.kind != vfs::FileKind::File {
                     return Err(format!("{}: Cannot link to what is not a file", member.name));
                 }
                 self.view.copy(&from, &path).await.map_err(cannot)?;
@@ -312,7 +312,7 @@ impl Unpacker<'_> {
         for part in below.split('/') {
             at = at.join(part);
             match self.view.stat(&at, Follow::No).await {
-                Ok(stat) if stat.kind == vfs::Kind::Link => {
+                Ok(stat) if stat.kind == vfs::FileKind::Link => {
                     let leads = canonical(self.view, at.as_str(), Missing::Nothing).await.map_err(cannot)?;
                     if !leads.is_within(&self.root) {
                         return Err(format!(
@@ -333,7 +333,7 @@ impl Unpacker<'_> {
     }
 
     /// Modes and times of directories, the deepest first.
-    async fn settle(&mut self) {
+    async fn apply_directory_metadata(&mut self) {
         for (path, member) in std::mem::take(&mut self.directories).into_iter().rev() {
             // A later member may have taken its place.
             if canonical(self.view, path.as_str(), Missing::Nothing).await.as_ref() != Ok(&path) {

@@ -1,7 +1,7 @@
 //! File predicates: what `test` asks about files.
 
 use base::limits;
-use vfs::{Follow, Kind, Stat, VPath};
+use vfs::{FileKind, Follow, Stat, VPath};
 
 use crate::commands::Cx;
 use crate::files;
@@ -17,10 +17,10 @@ pub(super) async fn unary(cx: &Cx<'_>, operator: &str, word: &str) -> bool {
     let Ok(stat) = cx.view.stat(&path, follow).await else { return false };
     let who = cx.view.who();
     match operator {
-        "-L" | "-h" => stat.kind == Kind::Link,
-        "-f" => stat.kind == Kind::File && !is_device(&path),
-        "-d" => stat.kind == Kind::Directory,
-        "-c" => stat.kind == Kind::File && is_device(&path),
+        "-L" | "-h" => stat.kind == FileKind::Link,
+        "-f" => stat.kind == FileKind::File && !is_device(&path),
+        "-d" => stat.kind == FileKind::Directory,
+        "-c" => stat.kind == FileKind::File && is_device(&path),
         "-s" => stat.size > 0,
         "-r" => cx.view.may(&path, 4).await.unwrap_or(false),
         "-w" => cx.view.may(&path, 2).await.unwrap_or(false),
@@ -68,7 +68,7 @@ async fn end_of(cx: &Cx<'_>, path: VPath) -> Option<VPath> {
             _ => {}
         }
         let next = end.join(&part);
-        if cx.view.stat(&next, Follow::No).await.ok()?.kind != Kind::Link {
+        if cx.view.stat(&next, Follow::No).await.ok()?.kind != FileKind::Link {
             end = next;
             continue;
         }

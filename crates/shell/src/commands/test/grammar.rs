@@ -1,5 +1,5 @@
-//! Parser of `test` expressions: the grammar of `test`: by the number of words up to four, as POSIX says; beyond that
-//! `-o` binds less than `-a`, and that less than `!` and parentheses.
+//! Parser of `test` expressions: by the number of words up to four, as POSIX says; beyond that `-o` binds less than
+//! `-a`, and that less than `!` and parentheses.
 
 /// A condition.
 #[derive(Debug, PartialEq, Eq)]

@@ -22,8 +22,8 @@ async fn skills_are_files_and_directories_of_the_home() {
     assert_eq!(stage.prints(&["skills", "list"]).await, format!("{header}{tea}{ship}"));
     assert_eq!(stage.prints(&["skills", "search", "SCRIPT"]).await, format!("{header}{ship}"));
     assert_eq!(stage.prints(&["skills", "search", "nowhere"]).await, "No skills available.\n");
-    let shown = stage.prints(&["skills", "show", "deploy"]).await;
-    assert_eq!(shown, format!("path: /home/alice/skills.d/ops/ship/SKILL.md\nwritable: yes\n\n{deploy}"));
+    let display = stage.prints(&["skills", "show", "deploy"]).await;
+    assert_eq!(display, format!("path: /home/alice/skills.d/ops/ship/SKILL.md\nwritable: yes\n\n{deploy}"));
     assert_eq!(stage.prints(&["skills", "files", "deploy"]).await, "deploy\tlib/a.txt\ndeploy\trun.sh\n");
     assert_eq!(stage.prints(&["skills", "files", "brew-tea"]).await, "No supporting files for brew-tea.\n");
     assert_eq!(stage.prints(&["skills", "read", "deploy", "run.sh"]).await, "echo ship\n");

@@ -1,6 +1,6 @@
 //! `mkdir`, `rmdir`, `rm`, `mv`, `ln`, `readlink`, `realpath`, `mktemp`, `touch`.
 
-use vfs::{Follow, Kind, VPath};
+use vfs::{FileKind, Follow, VPath};
 
 use crate::commands::stage::{NOW_MS, Stage, text};
 
@@ -56,7 +56,7 @@ async fn mkdir_makes_directories_with_modes() {
 async fn mkdir_p_goes_through_links() {
     let stage = with_files().await;
     stage.prints(&["mkdir", "-p", "short", "short/new/er"]).await;
-    assert_eq!(stage.stat("/home/alice/d/deep/new/er").await.kind, Kind::Directory);
+    assert_eq!(stage.stat("/home/alice/d/deep/new/er").await.kind, FileKind::Directory);
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn mktemp_makes_what_nobody_else_may_read() {
     assert_eq!((stage.stat(file).await.mode, stage.stat(file).await.size), (0o600, 0));
     let directory = stage.prints(&["mktemp", "-d", "./wk.XXXXXX"]).await;
     let path = format!("/home/alice/{}", directory.trim_end());
-    assert_eq!((stage.stat(&path).await.kind, stage.stat(&path).await.mode), (Kind::Directory, 0o700));
+    assert_eq!((stage.stat(&path).await.kind, stage.stat(&path).await.mode), (FileKind::Directory, 0o700));
     let name = stage.prints(&["mktemp", "-u", "-p", "d", "x.XXX.txt"]).await;
     assert!(name.starts_with("d/x.") && name.ends_with(".txt\n"), "{name}");
     assert!(stage.prints(&["mktemp", "-u", "--tmpdir", "q.XXXX"]).await.starts_with("/tmp/q."));
@@ -314,7 +314,7 @@ async fn touch_makes_files_and_sets_times() {
     assert_eq!(stage.stat("/home/alice/private").await.mode, 0o600);
     stage.prints(&["ln", "-s", "made", "dangling"]).await;
     stage.prints(&["touch", "dangling"]).await;
-    assert_eq!(stage.stat("/home/alice/made").await.kind, Kind::File);
+    assert_eq!(stage.stat("/home/alice/made").await.kind, FileKind::File);
 }
 
 #[tokio::test]

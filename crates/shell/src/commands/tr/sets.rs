@@ -1,4 +1,4 @@
-//! Parser of character sets: the sets of `tr`: how they are written and which bytes they mean.
+//! Parser of the character sets of `tr`: how they are written and which bytes they mean.
 
 /// No set is longer than this: it could only repeat itself.
 const BYTES_MAX: usize = 64 * 1024;

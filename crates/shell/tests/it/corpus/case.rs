@@ -1,10 +1,10 @@
-//! The corpus as it lies on disk: topic files with named cases, and the list of the differences we know.
+//! Parser of the corpus on disk: topic files with named cases, and the list of the known differences.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where the corpus is.
-pub fn place() -> PathBuf {
+pub fn corpus_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
@@ -30,7 +30,7 @@ impl Case {
 
 /// Every case, in the order of the files.
 pub fn load() -> Vec<Case> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(place())
+    let mut files: Vec<PathBuf> = std::fs::read_dir(corpus_directory())
         .expect("the corpus is listed")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|end| end == "sh"))
@@ -72,7 +72,8 @@ fn parse(file: &Path) -> Vec<Case> {
 
 /// The differences we know: the case's name and the cause, one line each.
 pub fn known() -> BTreeMap<String, String> {
-    let text = std::fs::read_to_string(place().join("known-differences.txt")).expect("the list is read");
+    let text =
+        std::fs::read_to_string(corpus_directory().join("known-differences.txt")).expect("the list is read");
     text.lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| {

@@ -1,4 +1,4 @@
-//! The files that every script starts with: the corpus's `home` folder and what a checkout can not hold.
+//! Fixture files that every script starts with: the corpus's `home` folder and what a checkout cannot hold.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -14,12 +14,12 @@ pub struct Fixture {
     /// Its path below the home.
     pub path: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FixtureKind,
 }
 
 /// What a fixture is.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum FixtureKind {
     /// A file with its mode and content.
     File(u32, Vec<u8>),
     /// A directory.
@@ -31,9 +31,9 @@ pub enum Kind {
 /// All of them.
 pub fn load() -> Vec<Fixture> {
     let mut out = Vec::new();
-    walk(&case::place().join("home"), "", &mut out);
+    walk(&case::corpus_directory().join("home"), "", &mut out);
     for (path, target) in [("shortcut", "notes.txt"), ("manual", "docs/guide"), ("dangling", "nowhere")] {
-        out.push(Fixture { path: path.into(), kind: Kind::Link(target) });
+        out.push(Fixture { path: path.into(), kind: FixtureKind::Link(target) });
     }
     out
 }
@@ -46,12 +46,12 @@ fn walk(folder: &Path, below: &str, out: &mut Vec<Fixture>) {
         let path = format!("{below}{}", entry.file_name().to_string_lossy());
         let facts = entry.metadata().expect("facts of a fixture");
         if facts.is_dir() {
-            out.push(Fixture { path: path.clone(), kind: Kind::Directory });
+            out.push(Fixture { path: path.clone(), kind: FixtureKind::Directory });
             walk(&entry.path(), &format!("{path}/"), out);
         } else {
             let mode = if facts.permissions().mode() & 0o100 == 0 { 0o644 } else { 0o755 };
             let bytes = std::fs::read(entry.path()).expect("a fixture is read");
-            out.push(Fixture { path, kind: Kind::File(mode, bytes) });
+            out.push(Fixture { path, kind: FixtureKind::File(mode, bytes) });
         }
     }
 }

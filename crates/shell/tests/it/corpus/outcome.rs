@@ -1,4 +1,4 @@
-//! What a script did, and how two of them differ.
+//! Outcome of a script, and the comparison of two.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A script run by the machine's bash, in a home of its own and with nothing of our environment.
+//! Runner of a script in the machine's bash, in a home of its own and with nothing of our environment.
 
 use std::collections::BTreeMap;
 use std::io::{PipeReader, Read};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use super::fixture::{Fixture, Kind, MODIFIED_MS};
+use super::fixture::{Fixture, FixtureKind, MODIFIED_MS};
 use super::outcome::{Entry, Outcome};
 use super::{HOME, LIMIT_SECONDS};
 
@@ -35,9 +35,9 @@ pub fn missing() -> Option<String> {
 
 /// Runs a script over a fresh home.
 pub fn run(script: &str, fixtures: &[Fixture]) -> Outcome {
-    let place = tempfile::tempdir().expect("a directory");
-    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).expect("it may be entered");
-    let home = place.path().join("ann");
+    let scratch = tempfile::tempdir().expect("a directory");
+    std::fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).expect("it may be entered");
+    let home = scratch.path().join("ann");
     let lower = is_root();
     fill(&home, fixtures, lower);
 
@@ -111,14 +111,14 @@ fn fill(home: &Path, fixtures: &[Fixture], lower: bool) {
     for fixture in fixtures {
         let path = home.join(&fixture.path);
         match &fixture.kind {
-            Kind::Directory => std::fs::create_dir(&path).expect("a directory is made"),
-            Kind::Link(target) => symlink(target, &path).expect("a link is made"),
-            Kind::File(mode, bytes) => {
+            FixtureKind::Directory => std::fs::create_dir(&path).expect("a directory is made"),
+            FixtureKind::Link(target) => symlink(target, &path).expect("a link is made"),
+            FixtureKind::File(mode, bytes) => {
                 std::fs::write(&path, bytes).expect("a file is written");
                 std::fs::set_permissions(&path, PermissionsExt::from_mode(*mode)).expect("its mode is set");
             }
         }
-        if !matches!(fixture.kind, Kind::Link(_)) {
+        if !matches!(fixture.kind, FixtureKind::Link(_)) {
             made.push(path);
         }
     }

@@ -1,4 +1,5 @@
-//! The report in `docs/reference/shell-conformance.md`: written when `GSV_WRITE_REPORT` is set, else checked.
+//! Generator of the report `docs/reference/shell-conformance.md`: written when `GSV_WRITE_REPORT` is set, else
+//! checked.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,13 +27,13 @@ impl Page {
     /// Writes it when the environment says so.
     pub fn write_if_asked(&self) {
         if std::env::var_os("GSV_WRITE_REPORT").is_some() {
-            std::fs::write(place(), &self.0).expect("the report is written");
+            std::fs::write(report_path(), &self.0).expect("the report is written");
         }
     }
 
     /// Fails when the one in the checkout is another.
     pub fn check(&self) {
-        let there = std::fs::read_to_string(place()).unwrap_or_default();
+        let there = std::fs::read_to_string(report_path()).unwrap_or_default();
         assert!(
             there == self.0,
             "docs/reference/shell-conformance.md is out of date; run\n  \
@@ -41,7 +42,7 @@ impl Page {
     }
 }
 
-fn place() -> PathBuf {
+fn report_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/shell-conformance.md")
 }
 

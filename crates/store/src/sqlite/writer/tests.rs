@@ -1,4 +1,4 @@
-//! Group commit: who fails with whom, and that the writer goes on afterwards.
+//! Tests of group commit: which batches fail together, and that the writer goes on afterwards.
 
 use super::*;
 use crate::sql::Statement;

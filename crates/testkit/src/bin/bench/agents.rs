@@ -1,5 +1,4 @@
-//! A gateway with agents, for the measures about them: the model is in this program, and one socket talks to many
-//! processes.
+//! Benchmark fixture with agents: the model is in this program, and one socket talks to many processes.
 
 use std::collections::HashMap;
 use std::time::Duration;

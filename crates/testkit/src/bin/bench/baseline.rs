@@ -1,6 +1,6 @@
-//! The bare servers the gateway is compared with, and the driver that answers for both.
-//! They are written to be fast: the gateway's own WebSocket library on plain TCP without HTTP routing, no delay
-//! on small packets, everything that is ready handled before one flush, every socket owned by one task without locks.
+//! Baseline servers that the gateway is compared with, and the driver that answers for both. They are written to be
+//! fast: the gateway's own WebSocket library on plain TCP without HTTP routing, no delay on small packets, everything
+//! that is ready handled before one flush, every socket owned by one task without locks.
 
 pub(crate) mod driver;
 pub(crate) mod echo;

@@ -1,4 +1,5 @@
-//! Two servers under the same load, in turns, so that a noisy machine disturbs both alike.
+//! Interleaved A/B measurement: two servers under the same load, in turns, so that a noisy machine disturbs both
+//! alike.
 
 use std::time::Duration;
 

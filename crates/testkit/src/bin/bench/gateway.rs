@@ -1,4 +1,4 @@
-//! The real gateway as a child process: set up once, then started on its data directory as often as needed.
+//! Gateway under test as a child process: set up once, then started on its data directory as often as needed.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

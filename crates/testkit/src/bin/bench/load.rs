@@ -1,5 +1,5 @@
-//! The load generator: a fixed number of requests in flight on a fixed number of sockets, the next one sent when
-//! an answer comes. It checks that every answer belongs to a request that is under way and succeeded.
+//! Closed-loop load generator: a fixed number of requests in flight on a fixed number of sockets, the next one sent
+//! when an answer comes. It checks that every answer belongs to a request that is under way and succeeded.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub(crate) struct Question {
     /// Its arguments.
     pub args: serde_json::Value,
     /// Must stand in the head of every answer.
-    pub sign: &'static str,
+    pub expected: &'static str,
     /// The least size of an answer.
     pub answer_bytes_min: usize,
 }
@@ -136,7 +136,7 @@ struct Worker {
     requests: Vec<Message>,
     sent_at: Vec<Option<Instant>>,
     outstanding: usize,
-    sign: &'static str,
+    expected: &'static str,
     answer_bytes_min: usize,
     start: Instant,
     stop: Instant,
@@ -156,7 +156,7 @@ impl Worker {
             sent_at: vec![None; requests.len()],
             requests,
             outstanding: 0,
-            sign: question.sign,
+            expected: question.expected,
             answer_bytes_min: question.answer_bytes_min,
             start,
             stop,
@@ -217,7 +217,7 @@ impl Worker {
     fn slot_of(&self, text: &Utf8Bytes) -> Result<usize> {
         let head = &text.as_bytes()[..text.len().min(160)];
         let good = text.len() >= self.answer_bytes_min
-            && head.windows(self.sign.len()).any(|window| window == self.sign.as_bytes());
+            && head.windows(self.expected.len()).any(|window| window == self.expected.as_bytes());
         if !good {
             bail!("not the answer that was asked for: {}", String::from_utf8_lossy(head));
         }
@@ -238,8 +238,8 @@ mod tests {
 
     const WINDOW: Window = Window { warm_up: Duration::from_millis(5), timed: Duration::from_millis(50) };
 
-    fn read(sign: &'static str, answer_bytes_min: usize) -> Question {
-        Question { call: "fs.read", args: json!({"path": "/x"}), sign, answer_bytes_min }
+    fn read(expected: &'static str, answer_bytes_min: usize) -> Question {
+        Question { call: "fs.read", args: json!({"path": "/x"}), expected, answer_bytes_min }
     }
 
     async fn sockets(address: std::net::SocketAddr, count: usize) -> Vec<Socket> {

@@ -1,4 +1,4 @@
-//! What is known about the machine and about a process, from `/proc`.
+//! Facts about the machine and about a process, read from `/proc`.
 
 use std::fs;
 use std::time::Duration;

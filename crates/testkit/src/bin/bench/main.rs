@@ -1,6 +1,6 @@
-//! The benchmark behind `cargo xtask bench`: the real gateway beside a bare echo and a bare relay, under one
-//! load generator, on one machine, in turns. It reports and never asserts.
-//! A new measure is one file in `measures/` and one row in `measures.rs`.
+//! Benchmark behind `cargo xtask bench`: the real gateway beside a bare echo and a bare relay, under one load
+//! generator, on one machine, in turns. It reports and never asserts. A new measure is one file in `measures/` and one
+//! row in `measures.rs`.
 
 mod agents;
 mod baseline;

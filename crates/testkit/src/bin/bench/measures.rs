@@ -1,4 +1,4 @@
-//! Every measure on one page. A new one is a file in `measures/` and a row here.
+//! Registry of benchmarks, one row each. A new one is a file in `measures/` and a row here.
 
 mod agent_history;
 mod agent_latency;

@@ -1,6 +1,6 @@
-//! A model that costs next to nothing: an HTTP server in this program that speaks Chat Completions. What it says is in
-//! a message: `stream COUNT PACE_US` gives so many deltas at that pace, each with the time it was sent; anything
-//! else gives one short answer at once.
+//! Fake model server of negligible cost: HTTP in this program, speaking Chat Completions. What it says is in a
+//! message: `stream COUNT PACE_US` gives so many deltas at that pace, each with the time it was sent; anything else
+//! gives one short answer at once.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -97,7 +97,8 @@ fn streamed(body: &[u8]) -> Option<(usize, Duration)> {
     const MARK: &[u8] = br#""stream "#;
     let at = body.windows(MARK.len()).rposition(|some| some == MARK)? + MARK.len();
     let words = std::str::from_utf8(&body[at..]).ok()?;
-    let mut numbers = words.split(|sign: char| !sign.is_ascii_digit()).filter_map(|word| word.parse().ok());
+    let mut numbers =
+        words.split(|character: char| !character.is_ascii_digit()).filter_map(|word| word.parse().ok());
     let (count, pace_us): (u64, u64) = (numbers.next()?, numbers.next()?);
     Some((count as usize, Duration::from_micros(pace_us)))
 }

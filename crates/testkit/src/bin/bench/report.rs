@@ -1,4 +1,4 @@
-//! Rows of results, and how they are printed: a table for people, Markdown for the documentation, JSON.
+//! Report printer: rows of results as a table for people, Markdown for the documentation, or JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;

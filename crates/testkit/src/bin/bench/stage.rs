@@ -1,4 +1,4 @@
-//! Everything the measures share: the programs, a set-up gateway, and the servers that compete.
+//! Shared fixture of the benchmarks: the programs, a set-up gateway, and the servers that compete.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The two things the benchmark asks of the operating system that the standard library does not offer.
+//! System calls that the benchmark needs and the standard library does not offer.
 #![allow(unsafe_code)] // getrlimit, setrlimit and kill take plain values; there is no safe call for them in std.
 
 use anyhow::{Context, Result};

@@ -1,4 +1,4 @@
-//! The client side of a socket, the same for every server: opening it, frames, and one call at a time.
+//! Client side of a socket, the same for every server: opening it, frames, and one call at a time.
 
 use std::net::SocketAddr;
 use std::time::Duration;

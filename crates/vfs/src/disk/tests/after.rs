@@ -1,4 +1,4 @@
-//! What a journal that was left behind makes of the files.
+//! Tests of crash recovery: what a journal that was left behind makes of the files.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! Every other change of a file that only its record makes durable lets that go first.
+//! Tests of ordering: every other change of a file that only its record makes durable lets that go first.
 
 use std::ffi::OsStr;
 

@@ -1,5 +1,5 @@
-//! Power cuts at random: whatever the disk has kept of the files that only their records make durable, everything
-//! is as it was.
+//! Simulated power cuts: whatever the disk has kept of the files that only their records make durable, everything is
+//! as it was.
 
 use std::os::fd::AsFd;
 use std::sync::Barrier;

@@ -1,4 +1,4 @@
-//! What may be asked of the account files, without any accounts being changed.
+//! Tests of what may be asked of the account files, without any accounts being changed.
 
 use super::*;
 use crate::live::tables::{self, Line};

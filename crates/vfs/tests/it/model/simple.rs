@@ -1,4 +1,4 @@
-//! A file tree in memory, as simple as can be.
+//! Reference model: a file tree in memory, as simple as can be.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Vocabulary of dates: the words of dates: months, weekdays, units, zones, and numbers with a fraction.
+//! Vocabulary of dates: months, weekdays, units, zones, and numbers with a fraction.
 
 use jiff::tz::{Offset, TimeZone};
 

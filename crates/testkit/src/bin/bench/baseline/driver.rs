@@ -1,5 +1,5 @@
-//! The fake driver: one process that answers `fs.read` with prepared data, on the relay and on the gateway,
-//! so that its cost is the same on both sides of a comparison.
+//! Fake driver: one process that answers `fs.read` with prepared data, on the relay and on the gateway, so that its
+//! cost is the same on both sides of a comparison.
 
 use std::net::SocketAddr;
 

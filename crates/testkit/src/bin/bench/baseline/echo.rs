@@ -1,4 +1,4 @@
-//! A bare WebSocket echo: every message goes back as it came.
+//! Echo server over WebSockets: every message goes back as it came.
 
 use anyhow::Result;
 use futures_util::{FutureExt, SinkExt, StreamExt};

@@ -1,6 +1,6 @@
-//! A bare two-hop relay: what a client sends goes to the one driver, what the driver sends goes to the client.
+//! Two-hop relay server: what a client sends goes to the one driver, what the driver sends goes to the client.
 //!
-//! One driver socket serves all clients, as in the gateway. A message on the driver's leg starts with eight hex
+//! One driver socket serves all clients, as in the gateway. A message on the driver's connection starts with eight hex
 //! digits that name the client; nothing else is looked at. Answers are sliced, not copied.
 
 use std::collections::HashMap;
@@ -16,13 +16,13 @@ use tokio_websockets::{Message, WebSocketStream};
 
 use super::{accept, server};
 
-/// Bytes of the client's name before each message on the driver's leg.
+/// Bytes of the client's name before each message on the driver's connection.
 pub(crate) const NAME_BYTES: usize = 8;
 /// Messages that may wait between two sockets; above anything the load keeps in flight.
 const QUEUE_MAX: usize = 4_096;
 
 /// What clients tell the driver's task.
-enum Note {
+enum RelayEvent {
     /// A client came; its answers go here.
     Joined(u32, Sender<Bytes>),
     /// A message, its sender's name in front.
@@ -33,14 +33,14 @@ enum Note {
 
 /// Serves on a listener: the driver connects to `/driver`, first and once, clients to any other path.
 pub(crate) async fn serve(listener: TcpListener) -> Result<()> {
-    let (to_driver, notes) = mpsc::channel(QUEUE_MAX);
-    let notes = Arc::new(tokio::sync::Mutex::new(Some(notes)));
+    let (to_driver, events) = mpsc::channel(QUEUE_MAX);
+    let events = Arc::new(tokio::sync::Mutex::new(Some(events)));
     let names = Arc::new(AtomicU32::new(0));
     loop {
         let stream = accept(&listener).await?;
-        let (to_driver, notes, names) = (to_driver.clone(), notes.clone(), names.clone());
+        let (to_driver, events, names) = (to_driver.clone(), events.clone(), names.clone());
         tokio::spawn(async move {
-            if let Err(error) = welcome(stream, to_driver, &notes, &names).await {
+            if let Err(error) = welcome(stream, to_driver, &events, &names).await {
                 eprintln!("relay: {error:#}");
             }
         });
@@ -49,34 +49,37 @@ pub(crate) async fn serve(listener: TcpListener) -> Result<()> {
 
 async fn welcome(
     stream: TcpStream,
-    to_driver: Sender<Note>,
-    notes: &tokio::sync::Mutex<Option<Receiver<Note>>>,
+    to_driver: Sender<RelayEvent>,
+    events: &tokio::sync::Mutex<Option<Receiver<RelayEvent>>>,
     names: &AtomicU32,
 ) -> Result<()> {
     let (request, socket) = server().accept(stream).await?;
     if request.uri().path() == "/driver" {
-        let notes = notes.lock().await.take().context("there is a driver already")?;
-        return serve_driver(socket, notes).await;
+        let events = events.lock().await.take().context("there is a driver already")?;
+        return serve_driver(socket, events).await;
     }
     let name = names.fetch_add(1, Ordering::Relaxed);
     let served = serve_client(socket, name, &to_driver).await;
-    to_driver.send(Note::Left(name)).await.context("the driver is gone")?;
+    to_driver.send(RelayEvent::Left(name)).await.context("the driver is gone")?;
     served
 }
 
-async fn serve_driver(mut socket: WebSocketStream<TcpStream>, mut notes: Receiver<Note>) -> Result<()> {
+async fn serve_driver(
+    mut socket: WebSocketStream<TcpStream>,
+    mut events: Receiver<RelayEvent>,
+) -> Result<()> {
     let mut clients: HashMap<u32, Sender<Bytes>> = HashMap::new();
     loop {
         tokio::select! {
-            note = notes.recv() => {
-                let mut ready = note;
-                while let Some(note) = ready {
-                    match note {
-                        Note::Joined(name, answers) => drop(clients.insert(name, answers)),
-                        Note::Message(message) => socket.feed(Message::text(message)).await?,
-                        Note::Left(name) => drop(clients.remove(&name)),
+            event = events.recv() => {
+                let mut ready = event;
+                while let Some(event) = ready {
+                    match event {
+                        RelayEvent::Joined(name, answers) => drop(clients.insert(name, answers)),
+                        RelayEvent::Message(message) => socket.feed(Message::text(message)).await?,
+                        RelayEvent::Left(name) => drop(clients.remove(&name)),
                     }
-                    ready = notes.try_recv().ok();
+                    ready = events.try_recv().ok();
                 }
                 socket.flush().await?;
             }
@@ -110,10 +113,10 @@ async fn hand_over(message: Bytes, clients: &HashMap<u32, Sender<Bytes>>) -> Res
 async fn serve_client(
     mut socket: WebSocketStream<TcpStream>,
     name: u32,
-    to_driver: &Sender<Note>,
+    to_driver: &Sender<RelayEvent>,
 ) -> Result<()> {
     let (answers_sender, mut answers) = mpsc::channel(QUEUE_MAX);
-    to_driver.send(Note::Joined(name, answers_sender)).await?;
+    to_driver.send(RelayEvent::Joined(name, answers_sender)).await?;
     loop {
         tokio::select! {
             answer = answers.recv() => {
@@ -129,7 +132,7 @@ async fn serve_client(
                 while let Some(Some(message)) = ready {
                     let message = message?;
                     if message.is_text() {
-                        to_driver.send(Note::Message(named(name, message.as_payload()))).await?;
+                        to_driver.send(RelayEvent::Message(named(name, message.as_payload()))).await?;
                     }
                     ready = socket.next().now_or_never();
                 }

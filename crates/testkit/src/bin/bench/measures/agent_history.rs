@@ -1,4 +1,5 @@
-//! Many stored conversations: how long a restart takes, and whether a long history makes its last page slower.
+//! Benchmark of many stored conversations: how long a restart takes, and whether a long history makes its last page
+//! slower.
 
 use std::time::Duration;
 

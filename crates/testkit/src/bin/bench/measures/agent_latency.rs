@@ -1,4 +1,4 @@
-//! From a model's delta to the client's signal: what the gateway adds.
+//! Benchmark of streaming latency: what the gateway adds between a model's delta and the client's signal.
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ async fn listen(
 
 fn times(text: &str) -> impl Iterator<Item = Duration> {
     text.split('@').skip(1).filter_map(|rest| {
-        let digits = rest.split(|sign: char| !sign.is_ascii_digit()).next()?;
+        let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
         digits.parse().ok().map(Duration::from_nanos)
     })
 }

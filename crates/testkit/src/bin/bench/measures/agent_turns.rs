@@ -1,4 +1,5 @@
-//! Durable turns: a message is kept, a model answers, the answer is kept. And what they leave in memory.
+//! Benchmark of durable turns: a message is stored, a model answers, the answer is stored. And what they leave in
+//! memory.
 
 use std::time::Duration;
 

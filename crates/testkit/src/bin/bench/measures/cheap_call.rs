@@ -1,4 +1,4 @@
-//! A cheap kernel call against the bare echo of the same request.
+//! Benchmark of a cheap kernel call against the bare echo of the same request.
 
 use anyhow::Result;
 use serde_json::json;
@@ -15,10 +15,10 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
         call: "sys.device.get",
         args: json!({"deviceId": DEVICE}),
         // `"device":null` would be cheaper to answer and is not what is measured.
-        sign: r#""data":{"device":{"#,
+        expected: r#""data":{"device":{"#,
         answer_bytes_min: 0,
     };
-    let echoed = Question { sign: r#""type":"req""#, ..asked.clone() };
+    let echoed = Question { expected: r#""type":"req""#, ..asked.clone() };
     let mut rows = Vec::new();
 
     let shape = Shape::SIXTY_FOUR;

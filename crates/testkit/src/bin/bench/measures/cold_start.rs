@@ -1,4 +1,5 @@
-//! From starting the program to its first accepted `sys.connect`, on a data directory that is set up.
+//! Benchmark of a cold start: from starting the program to its first accepted `sys.connect`, on a data directory that
+//! is set up.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! What the gateway weighs when it does nothing: memory and the size of its binary.
+//! Benchmark of the idle footprint: memory of the gateway and the size of its binary.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `fs.read` of the gateway's own files against the bare echo of messages of the same size.
+//! Benchmark of `fs.read` of the gateway's own files against the bare echo of messages of the same size.
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -54,7 +54,7 @@ async fn read(stage: &Stage, case: Case) -> Result<Vec<Row>> {
     let asked = Question {
         call: "fs.read",
         args: json!({ "path": format!("~/{}", file(name)) }),
-        sign: r#""ok":true"#,
+        expected: r#""ok":true"#,
         answer_bytes_min: bytes,
     };
     let mut gateway = stage.gateway_side(shape, asked).await?;
@@ -65,7 +65,7 @@ async fn read(stage: &Stage, case: Case) -> Result<Vec<Row>> {
     let echoed = Question {
         call: "fs.read",
         args: json!({ "pad": pad }),
-        sign: r#""type":"req""#,
+        expected: r#""type":"req""#,
         answer_bytes_min: bytes,
     };
     let mut echo = stage.bare_side(Baseline::Echo, shape, echoed).await?;

@@ -1,4 +1,4 @@
-//! `fs.search` over 10,000 files against the `rg` program on the same tree.
+//! Benchmark of `fs.search` over 10,000 files against the `rg` program on the same tree.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let asked = Question {
         call: "fs.search",
         args: json!({ "query": NEEDLE, "path": "~/bench-tree" }),
-        sign: r#""ok":true"#,
+        expected: r#""ok":true"#,
         answer_bytes_min: FILES / EVERY * NEEDLE.len(),
     };
     let shape = Shape::ONE;

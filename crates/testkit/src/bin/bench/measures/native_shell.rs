@@ -1,4 +1,4 @@
-//! A native `shell.exec` of `true` against starting `sh -c true` on the host.
+//! Benchmark of a native `shell.exec` of `true` against starting `sh -c true` on the host.
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let asked = Question {
         call: "shell.exec",
         args: json!({ "input": "true" }),
-        sign: r#""ok":true"#,
+        expected: r#""ok":true"#,
         answer_bytes_min: 0,
     };
     let shape = Shape::ONE;

@@ -1,4 +1,4 @@
-//! Durable `fs.write` of 1 KiB against a plain loop of write, fsync and rename on the same disk.
+//! Benchmark of durable `fs.write` of 1 KiB against a plain loop of write, fsync and rename on the same disk.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let asked = Question {
         call: "fs.write",
         args: json!({ "path": "~/bench-write-{place}.txt", "content": content }),
-        sign: r#""ok":true"#,
+        expected: r#""ok":true"#,
         answer_bytes_min: 0,
     };
     let folder = stage.home().await?;

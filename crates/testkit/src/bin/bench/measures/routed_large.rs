@@ -1,4 +1,4 @@
-//! A routed `fs.read` with a 4 MiB answer against the bare relay with the same driver.
+//! Benchmark of a routed `fs.read` with a 4 MiB answer against the bare relay with the same driver.
 
 use anyhow::Result;
 use serde_json::json;
@@ -17,7 +17,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
         let asked = Question {
             call: "fs.read",
             args: json!({"target": DEVICE, "path": LARGE_PATH}),
-            sign: r#""ok":true"#,
+            expected: r#""ok":true"#,
             answer_bytes_min: LARGE_BYTES,
         };
         let mut gateway = stage.gateway_side(shape, asked.clone()).await?;

@@ -1,4 +1,4 @@
-//! A routed `fs.read` with a 1 KiB answer against the bare relay with the same driver.
+//! Benchmark of a routed `fs.read` with a 1 KiB answer against the bare relay with the same driver.
 
 use anyhow::Result;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let asked = Question {
         call: "fs.read",
         args: json!({"target": DEVICE, "path": "/x"}),
-        sign: r#""ok":true"#,
+        expected: r#""ok":true"#,
         answer_bytes_min: SMALL_BYTES,
     };
     let mut rows = Vec::new();

@@ -705,7 +705,7 @@ export interface Signals {
 
 /** How an account on a chat service stands. */
 export interface AdapterAccountStatus {
-  /** The account. */
+  /** Our account there. */
   accountId: string;
   /** Whether it is connected. */
   connected: boolean;
@@ -725,9 +725,9 @@ export interface AdapterAccountStatus {
 export interface AdapterActor {
   /** Their id there. */
   id: string;
-  /** Their handle. */
+  /** The name they are addressed by there, such as `@ann`. */
   handle?: string;
-  /** Their name. */
+  /** What they are called there. */
   name?: string;
 }
 
@@ -822,7 +822,7 @@ export interface AdapterInboundArgs {
   adapter: string;
   /** Our account there. */
   accountId: string;
-  /** The message. */
+  /** What was said there. */
   message: AdapterInboundMessage;
 }
 
@@ -832,7 +832,7 @@ export interface AdapterInboundMessage {
   messageId: string;
   /** Where it was said. */
   surface: AdapterSurface;
-  /** The text. */
+  /** What was said, as plain text. */
   text: string;
   /** Who said it. */
   actor?: AdapterActor;
@@ -866,7 +866,7 @@ export interface AdapterInboundResult {
 
 /** A code that links a person to a user. */
 export interface AdapterLinkChallenge {
-  /** The code. */
+  /** The code that the person enters; good once. */
   code: string;
   /** What to tell them. */
   prompt: string;
@@ -876,7 +876,7 @@ export interface AdapterLinkChallenge {
 
 /** An answer given at once. */
 export interface AdapterReply {
-  /** The text. */
+  /** What to say, as plain text. */
   text: string;
   /** The message it answers. */
   replyToId?: string;
@@ -890,7 +890,7 @@ export interface AdapterSendArgs {
   accountId: string;
   /** Where to say it. */
   surface: AdapterSurface;
-  /** The text. */
+  /** What to say, as plain text. */
   text: string;
   /** What goes with it. */
   media?: MediaInput[];
@@ -954,15 +954,15 @@ export interface AdapterStatusResult {
 
 /** A place on a chat service. */
 export interface AdapterSurface {
-  /** What it is. */
+  /** What sort of place it is. */
   kind: AdapterSurfaceKind;
   /** Its id there. */
   id: string;
-  /** Its handle. */
+  /** The name they are addressed by there, such as `@ann`. */
   handle?: string;
-  /** Its name. */
+  /** What people call it there. */
   name?: string;
-  /** The thread in it. */
+  /** Id of the thread in it, by the service's own naming. */
   threadId?: string;
 }
 
@@ -1013,7 +1013,7 @@ export interface AiConfigResult {
   contextWindowSource: AiContextWindowSource;
   /** How long those texts may be together. */
   maxContextBytes: number;
-  /** The profile. */
+  /** The profile whose policy and texts count; `task` when absent. */
   profile?: AiContextProfile;
   /** When to ask a person, as JSON. */
   profileApprovalPolicy?: string | null;
@@ -1035,9 +1035,9 @@ export type AiContextWindowSource = "model" | "config" | "unknown";
 
 /** A way of working that is written down. */
 export interface AiSkill {
-  /** Its id. */
+  /** Id of the skill, with its layer where names collide. */
   id: string;
-  /** Its name. */
+  /** The name that the command `skills` knows it by. */
   name: string;
   /** When to use it. */
   description: string;
@@ -1068,7 +1068,7 @@ export interface AiSpeechCreateArgs {
   container?: string;
   /** Such as `mp3`. */
   encoding?: string;
-  /** The language. */
+  /** The language as a BCP 47 tag, such as `en`. */
   language?: string;
   /** The model. */
   model?: string;
@@ -1076,7 +1076,7 @@ export interface AiSpeechCreateArgs {
   sampleRate?: number;
   /** `markdown` when absent: it is turned into something that can be said. */
   textFormat?: AiTextFormat;
-  /** The voice. */
+  /** The voice, by the provider's name for it. */
   voice?: string;
 }
 
@@ -1088,13 +1088,13 @@ export interface AiSpeechCreateResult {
   provider: string;
   /** With which model. */
   model: string;
-  /** The container. */
+  /** The container format, such as `ogg`. */
   container?: string;
-  /** The encoding. */
+  /** The audio codec, such as `mp3`. */
   encoding?: string;
   /** True when there was nothing to say. */
   skipped?: boolean;
-  /** The voice. */
+  /** The voice, by the provider's name for it. */
   voice?: string;
 }
 
@@ -1103,7 +1103,7 @@ export type AiTextFormat = "markdown" | "plain";
 
 /** A tool as a model sees it. */
 export interface AiTool {
-  /** Its name. */
+  /** The name that a model calls it by. */
   name: string;
   /** What it does. */
   description: string;
@@ -1128,7 +1128,7 @@ export type AiToolsArgs = Record<string, never>;
 
 /** Result of `ai.tools`. */
 export interface AiToolsResult {
-  /** The tools. */
+  /** The tools that the process may offer its model. */
   tools: AiTool[];
   /** The devices that are connected. */
   devices: AiToolDevice[];
@@ -1158,7 +1158,7 @@ export interface AiTranscriptionCreateResult {
   model: string;
   /** How long it is, in seconds. */
   duration?: number;
-  /** The language. */
+  /** The language as a BCP 47 tag, such as `en`. */
   language?: string;
   /** Parts with their times, as the provider gives them. */
   segments?: unknown[];
@@ -1178,7 +1178,7 @@ export interface AssistantMessage {
   content: AssistantContent[];
   /** How the provider was spoken to. */
   api: string;
-  /** The provider. */
+  /** The provider that answered, such as `anthropic`. */
   provider: string;
   /** The model that was asked. */
   model: string;
@@ -1214,7 +1214,7 @@ export interface BootstrapCli {
 
 /** A way into a package that was built. */
 export interface BootstrapEntrypoint {
-  /** Its name. */
+  /** Its name, unique within the package. */
   name: string;
   /** How it is entered. */
   kind: BootstrapEntrypointKind;
@@ -1228,7 +1228,7 @@ export interface BootstrapEntrypoint {
   route?: string;
   /** The calls it makes. */
   syscalls?: string[];
-  /** Its window. */
+  /** How large its window opens; only for browser pages. */
   windowDefaults?: PkgWindowDefaults;
 }
 
@@ -1243,19 +1243,19 @@ export interface BootstrapPackageSource {
   ref: string;
   /** The directory in it. */
   subdir: string;
-  /** The commit. */
+  /** Hash of the commit that `ref` stood for, in hex. */
   resolvedCommit: string | null;
 }
 
 /** A package that was built. */
 export interface BootstrapPackageSummary {
-  /** Its id. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** What it does. */
   description: string;
-  /** Its version. */
+  /** The version, as its author gives it. */
   version: string;
   /** What it runs on. */
   runtime: PkgRuntime;
@@ -1339,7 +1339,7 @@ export type DeviceEvent = "connected" | "disconnected";
 
 /** A device, in a signal. */
 export interface DeviceState {
-  /** Its id. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
   /** Whose it is. */
   ownerUid: number;
@@ -1588,11 +1588,11 @@ export type McpConnectionState = "not-connected" | "authenticating" | "connectin
 
 /** A server. */
 export interface McpServerSummary {
-  /** Its id. */
+  /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
   /** Whose it is. */
   uid: number;
-  /** Its name. */
+  /** The name that its user gave it. */
   name: string;
   /** Where it is. */
   url: string;
@@ -1608,7 +1608,7 @@ export interface McpServerSummary {
   instructions: string | null;
   /** What it can do. */
   capabilities: Record<string, unknown> | null;
-  /** Its tools. */
+  /** The tools it has told of. */
   tools: McpToolSummary[];
   /** How many resources it has. */
   resourceCount: number;
@@ -1622,7 +1622,7 @@ export interface McpServerSummary {
 
 /** A tool of a server. */
 export interface McpToolSummary {
-  /** Its name. */
+  /** The name that a model calls it by. */
   name: string;
   /** What it does. */
   description: string | null;
@@ -1637,7 +1637,7 @@ export type McpTransportType = "auto" | "streamable-http" | "sse";
 
 /** A medium as a caller sends it: its bytes in `data`, or where it is in `url`. */
 export interface MediaInput {
-  /** What it is. */
+  /** Whether it is a picture, sound, video or a document. */
   type: MediaType;
   /** Such as `image/png`. */
   mimeType: string;
@@ -1664,7 +1664,7 @@ export interface ModelCost {
   input: number;
   /** For what it wrote. */
   output: number;
-  /** For reading the cache. */
+  /** For reading the cache, in US dollars. */
   cacheRead: number;
   /** For writing the cache. */
   cacheWrite: number;
@@ -1684,7 +1684,7 @@ export interface ModelUsage {
   cacheWrite: number;
   /** All together. */
   totalTokens: number;
-  /** What it cost. */
+  /** What it cost, in US dollars. */
   cost: ModelCost;
 }
 
@@ -1694,9 +1694,9 @@ export interface NotificationAction {
   kind: string;
   /** What it is called. */
   label: string;
-  /** With what. */
+  /** What it is called with. */
   args?: Record<string, unknown>;
-  /** On what. */
+  /** What it acts on. */
   target?: string;
 }
 
@@ -1765,7 +1765,7 @@ export interface NotificationMarkReadArgs {
 
 /** A note. */
 export interface NotificationRecord {
-  /** Its id. */
+  /** Id of the note, unique in the gateway. */
   notificationId: string;
   /** What it is about. */
   title: string;
@@ -1796,15 +1796,15 @@ export interface NotificationResult {
 /** Who left a note. */
 export type NotificationSource = { kind: "user" } | {
   kind: "process";
-  /** Which. */
+  /** Id of the process that left it. */
   processId: string;
 } | {
   kind: "app";
-  /** Its package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
-  /** Its package's name. */
+  /** The package's name, for people. */
   packageName: string;
-  /** Its entrypoint. */
+  /** Name of the entry point within its package. */
   entrypointName: string;
 };
 
@@ -1816,11 +1816,11 @@ export interface NotificationUpdated {
 
 /** A connected account. */
 export interface OAuthAccountSummary {
-  /** Its id. */
+  /** Id of the account, unique in the gateway. */
   accountId: string;
   /** Whose it is. */
   uid: number;
-  /** What it is for. */
+  /** What uses the account. */
   kind: OAuthConnectionKind;
   /** The service. */
   provider: string;
@@ -1830,7 +1830,7 @@ export interface OAuthAccountSummary {
   label: string | null;
   /** What was granted. */
   scope: string | null;
-  /** The resource it is for. */
+  /** The resource indicator that tokens are asked for (RFC 8707). */
   resource: string | null;
   /** What the service knows us as. */
   clientId: string;
@@ -1853,11 +1853,11 @@ export type OAuthConnectionKind = "ai-provider" | "mcp-server" | "generic";
 
 /** A connection that waits for a person. */
 export interface OAuthFlowSummary {
-  /** Its id. */
+  /** Id of the flow, for the page that the service redirects to. */
   flowId: string;
   /** Whose it is. */
   uid: number;
-  /** What it is for. */
+  /** What uses the account. */
   kind: OAuthConnectionKind;
   /** The service. */
   provider: string;
@@ -1887,7 +1887,7 @@ export interface OAuthFlowSummary {
 export interface OnboardingAccount {
   /** Login name. */
   username: string;
-  /** Password. */
+  /** The password that was typed, in plain text. */
   password: string;
   /** The same again. */
   passwordConfirm: string;
@@ -1933,7 +1933,7 @@ export type OnboardingDetailStep = "account" | "admin" | "system" | "ai" | "sour
 export interface OnboardingDevice {
   /** Whether to make a token for one. */
   enabled: boolean;
-  /** Its id. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
   /** A note for people. */
   label: string;
@@ -1972,7 +1972,7 @@ export type OnboardingLane = "quick" | "customize" | "advanced";
 export interface OnboardingMessage {
   /** Who said it. */
   role: OnboardingRole;
-  /** What. */
+  /** What was said. */
   content: string;
 }
 
@@ -2046,11 +2046,11 @@ export interface PkgAddResult {
 
 /** A package in a catalogue. */
 export interface PkgCatalogEntry {
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** What it does. */
   description: string;
-  /** Its version. */
+  /** The version, as its author gives it. */
   version: string;
   /** What it runs on. */
   runtime: PkgRuntime;
@@ -2069,7 +2069,7 @@ export type PkgCatalogKind = "local" | "remote";
 export interface PkgCatalogOrigin {
   /** Whose it is. */
   kind: PkgCatalogKind;
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** Its URL, for another's. */
   baseUrl?: string;
@@ -2083,7 +2083,7 @@ export interface PkgCatalogSource {
   ref: string;
   /** The directory in it. */
   subdir: string;
-  /** The commit. */
+  /** Hash of the commit that `ref` stood for, in hex. */
   resolvedCommit?: string | null;
 }
 
@@ -2115,7 +2115,7 @@ export interface PkgChanged {
 
 /** Arguments of `pkg.checkout`. */
 export interface PkgCheckoutArgs {
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
   /** The ref. */
   ref: string;
@@ -2126,7 +2126,7 @@ export type PkgEntrypointKind = "command" | "http" | "rpc" | "ui";
 
 /** A way into a package. */
 export interface PkgEntrypointSummary {
-  /** Its name. */
+  /** Its name, unique within the package. */
   name: string;
   /** How it is entered. */
   kind: PkgEntrypointKind;
@@ -2140,7 +2140,7 @@ export interface PkgEntrypointSummary {
   route?: string;
   /** The calls it makes. */
   syscalls?: string[];
-  /** Its window. */
+  /** How large its window opens; only for browser pages. */
   windowDefaults?: PkgWindowDefaults;
 }
 
@@ -2169,7 +2169,7 @@ export interface PkgImported {
 
 /** Arguments of `pkg.install`. */
 export interface PkgInstallArgs {
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
 }
 
@@ -2185,7 +2185,7 @@ export interface PkgListArgs {
 
 /** Result of `pkg.list` and `pkg.sync`. */
 export interface PkgListResult {
-  /** The packages. */
+  /** The packages that the caller sees. */
   packages: PkgSummary[];
 }
 
@@ -2227,7 +2227,7 @@ export interface PkgPublicSetResult {
 
 /** A package catalogue. */
 export interface PkgRemote {
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** Where it is. */
   baseUrl: string;
@@ -2276,7 +2276,7 @@ export interface PkgRemoteRemoveResult {
 
 /** Arguments of `pkg.remove`. */
 export interface PkgRemoveArgs {
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
 }
 
@@ -2290,7 +2290,7 @@ export interface PkgReview {
 
 /** Arguments of `pkg.review.approve`. */
 export interface PkgReviewApproveArgs {
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
 }
 
@@ -2301,9 +2301,9 @@ export type PkgRuntime = "dynamic-worker" | "node" | "web-ui";
 export interface PkgScope {
   /** Everybody, a user or a workspace. */
   kind: PkgScopeKind;
-  /** The user. */
+  /** The user, when `kind` is `user`. */
   uid?: number;
-  /** The workspace. */
+  /** The workspace, when `kind` is `workspace`. */
   workspaceId?: string;
 }
 
@@ -2320,21 +2320,21 @@ export interface PkgSource {
   subdir: string;
   /** Whether the repository is public. */
   public: boolean;
-  /** The commit. */
+  /** Hash of the commit that `ref` stood for, in hex. */
   resolvedCommit?: string | null;
 }
 
 /** An installed package. */
 export interface PkgSummary {
-  /** Its id. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
   /** For whom it is installed. */
   scope: PkgScope;
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** What it does. */
   description: string;
-  /** Its version. */
+  /** The version, as its author gives it. */
   version: string;
   /** What it runs on. */
   runtime: PkgRuntime;
@@ -2359,9 +2359,9 @@ export type PkgSyncArgs = Record<string, never>;
 
 /** How large a window opens, in pixels. */
 export interface PkgWindowDefaults {
-  /** Width. */
+  /** Width, in pixels. */
   width: number;
-  /** Height. */
+  /** Height, in pixels. */
   height: number;
   /** Smallest width. */
   minWidth: number;
@@ -2449,7 +2449,7 @@ export interface ProcApprovalsRevokeResult {
 
 /** An archived conversation. */
 export interface ProcArchiveEntry {
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** Which life of it. */
   generation: number;
@@ -2488,7 +2488,7 @@ export interface ProcChanged {
   content?: unknown;
   /** How full the context is. */
   context?: ProcContextState;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId?: string;
   /** Queued messages that the active run took in. */
   drainedQueuedMessages?: number;
@@ -2500,7 +2500,7 @@ export interface ProcChanged {
   messageId?: number;
   /** Who said it. */
   role?: ProcMessageRole;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId?: string;
   [key: string]: unknown;
 }
@@ -2521,7 +2521,7 @@ export type ProcContextSource = "estimate" | "provider";
 
 /** How full the model's context is. */
 export interface ProcContextState {
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** The model's provider. */
   provider: string;
@@ -2561,7 +2561,7 @@ export interface ProcContextState {
 
 /** A conversation's record. */
 export interface ProcConversation {
-  /** Its id. */
+  /** Its id, unique within the process. */
   id: string;
   /** How often it was reset, from 1. */
   generation: number;
@@ -2579,7 +2579,7 @@ export interface ProcConversation {
 
 /** Arguments of `proc.conversation.close`. */
 export interface ProcConversationCloseArgs {
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** The process; the caller's init process when absent. */
   pid?: string;
@@ -2589,7 +2589,7 @@ export interface ProcConversationCloseArgs {
 export interface ProcConversationCloseResult {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** False when it was unknown or closed already. */
   closed: boolean;
@@ -2615,7 +2615,7 @@ export interface ProcConversationCompactArgs {
 export interface ProcConversationCompactResult {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** What was archived. */
   segment: ProcConversationSegment;
@@ -2629,7 +2629,7 @@ export interface ProcConversationCompactResult {
 
 /** What happens when a conversation outgrows the context. */
 export interface ProcConversationContextPolicy {
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** What happens. */
   overflow: ProcOverflow;
@@ -2645,7 +2645,7 @@ export interface ProcConversationContextPolicy {
 export interface ProcConversationCost {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** How many runs. */
   runs: number;
@@ -2785,7 +2785,7 @@ export interface ProcConversationResetArgs {
 export interface ProcConversationResetResult {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** Its new life. */
   generation: number;
@@ -2797,9 +2797,9 @@ export interface ProcConversationResetResult {
 
 /** An archived part of a conversation. */
 export interface ProcConversationSegment {
-  /** Its id. */
+  /** Its id, unique within the conversation. */
   id: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** Which life of it. */
   generation: number;
@@ -2819,7 +2819,7 @@ export interface ProcConversationSegment {
 
 /** Arguments of `proc.conversation.segment.read`. */
 export interface ProcConversationSegmentReadArgs {
-  /** The segment. */
+  /** Id of the segment, as `proc.conversation.segments` gives it. */
   segmentId: string;
   /** The conversation; `default` when absent. */
   conversationId?: string;
@@ -2835,7 +2835,7 @@ export interface ProcConversationSegmentReadArgs {
 export interface ProcConversationSegmentReadResult {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** The segment. */
   segment: ProcConversationSegment;
@@ -2859,7 +2859,7 @@ export interface ProcConversationSegmentsArgs {
 export interface ProcConversationSegmentsResult {
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** Oldest first. */
   segments: ProcConversationSegment[];
@@ -2993,7 +2993,7 @@ export interface ProcHistoryResult {
   messageCount: number;
   /** How full the context is, once known. */
   context?: ProcContextState | null;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId?: string;
   /** True when there are newer ones. */
   hasMoreAfter?: boolean;
@@ -3031,7 +3031,7 @@ export interface ProcIpcCallResult {
   pid: string;
   /** The process that sent it. */
   sourcePid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** The run that will take it up. */
   runId: string;
@@ -3089,7 +3089,7 @@ export interface ProcIpcSendResult {
   pid: string;
   /** The process that sent it. */
   sourcePid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** The run that will take it up. */
   runId: string;
@@ -3175,7 +3175,7 @@ export interface ProcPendingApproval {
 
 /** A profile. */
 export interface ProcProfile {
-  /** Its id. */
+  /** Its id, as `proc.spawn` takes it. */
   id: AiContextProfile;
   /** Where it comes from. */
   kind: ProcProfileKind;
@@ -3191,11 +3191,11 @@ export interface ProcProfile {
   spawnMode: ProcSpawnMode;
   /** A shorter name for the same. */
   alias?: string;
-  /** What it is for. */
+  /** When to choose it, for people. */
   description?: string;
-  /** Its package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId?: string;
-  /** Its package's name. */
+  /** The package's name, for people. */
   packageName?: string;
 }
 
@@ -3222,11 +3222,11 @@ export interface ProcResetArgs {
 
 /** What one run has used. */
 export interface ProcRunCost {
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
   /** The process. */
   pid: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** How it ended, or `active`. */
   status: string;
@@ -3252,9 +3252,9 @@ export interface ProcRunCost {
 export interface ProcRunFinished {
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** How it ended. */
   status: ProcRunStatus;
@@ -3312,9 +3312,9 @@ export interface ProcRunOutput {
   thinking: ThinkingContent[];
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
 }
 
@@ -3322,9 +3322,9 @@ export interface ProcRunOutput {
 export interface ProcRunStarted {
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** Why, such as `proc.send` or `schedule.event`. */
   reason: string;
@@ -3341,9 +3341,9 @@ export type ProcRunStatus = "ok" | "error" | "aborted";
 export interface ProcRunStream {
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /**
    * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
@@ -3369,9 +3369,9 @@ export interface ProcRunToolFinished {
   ok: boolean;
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
   /** What went wrong. */
   error?: string;
@@ -3391,9 +3391,9 @@ export interface ProcRunToolStarted {
   callId: string;
   /** The process. */
   pid: string;
-  /** The run. */
+  /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The conversation. */
+  /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
 }
 
@@ -3476,13 +3476,13 @@ export type ProcSpawnMode = "singleton" | "new";
 /** A package source to mount. */
 export type ProcSpawnMountSpec = {
   kind: "package-source";
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
   /** Where; below `/src`. */
   mountPath?: string;
 } | {
   kind: "package-repo";
-  /** The package. */
+  /** Id of the package, as `pkg.list` gives it. */
   packageId: string;
   /** Where; below `/src`. */
   mountPath?: string;
@@ -3494,7 +3494,7 @@ export interface ProcSpawnResult {
   pid: string;
   /** What kind of agent it is. */
   profile: AiContextProfile;
-  /** Its workspace. */
+  /** Id of its workspace; absent when it has none. */
   workspaceId: string | null;
   /** Where its relative paths start. */
   cwd: string;
@@ -3612,7 +3612,7 @@ export interface ProcSummary {
   label: string | null;
   /** When it was started, in milliseconds. */
   createdAt: number;
-  /** Its workspace. */
+  /** Id of its workspace; absent when it has none. */
   workspaceId: string | null;
   /** Where its relative paths start. */
   cwd: string;
@@ -3694,7 +3694,7 @@ export type RepoApplyOp = {
   contentBase64?: string;
 } | {
   type: "delete";
-  /** The path. */
+  /** The path within the repository. */
   path: string;
   /** For a directory. */
   recursive?: boolean;
@@ -3796,7 +3796,7 @@ export interface RepoCreateResult {
 export interface RepoDiffArgs {
   /** The repository. */
   repo: string;
-  /** The commit. */
+  /** Hash of the commit, in hex. */
   commit: string;
   /** Lines around a change; 3 when absent, at most 20. */
   context?: number;
@@ -3804,7 +3804,7 @@ export interface RepoDiffArgs {
 
 /** A changed file. */
 export interface RepoDiffFile {
-  /** Its path. */
+  /** The path within the repository. */
   path: string;
   /** What happened to it. */
   status: RepoDiffStatus;
@@ -3826,7 +3826,7 @@ export interface RepoDiffHunk {
   newStart: number;
   /** Lines after. */
   newCount: number;
-  /** The lines. */
+  /** Its lines, in order. */
   lines: RepoDiffLine[];
 }
 
@@ -3842,7 +3842,7 @@ export interface RepoDiffLine {
 export interface RepoDiffResult {
   /** The repository. */
   repo: string;
-  /** The commit. */
+  /** Hash of the commit, in hex. */
   commitHash: string;
   /** How much changed. */
   stats: RepoDiffStats;
@@ -3854,7 +3854,7 @@ export interface RepoDiffResult {
 
 /** How much changed. */
 export interface RepoDiffStats {
-  /** Files. */
+  /** How many files changed. */
   filesChanged: number;
   /** Lines added. */
   additions: number;
@@ -3969,7 +3969,7 @@ export type RepoReadResult = {
   repo: string;
   /** The ref. */
   ref: string;
-  /** The path. */
+  /** The path within the repository. */
   path: string;
   /** What is in it. */
   entries: RepoTreeEntry[];
@@ -3979,7 +3979,7 @@ export type RepoReadResult = {
   repo: string;
   /** The ref. */
   ref: string;
-  /** The path. */
+  /** The path within the repository. */
   path: string;
   /** Its size in bytes. */
   size: number;
@@ -4039,15 +4039,15 @@ export interface RepoSummary {
   repo: string;
   /** Whose it is. */
   owner: string;
-  /** Its name. */
+  /** The part of `owner/name` behind the slash. */
   name: string;
-  /** What it is. */
+  /** What made it. */
   kind: RepoKind;
   /** Whether the caller may commit to it. */
   writable: boolean;
   /** Whether everybody may read it. */
   public: boolean;
-  /** What it is for. */
+  /** What people say it is for. */
   description?: string;
   /** When it last changed, in milliseconds. */
   updatedAt?: number;
@@ -4078,13 +4078,13 @@ export interface Routable {
 
 /** Arguments of `sched.add`. */
 export interface SchedAddArgs {
-  /** Its name. */
+  /** The name, for people. */
   name: string;
   /** When. */
   expression: ScheduleExpression;
   /** What it does. */
   target: ScheduleTarget;
-  /** What it is for. */
+  /** What people say it is for. */
   description?: string;
   /** Whether it runs; true when absent. */
   enabled?: boolean;
@@ -4186,7 +4186,7 @@ export interface SchedulePatch {
   enabled?: boolean;
   /** When. */
   expression?: ScheduleExpression;
-  /** Its name. */
+  /** A new name, for people. */
   name?: string;
   /** What it does. */
   target?: ScheduleTarget;
@@ -4194,11 +4194,11 @@ export interface SchedulePatch {
 
 /** A schedule. */
 export interface ScheduleRecord {
-  /** Its id. */
+  /** Its id, unique in the gateway. */
   id: string;
   /** Whose it is. */
   ownerUid: number;
-  /** Its name. */
+  /** Its name, for people. */
   name: string;
   /** Whether it runs. */
   enabled: boolean;
@@ -4214,7 +4214,7 @@ export interface ScheduleRecord {
   updatedAtMs: number;
   /** How it stands. */
   state: ScheduleState;
-  /** What it is for. */
+  /** What people say it is for. */
   description?: string;
 }
 
@@ -4223,7 +4223,7 @@ export type ScheduleRunMode = "due" | "force";
 
 /** How one schedule went. */
 export interface ScheduleRunResult {
-  /** The schedule. */
+  /** Id of the schedule, as `sched.list` gives it. */
   scheduleId: string;
   /** How it went. */
   status: ScheduleRunStatus;
@@ -4492,7 +4492,7 @@ export interface SysConnectArgs {
   client: SysConnectClient;
   /** Credentials. */
   auth?: SysConnectAuth;
-  /** For drivers. */
+  /** What a driver offers; required with the role `driver`. */
   driver?: SysConnectDriver;
   /** Asks for the signals that were missed since an earlier connection of the same user. */
   resume?: SysConnectResume;
@@ -4576,9 +4576,9 @@ export interface SysConnectResumed {
 
 /** The gateway, to a client. */
 export interface SysConnectServer {
-  /** Its version. */
+  /** The gateway's version. */
   version: string;
-  /** This connection. */
+  /** Id of this socket; a new one gets a new id. */
   connectionId: string;
 }
 
@@ -4613,7 +4613,7 @@ export interface SysDevice {
 
 /** Arguments of `sys.device.access`. */
 export interface SysDeviceAccessArgs {
-  /** The device. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
   /** The group. */
   gid: number;
@@ -4623,7 +4623,7 @@ export interface SysDeviceAccessArgs {
 
 /** Result of `sys.device.access`. */
 export interface SysDeviceAccessResult {
-  /** The device. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
   /** Groups whose members may use it, besides its owner. */
   gids: number[];
@@ -4631,7 +4631,7 @@ export interface SysDeviceAccessResult {
 
 /** Arguments of `sys.device.get`. */
 export interface SysDeviceGetArgs {
-  /** The device. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
 }
 
@@ -4673,7 +4673,7 @@ export interface SysDeviceSummary {
 
 /** Arguments of `sys.device.update`. */
 export interface SysDeviceUpdateArgs {
-  /** The device. */
+  /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
   /** At most 500 characters. */
   description: string;
@@ -4697,7 +4697,7 @@ export interface SysGrantedCapability {
 export interface SysGroup {
   /** Its number. */
   gid: number;
-  /** Its name. */
+  /** The name, unique among groups. */
   name: string;
   /** Login names of its members. */
   members: string[];
@@ -4820,11 +4820,11 @@ export interface SysMcpAddResult {
 
 /** Arguments of `sys.mcp.call`. */
 export interface SysMcpCallArgs {
-  /** The server. */
+  /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
   /** The tool. */
   name: string;
-  /** Its arguments. */
+  /** The arguments, as the schema of the tool has them. */
   arguments?: Record<string, unknown>;
   /** Whose; the caller's when absent. */
   uid?: number;
@@ -4854,7 +4854,7 @@ export interface SysMcpListResult {
 
 /** Arguments of `sys.mcp.refresh`. */
 export interface SysMcpRefreshArgs {
-  /** The server. */
+  /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
   /** Whose; the caller's when absent. */
   uid?: number;
@@ -4868,7 +4868,7 @@ export interface SysMcpRefreshResult {
 
 /** Arguments of `sys.mcp.remove`. */
 export interface SysMcpRemoveArgs {
-  /** The server. */
+  /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
   /** Whose; the caller's when absent. */
   uid?: number;
@@ -4898,7 +4898,7 @@ export interface SysNewToken {
   tokenPrefix: string;
   /** Whose it is. */
   uid: number;
-  /** What it is for. */
+  /** Who logs in with it. */
   kind: SysTokenKind;
   /** A note for people. */
   label: string | null;
@@ -4914,7 +4914,7 @@ export interface SysNewToken {
 
 /** Arguments of `sys.oauth.forget`. */
 export interface SysOAuthForgetArgs {
-  /** The account. */
+  /** Id of the account, as `sys.oauth.list` gives it. */
   accountId: string;
   /** Whose; the caller's when absent. */
   uid?: number;
@@ -4944,7 +4944,7 @@ export interface SysOAuthListResult {
 
 /** Arguments of `sys.oauth.start`. */
 export interface SysOAuthStartArgs {
-  /** What it is for. */
+  /** What uses the account. */
   kind: OAuthConnectionKind;
   /** The service. */
   provider: string;
@@ -5078,7 +5078,7 @@ export interface SysTokenCreateResult {
   token: SysNewToken;
 }
 
-/** What a token is for. */
+/** Who logs in with a token. */
 export type SysTokenKind = "node" | "service" | "user";
 
 /** Arguments of `sys.token.list`. */
@@ -5099,7 +5099,7 @@ export interface SysTokenRecord {
   tokenId: string;
   /** Whose it is. */
   uid: number;
-  /** What it is for. */
+  /** Who logs in with it. */
   kind: SysTokenKind;
   /** A note for people. */
   label: string | null;
@@ -5123,7 +5123,7 @@ export interface SysTokenRecord {
 
 /** Arguments of `sys.token.revoke`. */
 export interface SysTokenRevokeArgs {
-  /** The token. */
+  /** Id of the token, as `sys.token.list` gives it; not its secret. */
   tokenId: string;
   /** Why, for people. */
   reason?: string;
@@ -5243,7 +5243,7 @@ export interface SysUserUpdateArgs {
 
 /** A workspace. */
 export interface SysWorkspace {
-  /** Its id. */
+  /** Id of the workspace, unique in the gateway. */
   workspaceId: string;
   /** Whose it is. */
   ownerUid: number;
@@ -5257,7 +5257,7 @@ export interface SysWorkspace {
   createdAt: number;
   /** When it last changed. */
   updatedAt: number;
-  /** Its branch. */
+  /** The branch that is used when a call names none. */
   defaultBranch: string;
   /** The commit it is at. */
   headCommit: string | null;
@@ -5287,7 +5287,7 @@ export interface SysWorkspaceListResult {
 
 /** A process in a workspace. */
 export interface SysWorkspaceProcess {
-  /** Its id. */
+  /** Id of the workspace, unique in the gateway. */
   pid: string;
   /** A note for people. */
   label: string | null;
@@ -5329,11 +5329,11 @@ export type ThinkingContentType = "thinking";
 export interface ToolCall {
   /** Always `toolCall`. */
   type: ToolCallContentType;
-  /** Its id. */
+  /** The id that its result refers to, by the provider. */
   id: string;
   /** The tool. */
   name: string;
-  /** Its arguments. */
+  /** The arguments, as the schema of the tool has them. */
   arguments: Record<string, unknown>;
   /** The provider's seal. */
   thoughtSignature?: string;

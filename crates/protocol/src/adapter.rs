@@ -33,11 +33,11 @@ syscalls! {
 pub enum SurfaceKind {
     /// Between two.
     Dm,
-    /// In a group.
+    /// A group chat.
     Group,
-    /// In a channel.
+    /// A channel, where many read and some write.
     Channel,
-    /// In a thread.
+    /// A thread within one of these.
     Thread,
 }
 
@@ -46,17 +46,17 @@ pub enum SurfaceKind {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AdapterSurface")]
 pub struct Surface {
-    /// What it is.
+    /// What sort of place it is.
     pub kind: SurfaceKind,
     /// Its id there.
     pub id: String,
-    /// Its name.
+    /// What people call it there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its handle.
+    /// The name they are addressed by there, such as `@ann`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// The thread in it.
+    /// Id of the thread in it, by the service's own naming.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
 }
@@ -88,7 +88,7 @@ pub struct Challenge {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AdapterAccountStatus")]
 pub struct AccountStatus {
-    /// The account.
+    /// Our account there.
     pub account_id: String,
     /// Whether it is connected.
     pub connected: bool,
@@ -203,7 +203,7 @@ pub struct Inbound {
     pub adapter: String,
     /// Our account there.
     pub account_id: String,
-    /// The message.
+    /// What was said there.
     pub message: Message,
 }
 
@@ -219,7 +219,7 @@ pub struct Message {
     /// Who said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Actor>,
-    /// The text.
+    /// What was said, as plain text.
     pub text: String,
     /// What goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,10 +244,10 @@ pub struct Message {
 pub struct Actor {
     /// Their id there.
     pub id: String,
-    /// Their name.
+    /// What they are called there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Their handle.
+    /// The name they are addressed by there, such as `@ann`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
 }
@@ -296,7 +296,7 @@ pub struct Delivered {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AdapterReply")]
 pub struct Reply {
-    /// The text.
+    /// What to say, as plain text.
     pub text: String,
     /// The message it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -308,7 +308,7 @@ pub struct Reply {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AdapterLinkChallenge")]
 pub struct LinkChallenge {
-    /// The code.
+    /// The code that the person enters; good once.
     pub code: String,
     /// What to tell them.
     pub prompt: String,
@@ -348,7 +348,7 @@ pub struct Send {
     pub account_id: String,
     /// Where to say it.
     pub surface: Surface,
-    /// The text.
+    /// What to say, as plain text.
     pub text: String,
     /// The message it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

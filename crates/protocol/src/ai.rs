@@ -31,7 +31,7 @@ pub struct Tools {}
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AiToolsResult")]
 pub struct ToolsResult {
-    /// The tools.
+    /// The tools that the process may offer its model.
     pub tools: Vec<Tool>,
     /// The devices that are connected.
     pub devices: Vec<ToolDevice>,
@@ -45,7 +45,7 @@ pub struct ToolsResult {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AiTool")]
 pub struct Tool {
-    /// Its name.
+    /// The name that a model calls it by.
     pub name: String,
     /// What it does.
     pub description: String,
@@ -83,7 +83,7 @@ pub struct Config {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AiConfigResult")]
 pub struct ConfigResult {
-    /// The profile.
+    /// The profile whose policy and texts count; `task` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// Such as `anthropic`.
@@ -124,7 +124,7 @@ pub struct ConfigResult {
 pub enum WindowSource {
     /// The model's own data.
     Model,
-    /// Config.
+    /// The setting `context_window_tokens`.
     Config,
     /// Nobody.
     Unknown,
@@ -134,9 +134,9 @@ pub enum WindowSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AiSkill")]
 pub struct Skill {
-    /// Its id.
+    /// Id of the skill, with its layer where names collide.
     pub id: String,
-    /// Its name.
+    /// The name that the command `skills` knows it by.
     pub name: String,
     /// When to use it.
     pub description: String,
@@ -161,13 +161,13 @@ pub struct SkillSource {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AiSkillKind")]
 pub enum SkillKind {
-    /// A profile.
+    /// The profile of the process, in config.
     Profile,
-    /// A home.
+    /// The user's home.
     Home,
-    /// A workspace.
+    /// The workspace of the process.
     Workspace,
-    /// A package.
+    /// An installed package.
     Package,
 }
 
@@ -222,7 +222,7 @@ pub enum TranscriptionMode {
 pub struct Transcription {
     /// What was said.
     pub text: String,
-    /// The language.
+    /// The language as a BCP 47 tag, such as `en`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How long it is, in seconds.
@@ -250,10 +250,10 @@ pub struct Speak {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The voice.
+    /// The voice, by the provider's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<String>,
-    /// The language.
+    /// The language as a BCP 47 tag, such as `en`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// Such as `mp3`.
@@ -291,13 +291,13 @@ pub struct Speech {
     pub provider: String,
     /// With which model.
     pub model: String,
-    /// The voice.
+    /// The voice, by the provider's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<String>,
-    /// The encoding.
+    /// The audio codec, such as `mp3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// The container.
+    /// The container format, such as `ogg`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
     /// True when there was nothing to say.

@@ -21,7 +21,7 @@ pub enum MediaType {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaInput {
-    /// What it is.
+    /// Whether it is a picture, sound, video or a document.
     #[serde(rename = "type")]
     pub media_type: MediaType,
     /// Such as `image/png`.
@@ -50,7 +50,7 @@ pub struct MediaInput {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredMedia {
-    /// What it is.
+    /// Whether it is a picture, sound, video or a document.
     #[serde(rename = "type")]
     pub media_type: MediaType,
     /// Such as `image/png`.

@@ -41,10 +41,10 @@ pub struct Action {
     pub kind: String,
     /// What it is called.
     pub label: String,
-    /// On what.
+    /// What it acts on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// With what.
+    /// What it is called with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
 }
@@ -54,20 +54,20 @@ pub struct Action {
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
 #[schemars(rename = "NotificationSource")]
 pub enum Source {
-    /// The user.
+    /// The user, from a client.
     User,
-    /// A process.
+    /// One of the user's processes.
     Process {
-        /// Which.
+        /// Id of the process that left it.
         process_id: Pid,
     },
     /// A package app.
     App {
-        /// Its package.
+        /// Id of the package, as `pkg.list` gives it.
         package_id: String,
-        /// Its package's name.
+        /// The package's name, for people.
         package_name: String,
-        /// Its entrypoint.
+        /// Name of the entry point within its package.
         entrypoint_name: String,
     },
 }
@@ -77,7 +77,7 @@ pub enum Source {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "NotificationRecord")]
 pub struct Notification {
-    /// Its id.
+    /// Id of the note, unique in the gateway.
     pub notification_id: String,
     /// What it is about.
     pub title: String,

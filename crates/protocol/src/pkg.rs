@@ -33,7 +33,7 @@ syscalls! {
 pub enum Runtime {
     /// Its own backend.
     DynamicWorker,
-    /// Node.
+    /// A Node.js program.
     Node,
     /// A browser page, with or without a backend.
     WebUi,
@@ -76,9 +76,9 @@ pub enum Icon {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgWindowDefaults")]
 pub struct WindowDefaults {
-    /// Width.
+    /// Width, in pixels.
     pub width: u32,
-    /// Height.
+    /// Height, in pixels.
     pub height: u32,
     /// Smallest width.
     pub min_width: u32,
@@ -91,7 +91,7 @@ pub struct WindowDefaults {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgEntrypointSummary")]
 pub struct Entrypoint {
-    /// Its name.
+    /// Its name, unique within the package.
     pub name: String,
     /// How it is entered.
     pub kind: EntrypointKind,
@@ -110,7 +110,7 @@ pub struct Entrypoint {
     /// The calls it makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syscalls: Option<Vec<String>>,
-    /// Its window.
+    /// How large its window opens; only for browser pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_defaults: Option<WindowDefaults>,
 }
@@ -122,9 +122,9 @@ pub struct Entrypoint {
 pub enum ScopeKind {
     /// Everybody.
     Global,
-    /// One user.
+    /// The user `uid`.
     User,
-    /// One workspace.
+    /// The workspace `workspaceId`.
     Workspace,
 }
 
@@ -135,10 +135,10 @@ pub enum ScopeKind {
 pub struct Scope {
     /// Everybody, a user or a workspace.
     pub kind: ScopeKind,
-    /// The user.
+    /// The user, when `kind` is `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
-    /// The workspace.
+    /// The workspace, when `kind` is `workspace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<String>,
 }
@@ -155,7 +155,7 @@ pub struct Source {
     pub reference: String,
     /// The directory in it.
     pub subdir: String,
-    /// The commit.
+    /// Hash of the commit that `ref` stood for, in hex.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub resolved_commit: Nullable<String>,
     /// Whether the repository is public.
@@ -178,15 +178,15 @@ pub struct Review {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgSummary")]
 pub struct Package {
-    /// Its id.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
     /// For whom it is installed.
     pub scope: Scope,
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// Its version.
+    /// The version, as its author gives it.
     pub version: String,
     /// What it runs on.
     pub runtime: Runtime,
@@ -225,7 +225,7 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PkgListResult")]
 pub struct Listed {
-    /// The packages.
+    /// The packages that the caller sees.
     pub packages: Vec<Package>,
 }
 
@@ -299,7 +299,7 @@ pub struct Changed {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgCheckoutArgs")]
 pub struct Checkout {
-    /// The package.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
     /// The ref.
     #[serde(rename = "ref")]
@@ -311,7 +311,7 @@ pub struct Checkout {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgInstallArgs")]
 pub struct Install {
-    /// The package.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
 }
 
@@ -320,7 +320,7 @@ pub struct Install {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgReviewApproveArgs")]
 pub struct ReviewApprove {
-    /// The package.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
 }
 
@@ -329,6 +329,6 @@ pub struct ReviewApprove {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgRemoveArgs")]
 pub struct Remove {
-    /// The package.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
 }

@@ -75,7 +75,7 @@ pub struct Summary {
     pub label: Option<String>,
     /// When it was started, in milliseconds.
     pub created_at: i64,
-    /// Its workspace.
+    /// Id of its workspace; absent when it has none.
     pub workspace_id: Option<String>,
     /// Where its relative paths start.
     pub cwd: String,
@@ -190,7 +190,7 @@ pub enum WorkspaceSpec {
 pub enum MountSpec {
     /// The package's own directory.
     PackageSource {
-        /// The package.
+        /// Id of the package, as `pkg.list` gives it.
         package_id: String,
         /// Where; below `/src`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,7 @@ pub enum MountSpec {
     },
     /// The whole repository.
     PackageRepo {
-        /// The package.
+        /// Id of the package, as `pkg.list` gives it.
         package_id: String,
         /// Where; below `/src`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,7 +218,7 @@ pub struct Spawned {
     pub label: Option<String>,
     /// What kind of agent it is.
     pub profile: Profile,
-    /// Its workspace.
+    /// Id of its workspace; absent when it has none.
     pub workspace_id: Option<String>,
     /// Where its relative paths start.
     pub cwd: String,
@@ -335,7 +335,7 @@ pub struct Archived {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcArchiveEntry")]
 pub struct ArchiveEntry {
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Which life of it.
     pub generation: u64,

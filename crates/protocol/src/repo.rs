@@ -48,7 +48,7 @@ pub struct Listed {
 pub enum RepoKind {
     /// A home directory.
     Home,
-    /// A workspace.
+    /// A workspace's content.
     Workspace,
     /// A package's source.
     Package,
@@ -65,15 +65,15 @@ pub struct Repo {
     pub repo: String,
     /// Whose it is.
     pub owner: String,
-    /// Its name.
+    /// The part of `owner/name` behind the slash.
     pub name: String,
-    /// What it is.
+    /// What made it.
     pub kind: RepoKind,
     /// Whether the caller may commit to it.
     pub writable: bool,
     /// Whether everybody may read it.
     pub public: bool,
-    /// What it is for.
+    /// What people say it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When it last changed, in milliseconds.
@@ -156,7 +156,7 @@ pub enum ReadResult {
         /// The ref.
         #[serde(rename = "ref")]
         reference: String,
-        /// The path.
+        /// The path within the repository.
         path: String,
         /// What is in it.
         entries: Vec<TreeEntry>,
@@ -168,7 +168,7 @@ pub enum ReadResult {
         /// The ref.
         #[serde(rename = "ref")]
         reference: String,
-        /// The path.
+        /// The path within the repository.
         path: String,
         /// Its size in bytes.
         size: u64,

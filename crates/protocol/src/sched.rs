@@ -146,13 +146,13 @@ pub struct ScheduleState {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ScheduleRecord")]
 pub struct Schedule {
-    /// Its id.
+    /// Its id, unique in the gateway.
     pub id: String,
     /// Whose it is.
     pub owner_uid: Uid,
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
-    /// What it is for.
+    /// What people say it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether it runs.
@@ -204,9 +204,9 @@ pub struct Listed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SchedAddArgs")]
 pub struct Add {
-    /// Its name.
+    /// The name, for people.
     pub name: String,
-    /// What it is for.
+    /// What people say it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether it runs; true when absent.
@@ -240,7 +240,7 @@ pub struct Update {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SchedulePatch")]
 pub struct Patch {
-    /// Its name.
+    /// A new name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is for; `null` removes it.
@@ -311,7 +311,7 @@ pub struct Ran {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ScheduleRunResult")]
 pub struct RunResult {
-    /// The schedule.
+    /// Id of the schedule, as `sched.list` gives it.
     pub schedule_id: String,
     /// How it went.
     pub status: RunStatus,

@@ -117,7 +117,7 @@ pub enum DeviceEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceState {
-    /// Its id.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: DeviceId,
     /// Whose it is.
     pub owner_uid: Uid,

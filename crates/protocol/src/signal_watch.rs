@@ -59,7 +59,7 @@ pub struct Watched {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unwatch {
-    /// The watch.
+    /// Id of the watch, as `signal.watch` answered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch_id: Option<String>,
     /// Every watch of the caller with this key.

@@ -56,7 +56,7 @@ pub struct Connect {
     pub protocol: u32,
     /// Who connects.
     pub client: Client,
-    /// For drivers.
+    /// What a driver offers; required with the role `driver`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
     /// Credentials.
@@ -192,9 +192,9 @@ pub struct Connected {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysConnectServer")]
 pub struct Server {
-    /// Its version.
+    /// The gateway's version.
     pub version: String,
-    /// This connection.
+    /// Id of this socket; a new one gets a new id.
     pub connection_id: String,
 }
 

@@ -32,7 +32,7 @@ pub struct CatalogSource {
     pub reference: String,
     /// The directory in it.
     pub subdir: String,
-    /// The commit.
+    /// Hash of the commit that `ref` stood for, in hex.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
     pub resolved_commit: Nullable<String>,
 }
@@ -42,11 +42,11 @@ pub struct CatalogSource {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgCatalogEntry")]
 pub struct CatalogEntry {
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// Its version.
+    /// The version, as its author gives it.
     pub version: String,
     /// What it runs on.
     pub runtime: Runtime,
@@ -63,7 +63,7 @@ pub struct CatalogEntry {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PkgRemote")]
 pub struct Remote {
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
     /// Where it is.
     pub base_url: String,
@@ -150,7 +150,7 @@ pub enum CatalogKind {
 pub struct CatalogOrigin {
     /// Whose it is.
     pub kind: CatalogKind,
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
     /// Its URL, for another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,7 @@ syscalls! {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversation")]
 pub struct Conversation {
-    /// Its id.
+    /// Its id, unique within the process.
     pub id: ConversationId,
     /// How often it was reset, from 1.
     pub generation: u64,
@@ -75,7 +75,7 @@ pub enum Overflow {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationContextPolicy")]
 pub struct ContextPolicy {
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// What happens.
     pub overflow: Overflow,
@@ -169,7 +169,7 @@ pub struct Close {
     /// The process; the caller's init process when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<Pid>,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
 }
 
@@ -180,7 +180,7 @@ pub struct Close {
 pub struct Closed {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// False when it was unknown or closed already.
     pub closed: bool,
@@ -209,7 +209,7 @@ pub struct Reset {
 pub struct ResetDone {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Its new life.
     pub generation: u64,

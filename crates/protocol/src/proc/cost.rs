@@ -54,7 +54,7 @@ pub struct Costs {
 pub struct ConversationCost {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// How many runs.
     pub runs: u64,
@@ -67,11 +67,11 @@ pub struct ConversationCost {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcRunCost")]
 pub struct RunCost {
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// How it ended, or `active`.
     pub status: String,

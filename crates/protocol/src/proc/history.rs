@@ -53,7 +53,7 @@ pub struct Read {
 pub struct History {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     /// Oldest first.
@@ -107,7 +107,7 @@ pub enum MessageRole {
     Assistant,
     /// The process itself.
     System,
-    /// A tool.
+    /// The result of a tool call.
     ToolResult,
 }
 
@@ -116,7 +116,7 @@ pub enum MessageRole {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcContextState")]
 pub struct ContextState {
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// The run it was measured in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,7 @@ pub enum PressureLevel {
 pub enum PressureSource {
     /// Ours.
     Estimate,
-    /// The provider's.
+    /// Tokens that the provider counted.
     Provider,
 }
 

@@ -48,7 +48,7 @@ pub struct Sent {
     pub pid: Pid,
     /// The process that sent it.
     pub source_pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// The run that will take it up.
     pub run_id: RunId,
@@ -90,7 +90,7 @@ pub struct Called {
     pub pid: Pid,
     /// The process that sent it.
     pub source_pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// The run that will take it up.
     pub run_id: RunId,

@@ -58,7 +58,7 @@ pub struct Listed {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcProfile")]
 pub struct ProfileInfo {
-    /// Its id.
+    /// Its id, as `proc.spawn` takes it.
     pub id: Profile,
     /// A shorter name for the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct ProfileInfo {
     pub kind: ProfileKind,
     /// Its name for people.
     pub display_name: String,
-    /// What it is for.
+    /// When to choose it, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether people talk to it.
@@ -78,10 +78,10 @@ pub struct ProfileInfo {
     pub background: bool,
     /// How many there are.
     pub spawn_mode: SpawnMode,
-    /// Its package.
+    /// Id of the package, as `pkg.list` gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package_id: Option<String>,
-    /// Its package's name.
+    /// The package's name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package_name: Option<String>,
 }
@@ -102,7 +102,7 @@ pub enum ProfileKind {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ProcSpawnMode")]
 pub enum SpawnMode {
-    /// One.
+    /// One process per user at most.
     Singleton,
     /// A new one each time.
     New,

@@ -27,9 +27,9 @@ syscalls! {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationSegment")]
 pub struct Segment {
-    /// Its id.
+    /// Its id, unique within the conversation.
     pub id: String,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Which life of it.
     pub generation: u64,
@@ -88,7 +88,7 @@ pub struct Compact {
 pub struct Compacted {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// What was archived.
     pub segment: Segment,
@@ -162,7 +162,7 @@ pub struct SegmentRead {
     /// The conversation; `default` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// The segment.
+    /// Id of the segment, as `proc.conversation.segments` gives it.
     pub segment_id: String,
     /// Messages to return; 200 when absent, at most 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,7 +179,7 @@ pub struct SegmentRead {
 pub struct SegmentMessages {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// The segment.
     pub segment: Segment,
@@ -212,7 +212,7 @@ pub struct Segments {
 pub struct SegmentList {
     /// The process.
     pub pid: Pid,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Oldest first.
     pub segments: Vec<Segment>,

@@ -23,7 +23,7 @@ syscalls! {
 pub struct Diff {
     /// The repository.
     pub repo: String,
-    /// The commit.
+    /// Hash of the commit, in hex.
     pub commit: String,
     /// Lines around a change; 3 when absent, at most 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct Diff {
 pub struct DiffResult {
     /// The repository.
     pub repo: String,
-    /// The commit.
+    /// Hash of the commit, in hex.
     pub commit_hash: String,
     /// The commit it is compared with; `null` for the first.
     #[serde(default, skip_serializing_if = "Nullable::is_absent")]
@@ -53,7 +53,7 @@ pub struct DiffResult {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RepoDiffStats")]
 pub struct Stats {
-    /// Files.
+    /// How many files changed.
     pub files_changed: u64,
     /// Lines added.
     pub additions: u64,
@@ -66,7 +66,7 @@ pub struct Stats {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RepoDiffFile")]
 pub struct DiffFile {
-    /// Its path.
+    /// The path within the repository.
     pub path: String,
     /// What happened to it.
     pub status: DiffStatus,
@@ -107,7 +107,7 @@ pub struct Hunk {
     pub new_start: u64,
     /// Lines after.
     pub new_count: u64,
-    /// The lines.
+    /// Its lines, in order.
     pub lines: Vec<DiffLine>,
 }
 
@@ -210,7 +210,7 @@ pub enum Op {
     },
     /// Deletes a file or directory.
     Delete {
-        /// The path.
+        /// The path within the repository.
         path: String,
         /// For a directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,10 +23,10 @@ pub struct Changed {
     pub queued_count: u64,
     /// When, in milliseconds.
     pub timestamp: i64,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// The run that was queued.
@@ -60,9 +60,9 @@ pub struct Changed {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ProcChange")]
 pub enum Change {
-    /// Its queue.
+    /// The messages that wait for its active run.
     Queue,
-    /// Its messages.
+    /// The messages of a conversation.
     Messages,
     /// How full its context is.
     Context,
@@ -79,9 +79,9 @@ pub enum Change {
 pub struct Started {
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Why, such as `proc.send` or `schedule.event`.
     pub reason: String,
@@ -98,9 +98,9 @@ pub struct Started {
 pub struct Stream {
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
     /// events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
@@ -123,9 +123,9 @@ pub struct Output {
     pub thinking: Vec<ThinkingContent>,
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
 }
 
@@ -144,9 +144,9 @@ pub struct ToolStarted {
     pub call_id: String,
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
 }
 
@@ -171,9 +171,9 @@ pub struct ToolFinished {
     pub error: Option<String>,
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
 }
 
@@ -195,9 +195,9 @@ pub struct HilRequested {
 pub struct Finished {
     /// The process.
     pub pid: Pid,
-    /// The run.
+    /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The conversation.
+    /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
     /// How it ended.
     pub status: FinishStatus,
@@ -230,7 +230,7 @@ pub struct Finished {
 pub enum FinishStatus {
     /// With an answer.
     Ok,
-    /// With an error.
+    /// It failed; the error is beside it.
     Error,
     /// Somebody cancelled it.
     Aborted,

@@ -156,7 +156,7 @@ pub struct AssistantMessage {
     pub content: Vec<AssistantContent>,
     /// How the provider was spoken to.
     pub api: String,
-    /// The provider.
+    /// The provider that answered, such as `anthropic`.
     pub provider: String,
     /// The model that was asked.
     pub model: String,
@@ -253,11 +253,11 @@ pub struct ToolCall {
     /// Always `toolCall`.
     #[serde(rename = "type")]
     pub content_type: ToolCallType,
-    /// Its id.
+    /// The id that its result refers to, by the provider.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments, as the schema of the tool has them.
     pub arguments: Map<String, Value>,
     /// The provider's seal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +288,7 @@ pub struct Usage {
     pub cache_write: u64,
     /// All together.
     pub total_tokens: u64,
-    /// What it cost.
+    /// What it cost, in US dollars.
     pub cost: Cost,
 }
 
@@ -301,7 +301,7 @@ pub struct Cost {
     pub input: f64,
     /// For what it wrote.
     pub output: f64,
-    /// For reading the cache.
+    /// For reading the cache, in US dollars.
     pub cache_read: f64,
     /// For writing the cache.
     pub cache_write: f64,

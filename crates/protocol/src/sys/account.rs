@@ -171,7 +171,7 @@ pub struct Groups {
 pub struct Group {
     /// Its number.
     pub gid: Gid,
-    /// Its name.
+    /// The name, unique among groups.
     pub name: String,
     /// Login names of its members.
     pub members: Vec<String>,

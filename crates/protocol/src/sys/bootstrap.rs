@@ -78,13 +78,13 @@ pub struct Cli {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "BootstrapPackageSummary")]
 pub struct Package {
-    /// Its id.
+    /// Id of the package, as `pkg.list` gives it.
     pub package_id: String,
-    /// Its name.
+    /// Its name, for people.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// Its version.
+    /// The version, as its author gives it.
     pub version: String,
     /// What it runs on.
     pub runtime: Runtime,
@@ -108,7 +108,7 @@ pub struct Source {
     pub reference: String,
     /// The directory in it.
     pub subdir: String,
-    /// The commit.
+    /// Hash of the commit that `ref` stood for, in hex.
     pub resolved_commit: Option<String>,
 }
 
@@ -128,7 +128,7 @@ pub enum EntrypointKind {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "BootstrapEntrypoint")]
 pub struct Entrypoint {
-    /// Its name.
+    /// Its name, unique within the package.
     pub name: String,
     /// How it is entered.
     pub kind: EntrypointKind,
@@ -147,7 +147,7 @@ pub struct Entrypoint {
     /// The calls it makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syscalls: Option<Vec<String>>,
-    /// Its window.
+    /// How large its window opens; only for browser pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_defaults: Option<WindowDefaults>,
 }

@@ -61,7 +61,7 @@ pub struct Summary {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysDeviceGetArgs")]
 pub struct Get {
-    /// The device.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: String,
 }
 
@@ -107,7 +107,7 @@ pub struct Detail {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysDeviceUpdateArgs")]
 pub struct Update {
-    /// The device.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: String,
     /// At most 500 characters.
     pub description: String,
@@ -118,7 +118,7 @@ pub struct Update {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysDeviceAccessArgs")]
 pub struct SetAccess {
-    /// The device.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: String,
     /// The group.
     pub gid: Gid,
@@ -131,7 +131,7 @@ pub struct SetAccess {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysDeviceAccessResult")]
 pub struct AccessResult {
-    /// The device.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: DeviceId,
     /// Groups whose members may use it, besides its owner.
     pub gids: Vec<Gid>,

@@ -61,7 +61,7 @@ pub enum ConnectionState {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "McpToolSummary")]
 pub struct Tool {
-    /// Its name.
+    /// The name that a model calls it by.
     pub name: String,
     /// What it does.
     pub description: Option<String>,
@@ -76,11 +76,11 @@ pub struct Tool {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "McpServerSummary")]
 pub struct Server {
-    /// Its id.
+    /// Id of the MCP server, as `sys.mcp.list` gives it.
     pub server_id: String,
     /// Whose it is.
     pub uid: Uid,
-    /// Its name.
+    /// The name that its user gave it.
     pub name: String,
     /// Where it is.
     pub url: String,
@@ -96,7 +96,7 @@ pub struct Server {
     pub instructions: Option<String>,
     /// What it can do.
     pub capabilities: Option<Map<String, Value>>,
-    /// Its tools.
+    /// The tools it has told of.
     pub tools: Vec<Tool>,
     /// How many resources it has.
     pub resource_count: u64,
@@ -173,7 +173,7 @@ pub struct Remove {
     /// Whose; the caller's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
-    /// The server.
+    /// Id of the MCP server, as `sys.mcp.list` gives it.
     pub server_id: String,
 }
 
@@ -193,7 +193,7 @@ pub struct Refresh {
     /// Whose; the caller's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
-    /// The server.
+    /// Id of the MCP server, as `sys.mcp.list` gives it.
     pub server_id: String,
 }
 
@@ -213,11 +213,11 @@ pub struct Call {
     /// Whose; the caller's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
-    /// The server.
+    /// Id of the MCP server, as `sys.mcp.list` gives it.
     pub server_id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments, as the schema of the tool has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
 }

@@ -25,7 +25,7 @@ syscalls! {
 pub enum ConnectionKind {
     /// A model.
     AiProvider,
-    /// An MCP server.
+    /// An MCP server that wants OAuth.
     McpServer,
     /// Anything else.
     Generic,
@@ -39,7 +39,7 @@ pub struct Start {
     /// Whose; the caller's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<Uid>,
-    /// What it is for.
+    /// What uses the account.
     pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
@@ -84,11 +84,11 @@ pub struct Started {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "OAuthFlowSummary")]
 pub struct Flow {
-    /// Its id.
+    /// Id of the flow, for the page that the service redirects to.
     pub flow_id: String,
     /// Whose it is.
     pub uid: Uid,
-    /// What it is for.
+    /// What uses the account.
     pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
@@ -143,11 +143,11 @@ pub struct Listed {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "OAuthAccountSummary")]
 pub struct Account {
-    /// Its id.
+    /// Id of the account, unique in the gateway.
     pub account_id: String,
     /// Whose it is.
     pub uid: Uid,
-    /// What it is for.
+    /// What uses the account.
     pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
@@ -157,7 +157,7 @@ pub struct Account {
     pub label: Option<String>,
     /// What was granted.
     pub scope: Option<String>,
-    /// The resource it is for.
+    /// The resource indicator that tokens are asked for (RFC 8707).
     pub resource: Option<String>,
     /// What the service knows us as.
     pub client_id: String,
@@ -180,7 +180,7 @@ pub struct Account {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysOAuthForgetArgs")]
 pub struct Forget {
-    /// The account.
+    /// Id of the account, as `sys.oauth.list` gives it.
     pub account_id: String,
     /// Whose; the caller's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

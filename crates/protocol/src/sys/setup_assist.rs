@@ -112,7 +112,7 @@ pub struct Draft {
 pub struct AccountDraft {
     /// Login name.
     pub username: String,
-    /// Password.
+    /// The password that was typed, in plain text.
     pub password: String,
     /// The same again.
     pub password_confirm: String,
@@ -182,7 +182,7 @@ pub struct SourceDraft {
 pub struct DeviceDraft {
     /// Whether to make a token for one.
     pub enabled: bool,
-    /// Its id.
+    /// Id of the device, as `sys.device.list` gives it.
     pub device_id: String,
     /// A note for people.
     pub label: String,
@@ -196,7 +196,7 @@ pub struct DeviceDraft {
 pub struct ChatMessage {
     /// Who said it.
     pub role: ChatRole,
-    /// What.
+    /// What was said.
     pub content: String,
 }
 

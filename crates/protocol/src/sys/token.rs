@@ -16,7 +16,7 @@ syscalls! {
     "sys.token.revoke" Revoke => Revoked, Granted, Kernel, Rules | Destroys, Users;
 }
 
-/// What a token is for.
+/// Who logs in with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SysTokenKind")]
@@ -106,7 +106,7 @@ pub struct NewToken {
     pub token_prefix: String,
     /// Whose it is.
     pub uid: Uid,
-    /// What it is for.
+    /// Who logs in with it.
     pub kind: TokenKind,
     /// A note for people.
     pub label: Option<String>,
@@ -146,7 +146,7 @@ pub struct Record {
     pub token_id: TokenId,
     /// Whose it is.
     pub uid: Uid,
-    /// What it is for.
+    /// Who logs in with it.
     pub kind: TokenKind,
     /// A note for people.
     pub label: Option<String>,
@@ -173,7 +173,7 @@ pub struct Record {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysTokenRevokeArgs")]
 pub struct Revoke {
-    /// The token.
+    /// Id of the token, as `sys.token.list` gives it; not its secret.
     #[serde(default)]
     pub token_id: String,
     /// Why, for people.

@@ -17,7 +17,7 @@ syscalls! {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WorkspaceState")]
 pub enum WorkspaceState {
-    /// It is.
+    /// In use.
     Active,
     /// It was put away.
     Archived,
@@ -54,7 +54,7 @@ pub struct Listed {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysWorkspace")]
 pub struct Workspace {
-    /// Its id.
+    /// Id of the workspace, unique in the gateway.
     pub workspace_id: String,
     /// Whose it is.
     pub owner_uid: Uid,
@@ -68,7 +68,7 @@ pub struct Workspace {
     pub created_at: i64,
     /// When it last changed.
     pub updated_at: i64,
-    /// Its branch.
+    /// The branch that is used when a call names none.
     pub default_branch: String,
     /// The commit it is at.
     pub head_commit: Option<String>,
@@ -83,7 +83,7 @@ pub struct Workspace {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysWorkspaceProcess")]
 pub struct ActiveProcess {
-    /// Its id.
+    /// Id of the workspace, unique in the gateway.
     pub pid: Pid,
     /// A note for people.
     pub label: Option<String>,

@@ -76,7 +76,7 @@ impl Alarm {
         }
     }
 
-    /// What it is for.
+    /// The name that logs and metrics call it by.
     pub fn name(&self) -> &'static str {
         self.name
     }

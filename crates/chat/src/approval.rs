@@ -10,7 +10,6 @@ use super::tools;
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// This once.
     Once,
     /// From now on, for what the scope covers.
     Always(Scope),
@@ -109,7 +108,7 @@ pub fn question(request: &HilRequest, look: Look) -> String {
     out
 }
 
-/// The prompt for the answer.
+/// The prompt with the letters that this request takes.
 pub fn answer_prompt(request: &HilRequest) -> String {
     let keys: String = scopes(request).into_iter().map(|scope| format!("/{}", answer_key(scope))).collect();
     format!("Allow? [y/n{keys}] ")

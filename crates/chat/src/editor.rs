@@ -20,7 +20,6 @@ pub fn can_ask(output: &Output) -> bool {
 /// What somebody typed.
 #[derive(Debug, PartialEq)]
 pub enum Typed {
-    /// A line.
     Line(String),
     /// Ctrl-C.
     Interrupt,
@@ -91,7 +90,7 @@ impl Typing {
 
     async fn end(&mut self) -> Result<(Reedline, Typed)> {
         let (editor, signal) =
-            (&mut self.task).await.map_err(|error| Failure::new(format!("the prompt broke: {error}")))?;
+            (&mut self.task).await.map_err(|error| Failure::new(format!("the prompt failed: {error}")))?;
         let typed = match signal? {
             Signal::Success(line) => Typed::Line(line),
             Signal::CtrlC => Typed::Interrupt,

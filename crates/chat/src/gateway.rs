@@ -32,7 +32,6 @@ pub struct Gateway<'a> {
 /// What came over the line.
 #[derive(Debug)]
 pub enum Arrived {
-    /// A signal.
     Signal(Signal),
     /// Signals were missed for good: what matters must be read anew.
     Refresh,

@@ -37,7 +37,6 @@ struct Handle {
 /// Everything that arrives unasked, in order. A reader that does not keep up slows the socket; whoever does
 /// not care for events drops this.
 pub struct Events {
-    /// The queue.
     pub queue: mpsc::Receiver<Event>,
 }
 

@@ -49,7 +49,6 @@ pub enum Error {
     /// No answer in time.
     #[error("no answer to {call} within {seconds} seconds")]
     Timeout {
-        /// The call.
         call: String,
         /// The limit.
         seconds: u64,
@@ -60,7 +59,6 @@ pub enum Error {
     /// The answer does not look as it should.
     #[error("the answer to {call} could not be read: {why}")]
     Decode {
-        /// The call.
         call: String,
         /// What is wrong with it.
         why: String,

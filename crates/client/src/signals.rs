@@ -31,7 +31,7 @@ use tokio::sync::mpsc;
 
 use crate::Connection;
 
-/// One signal.
+/// A signal with its place in the user's sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// Its name, such as `proc.run.stream`.

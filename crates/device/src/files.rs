@@ -1,4 +1,5 @@
-//! The machine's files, whole or below one directory. Every `fs.*` handler goes through here.
+//! File access of the driver, to the whole machine or below one directory; every `fs.*` handler goes through here.
+//! Every `fs.*` handler goes through here.
 //!
 //! An operation first finds the [`Entry`]: an open directory and one name in it. Only finding it differs
 //! between the whole machine and a confined one; what is then done to the entry is the same code. Below a

@@ -1,6 +1,5 @@
-//! The `fs.*` handlers. What fails in the operation itself is an outcome; bad arguments and what is not allowed
-//! are errors.
-//! Everything that touches a disk runs on a blocking thread.
+//! Handlers of `fs.*` on this machine. What fails in the operation itself is an outcome; bad arguments and what is not
+//! allowed are errors. Everything that touches a disk runs on a blocking thread.
 
 mod delete;
 mod edit;

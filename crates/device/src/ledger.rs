@@ -1,5 +1,5 @@
-//! The results of durable calls: a gateway that was stopped while one was under way asks for it again. Kept in
-//! memory, within bounds. A call whose result had to go is still told from one that never came.
+//! Idempotency cache of durable calls, by request id: a gateway that was stopped while one was under way asks for its
+//! result again. Kept in memory, within bounds. A call whose result had to go is still told from one that never came.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! What is on its way to the gateway: answers and status signals, each kept until a pong proves that it was
-//! read, and sent again after the next connect. The gateway drops answers it has no use for; status signals
-//! carry an id of their own.
+//! At-least-once delivery to the gateway: answers and status signals, each kept until a pong proves that it was read,
+//! and sent again after the next connect. The gateway drops answers it has no use for; status signals carry an id of
+//! their own.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The driver as a service of the user: a systemd user unit on Linux, a launchd agent on macOS. The texts are
-//! made here and checked as texts; only `gsv` prints what the commands say.
+//! Service installation of the driver: a systemd user unit on Linux, a launchd agent on macOS. The texts are made here
+//! and checked as texts; only `gsv` prints what the commands say.
 
 mod launchd;
 mod systemd;

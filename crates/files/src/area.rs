@@ -18,7 +18,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of a gateway.
+    /// State without any open transfer.
     pub fn new(gateway: Gateway) -> Arc<Files> {
         let transfers = Transfers::new(gateway.clock().clone());
         Arc::new(Files { gateway, transfers, reads: Default::default() })

@@ -18,7 +18,6 @@ pub struct Call {
 
 /// What a handler of an area gets besides its arguments.
 pub struct Cx<A> {
-    /// The area.
     pub area: Arc<A>,
     /// Who makes the call.
     pub caller: Caller,

@@ -29,9 +29,7 @@ pub enum SignalBody {
 pub struct RunEvent {
     /// The process.
     pub pid: Pid,
-    /// The run.
     pub run_id: RunId,
-    /// The conversation.
     pub conversation_id: ConversationId,
     /// Counts the events of one run, from 1.
     pub seq: u64,

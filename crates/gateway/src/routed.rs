@@ -68,7 +68,6 @@ pub enum Located {
 
 /// A call that continues something.
 pub enum Continued {
-    /// On this device.
     On(DeviceId, Rewrite),
     /// It is over; this is the answer, raw JSON.
     Over(String),

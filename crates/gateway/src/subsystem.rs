@@ -94,7 +94,7 @@ pub trait Subsystem: Send + Sync + 'static {
     }
 }
 
-/// What is gone.
+/// Owner whose things an area must drop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// A socket, by its number.

@@ -52,7 +52,6 @@ pub struct Login {
     pub client_id: String,
     /// The token it logged in with, if it was one.
     pub token_id: Option<TokenId>,
-    /// For drivers.
     pub driver: Option<DriverLogin>,
     /// For users: how they get the events of a model's answer.
     pub streams: Streams,
@@ -68,7 +67,6 @@ pub struct Login {
 
 /// What a driver said of itself.
 pub struct DriverLogin {
-    /// The device.
     pub device_id: DeviceId,
     /// Names the running program, if it said so.
     pub instance: Option<String>,

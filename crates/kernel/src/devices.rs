@@ -86,7 +86,7 @@ impl Devices {
         self.get(id).filter(|device| may_use(device, who))
     }
 
-    /// One device.
+    /// A device by its id, online or not.
     pub(crate) fn get(&self, id: &DeviceId) -> Option<Arc<Device>> {
         find(&self.read(), id).map(|entry| entry.device.clone())
     }

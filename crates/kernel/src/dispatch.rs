@@ -148,7 +148,7 @@ async fn go_on(
     }
 }
 
-/// By a device.
+/// Routes the call to a device.
 fn device(
     kernel: &Arc<Kernel>,
     call: Call,

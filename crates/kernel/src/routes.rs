@@ -53,7 +53,6 @@ struct Row {
 /// Who is asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Far {
-    /// A device.
     Device(DeviceId),
     /// A service, by its channel.
     Service(String),

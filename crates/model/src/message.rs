@@ -61,10 +61,7 @@ impl Request {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     /// What a person said.
-    User {
-        /// Its blocks.
-        content: Vec<Block>,
-    },
+    User { content: Vec<Block> },
     /// What a model said, as its stream ended.
     Assistant(AssistantMessage),
     /// What a tool call came to.
@@ -74,9 +71,7 @@ pub enum Message {
 /// What a tool call came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
-    /// The id of the call.
     pub tool_call_id: String,
-    /// The tool.
     pub tool_name: String,
     /// What it said.
     pub content: Vec<Block>,

@@ -22,7 +22,7 @@ pub trait Provider: Send + Sync {
     fn stream(&self, request: Request, cancel: Cancel) -> EventStream;
 }
 
-/// The kinds of providers.
+/// Which API a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProviderKind {
     /// Anthropic, by its Messages API.
@@ -33,7 +33,7 @@ pub enum ProviderKind {
     OpenaiChat,
     /// Google's Gemini.
     Gemini,
-    /// OpenRouter.
+    /// OpenRouter, by Chat Completions with its additions.
     Openrouter,
     /// Ollama, by its own API.
     Ollama,
@@ -42,7 +42,7 @@ pub enum ProviderKind {
 }
 
 impl ProviderKind {
-    /// All kinds.
+    /// In the order in which errors list them.
     pub const ALL: [ProviderKind; 7] = [
         ProviderKind::Anthropic,
         ProviderKind::Openai,
@@ -122,11 +122,9 @@ impl FromStr for ProviderKind {
 /// Where a provider is, and the key to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
-    /// Which kind of provider.
     pub kind: ProviderKind,
     /// Its address with the version path; the kind's usual one when absent.
     pub base_url: Option<String>,
-    /// Its key.
     pub key: Option<Secret>,
     /// What to do when the key is refused: where it is from, and how to set another. It is told with the failure.
     pub key_hint: Option<String>,

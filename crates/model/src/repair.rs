@@ -102,7 +102,7 @@ fn push_answer(
     }
 }
 
-/// The tool calls of an answer.
+/// The tool calls of an answer, in order.
 pub fn tool_calls(answer: &AssistantMessage) -> impl Iterator<Item = &protocol::signal::stream::ToolCall> {
     answer.content.iter().filter_map(|content| match content {
         AssistantContent::ToolCall(call) => Some(call),

@@ -38,9 +38,7 @@ pub enum Error {
     /// No address of the host took a connection.
     #[error("Failed to connect to {host} port {port}: {why}")]
     Connect {
-        /// The host.
         host: String,
-        /// Its port.
         port: u16,
         /// What the operating system said.
         why: String,
@@ -48,7 +46,6 @@ pub enum Error {
     /// There is no TLS to the host.
     #[error("{host} can not be trusted: {refusal}")]
     Untrusted {
-        /// The host.
         host: String,
         /// What is wrong, and what to do about it.
         refusal: tls::Refusal,

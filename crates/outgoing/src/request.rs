@@ -69,7 +69,6 @@ pub struct Limits {
     pub idle: Duration,
     /// How long all of it may take, from the lookup of the name to the last byte of the last hop.
     pub total: Duration,
-    /// Bytes of the body.
     pub body_bytes: u64,
 }
 

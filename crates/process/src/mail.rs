@@ -29,7 +29,6 @@ pub struct Event {
 /// What must still hold when a change that was prepared elsewhere is applied.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// The conversation.
     pub conversation: ConversationId,
     /// Its life when the change was prepared; any number for one that was not there.
     pub generation: u64,

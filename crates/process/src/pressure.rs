@@ -17,7 +17,7 @@ const MARGIN: f64 = 1.15;
 /// not text, and their number says nothing about its tokens.
 const PICTURE_CHARS: u64 = 5_200;
 
-/// What is measured.
+/// Inputs of the estimate.
 pub(crate) struct Measured<'a> {
     pub(crate) conversation_id: &'a ConversationId,
     pub(crate) run_id: Option<&'a RunId>,

@@ -3,11 +3,9 @@
 /// A built-in profile.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemProfile {
-    /// Its id.
     pub id: &'static str,
     /// Its name for people.
     pub display_name: &'static str,
-    /// What it is for.
     pub description: &'static str,
     /// Whether people talk to it.
     pub interactive: bool,

@@ -53,6 +53,5 @@ pub(crate) struct RunLimits {
     pub(crate) turns: u64,
     /// Milliseconds.
     pub(crate) run_ms: i64,
-    /// Tool calls.
     pub(crate) tool_calls: u64,
 }

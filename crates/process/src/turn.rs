@@ -1,5 +1,5 @@
-//! One request to the model with its stream: the context, whether that fits, and the answer as it comes in. Runs
-//! beside the actor, which only gets to know the end.
+//! Model turn: one request with its stream: the context, whether that fits, and the answer as it comes in. Runs beside
+//! the actor, which only gets to know the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

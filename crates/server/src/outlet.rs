@@ -29,7 +29,6 @@ thread_local! {
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opcode {
-    /// Text.
     Text = 1,
     /// Bytes.
     Binary = 2,

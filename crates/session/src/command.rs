@@ -86,7 +86,6 @@ pub enum Stream {
 /// Why stdin was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StdinRefused {
-    /// It is closed.
     Closed,
     /// The command does not read it.
     Full,

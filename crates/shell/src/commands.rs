@@ -139,7 +139,7 @@ pub struct Command {
     pub run: for<'a> fn(&'a Cx<'a>) -> Running<'a>,
 }
 
-/// The command of a name.
+/// Finds a command by its name or an alias.
 pub fn find(name: &str) -> Option<&'static Command> {
     ALL.iter().copied().find(|command| command.name == name || command.aliases.contains(&name))
 }

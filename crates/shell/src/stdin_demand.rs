@@ -56,7 +56,6 @@ impl Stdin {
 /// How much of stdin a command wants.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// All of it.
     All,
     /// So many lines.
     Lines(usize),

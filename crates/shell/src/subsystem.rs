@@ -29,7 +29,7 @@ pub struct ShellArea {
 }
 
 impl ShellArea {
-    /// The shells of a gateway.
+    /// State without any running command.
     pub fn new(gateway: Gateway) -> Arc<ShellArea> {
         let clock = gateway.clock().clone();
         let texts = Texts::new();

@@ -22,7 +22,7 @@ struct Layer {
     writable: bool,
 }
 
-/// One skill.
+/// A skill with the layer it was found in.
 pub struct Skill {
     /// What it is asked for by: its name, with its layer in front where that is not unique.
     pub id: String,

@@ -60,12 +60,11 @@ pub struct NewAccount {
     pub now_ms: i64,
 }
 
-/// A group.
+/// Row of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Its number.
     pub gid: Gid,
-    /// Its name.
     pub name: String,
     /// Login names, in order of the uid; users whose private group it is are not listed.
     pub members: Vec<String>,

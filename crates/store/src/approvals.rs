@@ -26,7 +26,6 @@ pub struct ApprovalRow {
     pub place: u64,
     /// The model's id for the call.
     pub call_id: String,
-    /// The tool.
     pub tool_name: String,
     /// The call behind it.
     pub syscall: String,
@@ -91,7 +90,7 @@ impl Store {
 }
 
 impl Approvals<'_> {
-    /// One request.
+    /// A request by its id, whoever it waits for.
     pub async fn by_id(self, request_id: &str) -> Result<Option<ApprovalRow>> {
         let statement = Statement::new(select!("WHERE request_id = $1")).bind(request_id);
         self.0.read(statement).await?.pop().map(approval_from).transpose()

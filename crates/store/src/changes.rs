@@ -50,7 +50,6 @@ impl Topics {
 /// Something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What.
     pub topic: Topic,
     /// The topic's generation since then.
     pub generation: u64,

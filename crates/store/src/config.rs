@@ -19,7 +19,7 @@ impl Store {
 }
 
 impl Config<'_> {
-    /// One value.
+    /// Value of a key, decrypted; `None` when it is not set.
     pub async fn value(self, key: &str) -> Result<Option<String>> {
         let statement = Statement::new("SELECT key, value, sealed FROM config WHERE key = $1").bind(key);
         let Some(mut row) = self.0.read(statement).await?.pop() else { return Ok(None) };
@@ -58,7 +58,7 @@ impl Config<'_> {
         Ok(entries)
     }
 
-    /// Sets a value.
+    /// Sets a key; sensitive ones are encrypted.
     pub async fn set(self, key: &str, value: &str) -> Result<()> {
         self.0.change_of(Topic::Config, set(self.0.secrets(), key, value)?).await?;
         Ok(())

@@ -8,10 +8,9 @@ use crate::processes::count;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Result, Store};
 
-/// A conversation.
+/// Row of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationRow {
-    /// Its id.
     pub id: ConversationId,
     /// How often it was reset, from 1.
     pub generation: u64,
@@ -66,7 +65,7 @@ impl Store {
 }
 
 impl Conversations<'_> {
-    /// One conversation.
+    /// A conversation by its id, open or closed.
     pub async fn by_id(self, pid: &Pid, id: &ConversationId) -> Result<Option<ConversationRow>> {
         let statement = Statement::new(select!("WHERE pid = $1 AND id = $2")).bind(pid).bind(id);
         self.0.read(statement).await?.pop().map(conversation_from).transpose()

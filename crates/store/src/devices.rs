@@ -6,10 +6,9 @@ use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement, unexpected};
 use crate::{Error, Result, Store};
 
-/// A device.
+/// Row of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// Its id.
     pub device_id: DeviceId,
     /// Whose.
     pub owner_uid: Uid,
@@ -38,7 +37,6 @@ pub struct Device {
 /// A driver that connects.
 #[derive(Clone, Debug)]
 pub struct Registration {
-    /// The device's id.
     pub device_id: DeviceId,
     /// Who logged in.
     pub owner_uid: Uid,
@@ -71,7 +69,7 @@ macro_rules! select_devices {
 pub struct Devices<'a>(pub(crate) &'a Store);
 
 impl Store {
-    /// Devices.
+    /// Statements about devices.
     pub fn devices(&self) -> Devices<'_> {
         Devices(self)
     }

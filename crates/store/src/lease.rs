@@ -12,7 +12,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// What it is for.
+    /// The name that is unique in the deployment.
     pub fn name(&self) -> &str {
         &self.name
     }

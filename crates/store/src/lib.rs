@@ -67,12 +67,7 @@ pub enum OpenError {
     Held(String),
     /// The directory or a file in it can not be written.
     #[error("{dir} is not writable: {why}")]
-    NotWritable {
-        /// Which.
-        dir: String,
-        /// Why.
-        why: String,
-    },
+    NotWritable { dir: String, why: String },
     /// A newer version wrote it.
     #[error("{place} was written by a newer gsv (schema {found}, this one knows {ours}): update gsv")]
     Newer {
@@ -80,7 +75,6 @@ pub enum OpenError {
         place: String,
         /// Its schema.
         found: i64,
-        /// Ours.
         ours: i64,
     },
     /// Anything else.

@@ -8,12 +8,11 @@ use crate::processes::count;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Result, Store};
 
-/// A message.
+/// Row of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRow {
     /// Unique within the process.
     pub id: i64,
-    /// Its conversation.
     pub conversation_id: ConversationId,
     /// Which life of the conversation.
     pub generation: u64,
@@ -51,7 +50,6 @@ pub enum Page {
 /// Where copied messages go.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'a> {
-    /// The conversation.
     pub conversation: &'a ConversationId,
     /// Which life of it.
     pub generation: u64,

@@ -14,7 +14,6 @@ use crate::sql::{Batch, Statement, Written};
 /// A table and whose its rows are.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name.
     pub name: &'static str,
     /// Whose its rows are.
     pub owner: Owner,

@@ -51,14 +51,13 @@ impl ProcessState {
     }
 }
 
-/// A process.
+/// Row of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessRow {
     /// Its id.
     pub pid: Pid,
     /// Whose it is.
     pub uid: Uid,
-    /// Its profile.
     pub profile: String,
     /// The process it was started under.
     pub parent_pid: Option<Pid>,
@@ -72,11 +71,9 @@ pub struct ProcessRow {
     pub active_conversation_id: Option<ConversationId>,
     /// Where its relative paths start.
     pub cwd: String,
-    /// Its workspace.
     pub workspace_id: Option<String>,
     /// JSON: what it was told when it started.
     pub context_files: String,
-    /// The id of its next message.
     pub next_message_id: i64,
     /// In milliseconds.
     pub created_at: i64,
@@ -124,14 +121,14 @@ macro_rules! select {
 pub struct Processes<'a>(pub(crate) &'a Store);
 
 impl Store {
-    /// Processes.
+    /// Statements about processes.
     pub fn processes(&self) -> Processes<'_> {
         Processes(self)
     }
 }
 
 impl Processes<'_> {
-    /// One process.
+    /// A process by its pid, also an exited one.
     pub async fn by_id(self, pid: &Pid) -> Result<Option<ProcessRow>> {
         let statement = Statement::new(select!("WHERE pid = $1")).bind(pid);
         self.0.read(statement).await?.pop().map(process_from).transpose()
@@ -191,9 +188,7 @@ impl Processes<'_> {
 pub struct Activity<'a> {
     /// What it is doing.
     pub state: ProcessState,
-    /// The run and its conversation.
     pub run: Option<(&'a RunId, &'a ConversationId)>,
-    /// The id of its next message.
     pub next_message_id: i64,
     /// In milliseconds.
     pub now_ms: i64,

@@ -16,7 +16,6 @@ pub struct QueueRow {
     pub position: i64,
     /// The run it starts, unless the active one takes it in.
     pub run_id: RunId,
-    /// Its conversation.
     pub conversation_id: ConversationId,
     /// A person's or another process's, or a runtime event.
     pub role: MessageRole,

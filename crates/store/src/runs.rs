@@ -53,22 +53,19 @@ pub struct Used {
     pub input_nano: i64,
     /// For what was written.
     pub output_nano: i64,
-    /// For reading the cache.
     pub cache_read_nano: i64,
     /// For writing the cache.
     pub cache_write_nano: i64,
 }
 
-/// A run.
+/// Row of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
-    /// Its id.
     pub run_id: RunId,
     /// Its process.
     pub pid: Pid,
     /// Whose.
     pub uid: Uid,
-    /// Its conversation.
     pub conversation_id: ConversationId,
     /// Which life of it.
     pub generation: u64,
@@ -90,7 +87,6 @@ pub struct RunRow {
     pub turns: u64,
     /// How many tools it called.
     pub tool_calls: u64,
-    /// What it used.
     pub used: Used,
     /// In milliseconds.
     pub started_at: i64,
@@ -198,7 +194,7 @@ impl Store {
 }
 
 impl Runs<'_> {
-    /// One run.
+    /// A run by its id.
     pub async fn by_id(self, run_id: &RunId) -> Result<Option<RunRow>> {
         let statement = Statement::new(select!("WHERE run_id = $1")).bind(run_id);
         self.0.read(statement).await?.pop().map(run_from).transpose()
@@ -285,7 +281,7 @@ impl Runs<'_> {
 }
 
 impl Change {
-    /// A run begins.
+    /// Adds the row of a run that begins.
     pub fn run_begin(self, run: &RunRow) -> Change {
         let statement = Statement::new(
             "INSERT INTO runs (run_id, pid, uid, conversation_id, generation, reason, status, absorbed_by, turns, \

@@ -35,7 +35,7 @@ impl Segments<'_> {
         self.0.read(statement).await?.into_iter().map(segment_from).collect()
     }
 
-    /// One of a conversation.
+    /// A segment by its id, within its conversation.
     pub async fn by_id(self, pid: &Pid, conversation: &ConversationId, id: &str) -> Result<Option<Segment>> {
         let statement = Statement::new(select!("AND id = $3")).bind(pid).bind(conversation).bind(id);
         self.0.read(statement).await?.pop().map(segment_from).transpose()

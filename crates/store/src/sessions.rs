@@ -6,7 +6,7 @@ use protocol::shell::Status;
 use crate::sql::{Batch, Row, Statement, unexpected};
 use crate::{Result, Store};
 
-/// A shell session.
+/// Row of a shell session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellSession {
     /// The gateway's id, `sh_…`.
@@ -19,7 +19,6 @@ pub struct ShellSession {
     pub device_session_id: String,
     /// How it stands, as far as the gateway knows.
     pub status: Status,
-    /// Exit code.
     pub exit_code: Option<i32>,
     /// Why it failed.
     pub error: Option<String>,

@@ -14,7 +14,6 @@ pub struct Token {
     pub token_id: TokenId,
     /// Whose.
     pub uid: Uid,
-    /// What for.
     pub kind: TokenKind,
     /// A note.
     pub label: Option<String>,

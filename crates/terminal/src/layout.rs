@@ -35,7 +35,7 @@ impl Style {
     /// Like the rest.
     pub const PLAIN: Style = Style { bold: false, dim: false, italic: false, underline: false, colour: None };
 
-    /// In a colour.
+    /// A style with one of the 256 terminal colours.
     pub const fn colour(colour: u8) -> Style {
         Style { colour: Some(colour), ..Style::PLAIN }
     }
@@ -153,7 +153,7 @@ impl Layout {
         self.indent = self.column.min(self.columns / 2);
     }
 
-    /// Ends the line.
+    /// Writes the pending word and a line break.
     pub fn end_line(&mut self) {
         self.end_word();
         self.gap.clear();

@@ -10,7 +10,6 @@ use crate::failure::{Failure, Result};
 /// Knows who reads: a person at a terminal, a pipe, or a program that asked for JSON.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// `--json`.
     pub json: bool,
     /// Whether stdout is a terminal.
     pub terminal: bool,

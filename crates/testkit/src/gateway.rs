@@ -15,7 +15,7 @@ use crate::peer::Peer;
 pub const USER: &str = "alice";
 /// The first user's password.
 pub const PASSWORD: &str = "alice-password";
-/// Root's password.
+/// Password that root is set up with.
 pub const ROOT_PASSWORD: &str = "root-password";
 /// The device that setup made a token for.
 pub const DEVICE: &str = "laptop";

@@ -24,9 +24,7 @@ pub struct Peer {
 /// An error as it stood on the wire: code and message.
 #[derive(Debug, PartialEq)]
 pub struct Refused {
-    /// The code.
     pub code: i64,
-    /// The message.
     pub message: String,
     /// The details, or null.
     pub details: Value,

@@ -33,7 +33,6 @@ pub enum Error {
     Corrupt {
         /// What it should be.
         expected: String,
-        /// What it is.
         found: String,
     },
     /// The other end does not keep to the protocol.

@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("process", 2),
     ("protocol", 2),
     ("server", 2),
-    ("shell", 22),
+    ("shell", 18),
     ("vfs", 6),
 ];
 

@@ -5,7 +5,6 @@
 pub struct Source {
     /// From the repository's root.
     pub path: String,
-    /// As it is.
     pub text: String,
     /// The text with comments and the insides of literals blanked out; lines are where they were.
     pub code: String,

@@ -18,7 +18,7 @@ pub const UPLOAD_PARTIAL_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 pub const UPLOAD_SWEEP_MS: i64 = 60 * 60 * 1_000;
 /// Entries of one directory listing.
 pub const READ_ENTRIES_MAX: usize = 100_000;
-/// Matches of one search.
+/// Matches that one search on a device returns.
 pub const SEARCH_MATCHES_MAX: usize = 100;
 /// Characters kept of one matching line.
 pub const SEARCH_LINE_MAX_CHARS: usize = 200;

@@ -54,9 +54,9 @@ pub const FINGERPRINT_NAMES_MAX: usize = 128;
 pub const IMAGE_MAX_BYTES: u64 = 25 * 1024 * 1024;
 /// Largest file that is read without a thread of its own, if it is in memory already.
 pub const READ_NOW_MAX_BYTES: u64 = 2 * 1024 * 1024;
-/// Matches of one search.
+/// Matches that one native search returns.
 pub const SEARCH_MATCHES_MAX: usize = 500;
-/// Threads of one search.
+/// Threads that one native search uses.
 pub const SEARCH_THREADS: usize = 2;
 /// How deep below its start a search goes.
 pub const SEARCH_DEPTH_MAX: usize = 256;

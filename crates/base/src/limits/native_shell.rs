@@ -42,7 +42,7 @@ pub const READ_MAX_BYTES: usize = 96 * 1024 * 1024;
 pub const JQ_RECURSION: Duration = Duration::from_secs(1);
 /// Words `(`, `!` and `-not` of one `find`; its parser recurses.
 pub const FIND_DEPTH_MAX: usize = 1_000;
-/// Words of one `find`.
+/// Words of one `find`; its expression is walked for every file.
 pub const FIND_WORDS_MAX: usize = 20_000;
 /// How often a running command is looked at.
 pub const TICK: Duration = Duration::from_millis(25);

@@ -1,4 +1,4 @@
-//! Why an operation on files was not carried out: it failed, or it is not allowed at all.
+//! Error type of file operations: failed, or not allowed at all.
 
 use std::io;
 

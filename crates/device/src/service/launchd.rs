@@ -1,4 +1,4 @@
-//! The launchd agent.
+//! Generator of the launchd agent.
 
 use std::path::{Path, PathBuf};
 

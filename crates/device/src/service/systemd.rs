@@ -1,4 +1,4 @@
-//! The systemd user unit.
+//! Generator of the systemd user unit.
 
 use std::path::{Path, PathBuf};
 

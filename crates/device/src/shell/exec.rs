@@ -1,4 +1,4 @@
-//! The handler: starts a command, or goes on with one.
+//! Handler of `shell.exec`: starts a command, or goes on with one.
 
 use std::time::Duration;
 

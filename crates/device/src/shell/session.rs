@@ -1,4 +1,4 @@
-//! One command: the child that runs it, between its pipes and the session that callers see.
+//! Child process session: the child that runs a command, between its pipes and the session that callers see.
 
 use std::ops::Deref;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A machine on a temporary directory, called through its router.
+//! Test fixture: a machine on a temporary directory, called through its router.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! A small real gateway: accepts drivers on a free port and is played by the test.
+//! Fake gateway: accepts drivers on a free port and is driven by the test.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The driver: its handlers on real files and real shells, and the whole of it against a small real gateway.
+//! Integration tests of the driver: its handlers on real files and real shells, and the whole of it against a small
+//! real gateway.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bench;

@@ -1,4 +1,4 @@
-//! The whole driver over a real socket: logging in, losing the socket, losing nothing else.
+//! Tests of the whole driver over a real socket: logging in, losing the socket, losing nothing else.
 
 use std::time::Duration;
 

@@ -121,7 +121,7 @@ fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(
     let username = given
         .or_else(|| file.get("node.username"))
         .or_else(|| file.get("gateway.username"))
-        .ok_or_else(|| Failure::new("whose device is this?").with_hint("give --user"))?;
+        .ok_or_else(|| Failure::new("the user of this device is not known").with_hint("give --user"))?;
     let directory = |given: Option<PathBuf>, key: &str| given.or_else(|| file.get(key).map(PathBuf::from));
     let workspace = match directory(settings.workspace, "node.workspace") {
         Some(workspace) => workspace,

@@ -80,7 +80,7 @@ pub(super) enum Taken {
     Signal(QueuedSignal, bool),
 }
 
-/// The line.
+/// Queued messages, oldest first, with their size.
 #[derive(Default)]
 pub(super) struct Line {
     waiting: VecDeque<Waiting>,

@@ -66,7 +66,7 @@ impl Total {
     }
 }
 
-/// The ring.
+/// Newest signals of one user, bounded in number and bytes.
 pub(super) struct Ring {
     kept: VecDeque<RingEntry>,
     signals: usize,

@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 /// What to do about a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
-    /// Call a tool.
-    Call { tool: &'static str, arguments: Value, intro: String },
+    Call {
+        tool: &'static str,
+        arguments: Value,
+        intro: String,
+    },
     /// Say what the demo is.
     Explain,
 }

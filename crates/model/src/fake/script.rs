@@ -37,7 +37,6 @@ pub enum Piece {
     Thinking(Vec<String>),
     /// A tool call with the JSON of its arguments, which may be broken.
     Tool {
-        /// Its id.
         id: String,
         /// The tool.
         name: String,

@@ -1,4 +1,4 @@
-//! The policy as a whole.
+//! Tests of the policy as a whole.
 
 mod commands;
 mod shapes;

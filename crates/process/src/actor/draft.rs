@@ -28,7 +28,6 @@ pub(crate) struct DurableState {
     pub(crate) run: Option<RunState>,
     /// What waits for it to end.
     pub(crate) queue: VecDeque<Arc<QueueRow>>,
-    /// The id of the next message.
     pub(crate) next_message_id: i64,
     /// True once the process was killed.
     pub(crate) exited: bool,
@@ -104,7 +103,7 @@ impl Draft {
         self.change = add(change);
     }
 
-    /// Begins a run.
+    /// Adds a run with its first step.
     pub(crate) fn begin(&mut self, row: &RunRow, begin: Step) {
         self.write(|change| change.run_begin(row));
         self.facts.run = Some(RunState::new(row));

@@ -68,7 +68,7 @@ async fn load_live(host: &Host, row: &RunRow, run: &RunState) -> StoreResult<Vol
     Ok(live)
 }
 
-/// The tool calls of an answer.
+/// The tool calls of an answer, with their arguments.
 pub(super) fn calls_of(answer: &AssistantMessage) -> Vec<ToolCall> {
     model::tool_calls(answer).cloned().collect()
 }

@@ -101,7 +101,7 @@ pub(crate) struct End {
 }
 
 impl Step {
-    /// The row of this step.
+    /// The step as it is stored.
     pub(crate) fn row(&self, number: i64, now_ms: i64) -> StepRow {
         use protocol::frame::to_json;
         let (kind, body) = match self {
@@ -117,7 +117,7 @@ impl Step {
         StepRow { number, kind: kind.to_string(), body, created_at: now_ms }
     }
 
-    /// The step of a row.
+    /// Decodes a stored step.
     pub(crate) fn parse(row: &StepRow) -> Result<Step, String> {
         fn body<T: serde::de::DeserializeOwned>(row: &StepRow) -> Result<T, String> {
             serde_json::from_str(&row.body)

@@ -1,5 +1,5 @@
-//! A toy area, plugged in as a new one would be: its calls, HTTP route, alarm, metrics, settings, what becomes of its
-//! things when a user goes, and a service that it asks.
+//! Toy subsystem, plugged in as a new area would be: its calls, HTTP route, alarm, metrics, settings, what becomes of
+//! its things when a user goes, and a service that it asks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

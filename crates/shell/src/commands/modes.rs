@@ -40,7 +40,6 @@ pub(crate) enum Change {
 pub(crate) struct Clause {
     /// For whom: `4` user, `2` group, `1` others.
     who: u32,
-    /// `+`, `-` or `=`.
     operator: char,
     /// What: letters of `rwxXst`, or one of `ugo` to copy from.
     letters: String,

@@ -12,7 +12,6 @@ pub(super) enum Request {
     Bytes(usize),
     /// The usual amount, and to be told that there would be more.
     Usual,
-    /// All of it.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! What scripts look like once they are rewritten.
+//! Tests of the source-to-source rewriting.
 
 use proptest::prelude::*;
 

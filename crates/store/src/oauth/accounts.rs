@@ -16,7 +16,6 @@ pub struct NewAccount {
     pub account_id: String,
     /// Whose.
     pub uid: Uid,
-    /// What it is for.
     pub kind: ConnectionKind,
     /// The service.
     pub provider: String,
@@ -26,11 +25,9 @@ pub struct NewAccount {
     pub label: Option<String>,
     /// What was granted.
     pub scope: Option<String>,
-    /// The resource it is for.
     pub resource: Option<String>,
     /// What the service knows us as.
     pub client_id: String,
-    /// The tokens.
     pub tokens: Tokens,
     /// When the access token ends, in milliseconds.
     pub expires_at: Option<i64>,

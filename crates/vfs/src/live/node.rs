@@ -21,7 +21,6 @@ pub(crate) enum Node {
 pub(crate) enum Ask {
     /// That it is there.
     Node,
-    /// The names in it.
     Names,
 }
 

@@ -1,5 +1,5 @@
-//! Kill -9 in the middle of small writes: each file has what was last answered, or the write that was under way,
-//! whether the machine has run on or not.
+//! Crash test: `kill -9` in the middle of small writes: each file has what was last answered, or the write that was
+//! under way, whether the machine has run on or not.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

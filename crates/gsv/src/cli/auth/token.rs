@@ -57,7 +57,7 @@ pub struct CreateArgs {
     expires_at: Option<String>,
 }
 
-/// What a token is for.
+/// Who logs in with a token, as `--kind` takes it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum TokenKind {
     /// A device.

@@ -9,9 +9,7 @@ use crate::cli::Globals;
 /// What the words say.
 #[derive(Debug)]
 pub struct Given {
-    /// `--help`.
     pub help: bool,
-    /// `--args`.
     pub args: Option<String>,
     /// `--target`, for calls that can be routed.
     pub target: Option<String>,

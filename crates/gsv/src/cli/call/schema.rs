@@ -18,7 +18,6 @@ pub struct Field {
     pub name: String,
     /// What it may be.
     pub kind: ArgumentType,
-    /// What it is for.
     pub doc: String,
     /// Whether the call needs it.
     pub required: bool,
@@ -27,7 +26,6 @@ pub struct Field {
 /// What an argument may be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentType {
-    /// Text.
     Text,
     /// A whole number.
     Integer,

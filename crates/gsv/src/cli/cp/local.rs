@@ -204,7 +204,6 @@ async fn set_mode(_file: &File, _destination: &Path, _mode: Option<u32>) -> std:
 pub struct Source {
     /// At its beginning.
     pub file: File,
-    /// Its size.
     pub size: u64,
     /// Unix permission bits.
     pub mode: Option<u32>,

@@ -33,7 +33,6 @@ pub struct Copier<'a> {
 pub struct Done {
     /// Files copied.
     pub files: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Files that were there already from an earlier attempt.
     pub unchanged: u64,
@@ -199,7 +198,7 @@ impl<'a> Copier<'a> {
                 }
                 Err(AttemptError::Final(failure)) => return Err(failure.while_doing(what)),
                 Err(AttemptError::Stale) => {
-                    let failure = Failure::new("what arrived is not what was sent");
+                    let failure = Failure::new("the copy does not match the source: its digest differs");
                     if std::mem::replace(&mut was_stale, true) {
                         return Err(failure.while_doing(what).with_hint("does the file change?"));
                     }

@@ -1,4 +1,4 @@
-//! The device as a service of the user, through the machine's own service manager.
+//! Service control of the device driver, through the machine's own service manager.
 
 use std::path::PathBuf;
 

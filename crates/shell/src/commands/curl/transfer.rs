@@ -36,7 +36,7 @@ pub(super) fn settings(private: bool, order: &Order) -> Settings {
     }
 }
 
-/// Fetches a URL.
+/// Sends one request, with its redirects.
 pub(super) async fn fetch(client: &Client, order: &Order, url: &Url) -> Result<Fetched, Trouble> {
     let request = request(order, url);
     let answer = client.send(request).await.map_err(|error| trouble(&error))?;

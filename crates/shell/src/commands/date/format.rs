@@ -22,7 +22,7 @@ const MONTHS: [&str; 12] = [
 /// The widest field that is filled up.
 const WIDTH_MAX: usize = 1_024;
 
-/// The moment by the pattern.
+/// Formats a point in time as `strftime` would.
 pub(super) fn print(pattern: &str, moment: &Zoned) -> String {
     let mut out = String::new();
     let mut rest = pattern;

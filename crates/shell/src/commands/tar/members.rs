@@ -24,7 +24,7 @@ pub(super) enum MemberKind {
     Other,
 }
 
-/// One member.
+/// Header of an archive member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub name: String,

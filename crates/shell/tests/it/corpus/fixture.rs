@@ -13,16 +13,14 @@ pub const MODIFIED_MS: i64 = 1_704_164_645_000;
 pub struct Fixture {
     /// Its path below the home.
     pub path: String,
-    /// What it is.
     pub kind: FixtureKind,
 }
 
-/// What a fixture is.
+/// File type and content of a fixture.
 #[derive(Clone, Debug)]
 pub enum FixtureKind {
     /// A file with its mode and content.
     File(u32, Vec<u8>),
-    /// A directory.
     Directory,
     /// A link and where it leads.
     Link(&'static str),

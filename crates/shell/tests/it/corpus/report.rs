@@ -9,7 +9,6 @@ use super::case::Case;
 
 /// What is known about one case after both have run it.
 pub struct Verdict {
-    /// The case.
     pub case: Case,
     /// How it differs; empty when it does not.
     pub differences: Vec<String>,

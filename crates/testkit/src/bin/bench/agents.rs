@@ -24,7 +24,6 @@ pub(crate) struct Agents {
     pub set_up: Gateway,
     /// The running program.
     pub server: Server,
-    /// The model.
     pub model: Model,
 }
 

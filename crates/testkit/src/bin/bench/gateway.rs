@@ -101,7 +101,7 @@ impl Gateway {
         self.folder.path().join("data/files/home").join(USERNAME)
     }
 
-    /// Its binary.
+    /// Path of the binary under test.
     pub(crate) fn binary(&self) -> &Path {
         &self.gsv
     }

@@ -35,7 +35,6 @@ impl Shape {
 /// What is asked, and what a good answer looks like.
 #[derive(Clone)]
 pub(crate) struct Question {
-    /// The call.
     pub call: &'static str,
     /// Its arguments.
     pub args: serde_json::Value,
@@ -69,9 +68,7 @@ pub(crate) struct Window {
 /// What a run counted.
 #[derive(Default)]
 pub(crate) struct Sample {
-    /// Answers.
     pub answers: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// The time they were counted in.
     pub seconds: f64,

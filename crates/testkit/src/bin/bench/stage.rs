@@ -75,7 +75,7 @@ impl Stage {
             .with_context(|| format!("start the bare {role}"))
     }
 
-    /// The command for it.
+    /// This program again, in the role of a baseline server.
     pub(crate) fn bare_command(&self, role: &str) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe().context("find this program")?);
         command.arg(role);

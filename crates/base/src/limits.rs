@@ -17,6 +17,7 @@ pub mod oauth;
 pub mod outgoing;
 pub mod process;
 pub mod route;
+pub mod sandbox;
 pub mod shell;
 pub mod signal;
 pub mod socket;

@@ -42,10 +42,11 @@ const ORDER: &[(&str, &[&str])] = &[
     ("legacy", &["base", "protocol"]),
     ("server", &["base", "protocol", "store", "auth", "kernel", "legacy"]),
     ("client", &["base", "tls", "protocol", "transfer"]),
-    ("device", &["base", "protocol", "content", "session", "transfer", "client"]),
+    ("sandbox", &["base"]),
+    ("device", &["base", "protocol", "content", "session", "transfer", "client", "sandbox"]),
     ("terminal", &["base", "protocol", "client"]),
     ("chat", &["base", "protocol", "client", "terminal"]),
-    ("gsv", &["base", "protocol", "transfer", "server", "client", "device", "terminal", "chat"]),
+    ("gsv", &["base", "protocol", "transfer", "server", "client", "sandbox", "device", "terminal", "chat"]),
     ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
     ("xtask", &["base", "protocol"]),
 ];

@@ -1,0 +1,45 @@
+//! Operating-system sandbox for the commands of agents: Linux namespaces, mounts, seccomp and Landlock.
+//!
+//! It takes a [`Spec`] and knows nothing of policies, places or agents. The program that uses it calls
+//! [`run_if_helper`] first thing in its `main`; a [`Sandbox`] then runs the program itself once more as the helper that
+//! sets everything up and runs the command. Whatever fails on the way, the command is not started.
+//! Read `helper.rs` (the processes), `view.rs` (the files), `privileges.rs` and `rules.rs` (the rights), in that order.
+
+mod failure;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod network;
+#[cfg(not(target_os = "linux"))]
+mod nowhere;
+#[cfg(target_os = "linux")]
+pub mod overlay;
+#[cfg(target_os = "linux")]
+mod privileges;
+mod probe;
+#[cfg(target_os = "linux")]
+mod request;
+#[cfg(target_os = "linux")]
+mod rules;
+#[cfg(target_os = "linux")]
+mod setup;
+mod spec;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod view;
+
+#[cfg(target_os = "linux")]
+pub use helper::run_if_helper;
+#[cfg(target_os = "linux")]
+pub use launch::{Confined, Sandbox};
+#[cfg(target_os = "linux")]
+pub use network::{Listeners, NetworkNamespace};
+#[cfg(not(target_os = "linux"))]
+pub use nowhere::{Confined, Listeners, NetworkNamespace, Sandbox, Setup, run_if_helper};
+pub use probe::{Strength, Trial};
+#[cfg(target_os = "linux")]
+pub use setup::Setup;
+pub use spec::{Inverted, Limits, Mode, Outcome, Overlay, Spec};

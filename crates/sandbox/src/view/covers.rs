@@ -1,0 +1,92 @@
+//! Covers over hidden places: an empty file or directory of mode 000 on top of each, under every name that it has.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::fs::FileType;
+
+use super::devices::Staging;
+use super::mounts;
+use super::plan::inside_writable;
+use crate::failure::{At, Failure};
+use crate::spec::Spec;
+
+mod aliases;
+
+use aliases::MountTable;
+
+/// What is to be hidden, by the names it really has.
+pub(super) struct Covers {
+    /// Hidden directories in which something is to be seen: the way to it stays, everything else goes.
+    pub(super) hollow: Vec<PathBuf>,
+    /// Everything else.
+    covered: BTreeSet<PathBuf>,
+}
+
+impl Covers {
+    /// Resolves what is hidden, while the machine's own view stands. What does not exist is not there to be hidden.
+    pub(super) fn find(spec: &Spec) -> Result<Covers, Failure> {
+        let inverted = spec.inverted.iter();
+        let by_name = inverted.flat_map(|inverted| inverted.hide.iter().map(|name| inverted.dir.join(name)));
+        let mut real = BTreeSet::new();
+        for path in spec.hidden.iter().cloned().chain(by_name) {
+            match fs::canonicalize(&path) {
+                Ok(found) => drop(real.insert(found)),
+                Err(error) if is_out_of_reach(&error) => {}
+                Err(error) => return Err(error).at_path("find out where the hidden place is:", &path),
+            }
+        }
+        if !real.is_empty() {
+            let table = MountTable::read()?;
+            let others: Vec<PathBuf> = real.iter().flat_map(|path| table.other_names(path)).collect();
+            real.extend(others);
+        }
+        let mut covers = Covers { hollow: Vec::new(), covered: BTreeSet::new() };
+        for path in real {
+            if shown(spec).any(|place| *place == path) {
+                let why = "it is what the command works on";
+                return Err(Failure::refused(format!("hide {}", path.display()), why));
+            }
+            // Inside a writable tree the cover comes on top of the tree.
+            if shown(spec).any(|place| place.starts_with(&path)) && !inside_writable(spec, &path) {
+                covers.hollow.push(path);
+            } else {
+                covers.covered.insert(path);
+            }
+        }
+        Ok(covers)
+    }
+
+    /// Covers everything, and the machine's sockets. To be called when all else is in place.
+    pub(super) fn apply(&self, sockets: &[PathBuf], staging: &Staging) -> Result<(), Failure> {
+        for path in self.covered.iter().chain(sockets) {
+            let place = match mounts::open(path) {
+                Ok(place) => place,
+                Err(error) if is_out_of_reach(&error) => continue,
+                Err(error) => return Err(error).at_path("find the hidden place", path),
+            };
+            let cover = match mounts::kind(&place).at_path("look at", path)? {
+                FileType::Directory => staging.empty_directory(),
+                // A link leads to somewhere that has a cover of its own.
+                FileType::Symlink => continue,
+                _ => staging.empty_file(),
+            };
+            cover.and_then(|cover| mounts::attach(cover, &place)).at_path("cover", path)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the command is to see wherever it lies.
+fn shown(spec: &Spec) -> impl Iterator<Item = &PathBuf> {
+    let overlays = spec.overlays.iter().chain(&spec.cache_overlays).map(|overlay| &overlay.target);
+    std::iter::once(&spec.workspace).chain(&spec.writable).chain(overlays)
+}
+
+/// Whether nobody who runs as this user, without more rights, could get there either.
+fn is_out_of_reach(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(error.kind(), Kind::NotFound | Kind::PermissionDenied | Kind::NotADirectory)
+}

@@ -25,7 +25,8 @@ pub struct Confined {
     /// Starts the helper, which ends as the command does: by the same code or signal. Standard input, output and error
     /// are the caller's to set. Start it from a thread that lives as long as the command may, and drop it then.
     pub command: Command,
-    /// Tells, after the child has ended, whether the command was started.
+    /// Tells, after the child has ended, whether the command was started. Keep it until then: a command about whose
+    /// start nobody would learn is not started.
     pub setup: Setup,
 }
 

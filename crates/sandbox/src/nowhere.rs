@@ -1,1 +1,93 @@
 //! Systems on which there is no sandbox: everything compiles, and every attempt says so.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::probe::Strength;
+use crate::spec::{Outcome, Spec};
+
+const WHY: &str = "there is no sandbox on this system yet";
+
+/// There is no helper here: the program goes on.
+pub fn run_if_helper() {}
+
+/// A sandbox that can be asked and always refuses.
+#[derive(Clone, Debug)]
+pub struct Sandbox;
+
+/// A command that cannot be made here.
+#[derive(Debug)]
+pub struct Confined {
+    /// Never there.
+    pub command: Command,
+    /// Never there.
+    pub setup: Setup,
+}
+
+/// What became of a set-up that never began.
+#[derive(Debug)]
+pub struct Setup(Infallible);
+
+/// A network namespace that cannot be opened here.
+#[derive(Debug)]
+pub struct NetworkNamespace(Infallible);
+
+/// Sockets that cannot be opened here.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Never there.
+    pub http: std::net::TcpListener,
+    /// Never there.
+    pub socks: std::net::TcpListener,
+    /// Never there.
+    pub dns_udp: std::net::UdpSocket,
+    /// Never there.
+    pub dns_tcp: std::net::TcpListener,
+    /// Never there.
+    pub plain: std::net::TcpListener,
+    /// Never there.
+    pub tls: std::net::TcpListener,
+}
+
+impl Sandbox {
+    /// As on Linux, where helpers are this very program.
+    pub fn this_program() -> Sandbox {
+        Sandbox
+    }
+
+    /// As on Linux, where helpers are another program.
+    pub fn with_helper(_: PathBuf) -> Sandbox {
+        Sandbox
+    }
+
+    /// Refuses.
+    pub fn network(&self) -> io::Result<NetworkNamespace> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, WHY))
+    }
+
+    /// Refuses.
+    pub fn command(&self, _: &Spec, _: Option<&NetworkNamespace>) -> io::Result<Confined> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, WHY))
+    }
+
+    /// Finds nothing.
+    pub fn probe(&self, _: &Path) -> Strength {
+        Strength::none(WHY)
+    }
+}
+
+impl Setup {
+    /// There is none to ask.
+    pub fn outcome(self) -> Outcome {
+        match self.0 {}
+    }
+}
+
+impl NetworkNamespace {
+    /// There is none to ask.
+    pub fn listeners(&self) -> io::Result<Listeners> {
+        match self.0 {}
+    }
+}

@@ -65,11 +65,13 @@ fn kernel_version() -> Option<(u32, u32)> {
 }
 
 /// Takes standard input, output and error away from a process that only watches: whoever reads at their other end
-/// shall see them end with the command.
-pub(crate) fn close_standard_streams() -> io::Result<()> {
-    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
-    Ok(())
+/// shall see them end with the command. Without it they end a little later.
+pub(crate) fn release_standard_streams() {
+    let release = || -> io::Result<()> {
+        let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdout(&null)?;
+        Ok(rustix::stdio::dup2_stderr(&null)?)
+    };
+    drop(release());
 }

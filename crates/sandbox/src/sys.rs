@@ -9,7 +9,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 
-pub(crate) use signals::{SignalReader, block_signals, default_signals, die_by, kill, unblock_signals};
+pub(crate) use signals::{
+    SignalReader, block_signals, default_signals, die_by, ignore_signal, kill, unblock_signals,
+};
 
 /// Process id, as the kernel counts.
 pub(crate) type Pid = libc::pid_t;

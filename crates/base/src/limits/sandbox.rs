@@ -46,3 +46,5 @@ pub const OVERLAY_CHANGES_MAX: usize = 100_000;
 pub const OVERLAY_DEPTH_MAX: usize = 200;
 /// Files of a workspace whose times are compared before an overlay is applied.
 pub const OVERLAY_SCAN_MAX: usize = 1_000_000;
+/// How far the times that the kernel gives files may lag behind its clock.
+pub const OVERLAY_CLOCK_STEP: Duration = Duration::from_millis(20);

@@ -37,7 +37,7 @@ pub(super) fn run(
     match sys::fork().at("start the command's process")? {
         Fork::Child => command::become_command(spec, report),
         Fork::Parent(pid) => {
-            privileges::close_standard_streams().at("close the command's streams")?;
+            privileges::release_standard_streams();
             let watch = Watch { command: pid, signals, life, report, memory_bytes: spec.limits.memory_bytes };
             // Without the status the helper takes this process's own.
             drop(File::from(status).write_all(&watch.until_the_end().to_ne_bytes()));

@@ -27,7 +27,7 @@ pub(super) fn run(spec: &Spec, report: &Reporter) -> Result<i32, Failure> {
             }
         },
         Fork::Parent(pid) => {
-            privileges::close_standard_streams().at("close the command's streams")?;
+            privileges::release_standard_streams();
             let status = wait_for(pid)?;
             sweep();
             Ok(status)

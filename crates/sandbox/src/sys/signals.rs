@@ -41,6 +41,12 @@ pub(crate) fn default_signals() {
     }
 }
 
+/// Has a signal do nothing.
+pub(crate) fn ignore_signal(signal: i32) {
+    // SAFETY: ignoring is no function that could run.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
 /// Sends a signal. Somebody who is gone is no error.
 pub(crate) fn kill(pid: Pid, signal: i32) -> io::Result<()> {
     // SAFETY: takes no pointer.

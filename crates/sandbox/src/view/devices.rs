@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::mount::MountAttrFlags;
 
 use super::mounts;
 use super::names::Names;
@@ -59,7 +60,9 @@ pub(super) fn mount(
     for (name, to) in LINKS {
         rustix::fs::symlinkat(to, &dev, name).at(step)?;
     }
-    let terminals = mounts::filesystem("devpts", &[("mode", "620"), ("ptmxmode", "666")], &["newinstance"]);
+    let options = [("mode", "620"), ("ptmxmode", "666")];
+    let terminals =
+        mounts::filesystem("devpts", &options, &["newinstance"], MountAttrFlags::MOUNT_ATTR_NOEXEC);
     put(&dev, "pts", terminals).at("make terminals")?;
     put(&dev, "shm", mounts::memory(0o1777, shared_memory_bytes)).at("make shared memory")?;
     let staging = stage(names).at("prepare covers")?;

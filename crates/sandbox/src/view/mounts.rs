@@ -50,11 +50,17 @@ pub(super) fn attach(mount: impl AsFd, target: impl AsFd) -> io::Result<()> {
 /// A fresh file system in memory, detached. Owned by the command's user.
 pub(super) fn memory(mode: u32, bytes: u64) -> io::Result<OwnedFd> {
     let (mode, size) = (format!("{mode:o}"), bytes.to_string());
-    filesystem("tmpfs", &[("mode", mode.as_str()), ("size", size.as_str())], &[])
+    let options = [("mode", mode.as_str()), ("size", size.as_str())];
+    filesystem("tmpfs", &options, &[], MountAttrFlags::MOUNT_ATTR_NODEV)
 }
 
-/// A fresh file system of a kind, detached, without set-uid programs and devices.
-pub(super) fn filesystem(kind: &str, options: &[(&str, &str)], flags: &[&str]) -> io::Result<OwnedFd> {
+/// A fresh file system of a kind, detached, without set-uid programs.
+pub(super) fn filesystem(
+    kind: &str,
+    options: &[(&str, &str)],
+    flags: &[&str],
+    attributes: MountAttrFlags,
+) -> io::Result<OwnedFd> {
     let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
         rustix::mount::fsconfig_set_string(&context, *key, *value)?;
@@ -63,7 +69,7 @@ pub(super) fn filesystem(kind: &str, options: &[(&str, &str)], flags: &[&str]) -
         rustix::mount::fsconfig_set_flag(&context, *flag)?;
     }
     rustix::mount::fsconfig_create(&context)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let attributes = attributes | MountAttrFlags::MOUNT_ATTR_NOSUID;
     Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use base::limits::sandbox::{INVERTED_ENTRIES_MAX, RUN_DIRECTORY_MAX_BYTES};
 use rustix::fs::FileType;
+use rustix::mount::MountAttrFlags;
 
 use super::covers::Covers;
 use super::mounts;
@@ -193,8 +194,8 @@ impl Plan {
             ("workdir", work_name.as_str()),
         ];
         let flags: &[&str] = if overlay.kept { &["userxattr"] } else { &["userxattr", "volatile"] };
-        let mount =
-            mounts::filesystem("overlay", &options, flags).at_path("lay an overlay over", &overlay.target)?;
+        let mount = mounts::filesystem("overlay", &options, flags, MountAttrFlags::MOUNT_ATTR_NODEV)
+            .at_path("lay an overlay over", &overlay.target)?;
         self.push(&overlay.target, Content::Mount { mount, is_directory: true });
         Ok(())
     }

@@ -9,6 +9,7 @@ mod files;
 mod kernel;
 mod landlock;
 mod network;
+mod overlay;
 mod probe;
 mod processes;
 mod secrets;

@@ -7,6 +7,7 @@ pub mod config;
 pub mod curl;
 pub mod device;
 pub mod device_files;
+pub mod egress;
 pub mod files;
 pub mod frame;
 pub mod lifecycle;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::limits;
 use protocol::config::{self, ValueType as Kind};
 use protocol::error::Error;
-use protocol::policy;
+use protocol::{hosts, policy};
 
 /// Config values in use.
 pub(crate) struct Settings {
@@ -63,6 +63,10 @@ fn check(key: &str, value: &str) -> Result<(), String> {
         Kind::Timezone => is_timezone(value),
         Kind::OneOf(names) => names.iter().any(|name| name.eq_ignore_ascii_case(value.trim())),
         Kind::Policy => return policy::check(value).map_err(|why| format!("{key} is not a policy: {why}")),
+        Kind::Hosts => {
+            let wrong = |why| format!("{key} is not a list of hosts: {why}");
+            return hosts::Allow::parse(value).map(|_| ()).map_err(wrong);
+        }
     };
     if fits { Ok(()) } else { Err(format!("{key} must be {}", wanted(known.row.kind))) }
 }
@@ -75,6 +79,7 @@ fn wanted(kind: Kind) -> String {
         Kind::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
         Kind::OneOf(names) => format!("one of: {}", names.join(", ")),
         Kind::Policy => "an approval policy".to_string(),
+        Kind::Hosts => "a list of hosts".to_string(),
     }
 }
 
@@ -121,6 +126,11 @@ mod tests {
             }
         }
         assert!(check("users/1000/ai/model", "10GB").is_ok());
+        for key in ["config/agents/network", "users/1000/agents/network"] {
+            assert!(check(key, "registries *.example.org !ads.example.org").is_ok());
+            let why = check(key, "*").unwrap_err();
+            assert!(why.starts_with(&format!("{key} is not a list of hosts: *: ")), "{why}");
+        }
     }
 
     #[test]

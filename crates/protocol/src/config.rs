@@ -33,6 +33,8 @@ pub enum ValueType {
     OneOf(&'static [&'static str]),
     /// An approval policy as JSON, see [`crate::policy`].
     Policy,
+    /// A list of hosts, see [`crate::hosts`].
+    Hosts,
 }
 
 /// Who may write a key.
@@ -220,6 +222,8 @@ keys! {
     SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", ValueType::Flag, Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
+    /// The hosts that confined commands of agents may reach; none when empty.
+    AGENTS_NETWORK: String = "config/agents/network", "", ValueType::Hosts, User;
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
     AI_PROVIDER: String = "config/ai/provider", "", ValueType::OneOf(&PROVIDERS), User;
@@ -293,6 +297,7 @@ keys! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hosts::Allow;
 
     #[test]
     fn defaults_fit_their_rows() {
@@ -301,6 +306,7 @@ mod tests {
                 ValueType::Number { .. } => u64::read(row, row.default).is_some(),
                 ValueType::Flag => bool::read(row, row.default).is_some(),
                 ValueType::OneOf(words) => row.default.is_empty() || words.contains(&row.default),
+                ValueType::Hosts => Allow::parse(row.default).is_ok(),
                 ValueType::Text | ValueType::File | ValueType::Timezone | ValueType::Policy => true,
             };
             assert!(fits, "{}", row.name);

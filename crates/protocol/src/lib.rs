@@ -15,6 +15,7 @@ mod device_id;
 pub mod error;
 pub mod frame;
 pub mod fs;
+pub mod hosts;
 pub mod identity;
 pub mod ids;
 pub mod json_words;

@@ -153,12 +153,11 @@ pub fn config() -> String {
             ValueType::Text => "text".to_string(),
             ValueType::File => "the text of a file".to_string(),
             ValueType::Policy => "an [approval policy](../guide/approvals.md), as JSON".to_string(),
+            ValueType::Hosts => "a [list of hosts](../guide/agents-network.md)".to_string(),
             ValueType::Number { min, max } => format!("a whole number from {min} to {max}"),
             ValueType::Flag => "`true` or `false`".to_string(),
             ValueType::Timezone => "an IANA time zone".to_string(),
-            ValueType::OneOf(names) => {
-                names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            }
+            ValueType::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         };
         let writer = match row.writer {
             Writer::Nobody => "nobody",

@@ -46,19 +46,33 @@ impl Service<Uri> for Connector {
     }
 }
 
-async fn open(settings: &Settings, uri: &Uri) -> Result<Stream, Error> {
+/// Opens TCP to a host by way of the guard, for what is no HTTP of ours: one lookup, every address checked, and the
+/// connection goes to a checked one.
+pub async fn open_tcp(settings: &Settings, host: &str, port: u16) -> Result<(TcpStream, Peer), Error> {
+    let limit = settings.connect_timeout;
+    let host = Host::parse(host).map_err(|why| Error::BadUrl(why.to_string()))?;
+    let opened = tokio::time::timeout(limit, open_checked(settings, &host, port)).await;
+    opened.unwrap_or(Err(Error::TimedOut { stage: Stage::Connecting, limit }))
+}
+
+async fn open_checked(settings: &Settings, host: &Host, port: u16) -> Result<(TcpStream, Peer), Error> {
     let started = Clock::system().instant();
-    let name = uri.host().unwrap_or_default();
-    let host = Host::parse(name).map_err(|why| Error::BadUrl(why.to_string()))?;
-    let encrypted = uri.scheme_str() != Some("http");
-    let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-    let addresses = guard::addresses(settings, &host, port).await?;
+    let addresses = guard::addresses(settings, host, port).await?;
     let (stream, address) = open_first(addresses).await.map_err(|error| Error::Connect {
         host: host.to_string(),
         port,
         why: error.to_string(),
     })?;
-    let peer = Peer { address, connect_time: Clock::system().instant().saturating_duration_since(started) };
+    let connect_time = Clock::system().instant().saturating_duration_since(started);
+    Ok((stream, Peer { address, connect_time }))
+}
+
+async fn open(settings: &Settings, uri: &Uri) -> Result<Stream, Error> {
+    let name = uri.host().unwrap_or_default();
+    let host = Host::parse(name).map_err(|why| Error::BadUrl(why.to_string()))?;
+    let encrypted = uri.scheme_str() != Some("http");
+    let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
+    let (stream, peer) = open_checked(settings, &host, port).await?;
     if !encrypted {
         return Ok(Stream { inner: Box::new(stream), peer });
     }

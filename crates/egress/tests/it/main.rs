@@ -1,0 +1,15 @@
+//! The proxy on real sockets: real servers behind it, hostile clients before it.
+
+// A helper of tests that can not do its work has nothing better to do than to end the test.
+#![allow(clippy::expect_used)]
+
+mod abuse;
+mod guard;
+mod http;
+#[cfg(target_os = "linux")]
+mod names;
+#[cfg(target_os = "linux")]
+mod namespace;
+mod socks;
+mod upstream;
+mod world;

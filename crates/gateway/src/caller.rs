@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
+use protocol::confine::{Confine, Way};
 use protocol::identity::{ProcessIdentity, Role};
-use protocol::ids::{Gid, Pid, Uid};
+use protocol::ids::{Gid, Pid, RunId, Uid};
 use serde_json::{Value, json};
 
 use crate::capabilities::Capabilities;
@@ -26,9 +27,29 @@ pub struct Caller {
     pub as_of: u64,
     /// What it came over.
     pub origin: Origin,
+    /// How a call of a program runs on a device; nothing said means confined.
+    pub permit: Option<Arc<Permit>>,
+}
+
+/// How calls of a program run on a device. It says nothing about what a person does.
+#[derive(Clone, Debug, Default)]
+pub struct Permit {
+    /// Proved only to read, confined, or approved by a person.
+    pub way: Way,
+    /// The run that makes the calls.
+    pub run: Option<RunId>,
+    /// Hosts that confined commands may reach.
+    pub hosts: Vec<String>,
 }
 
 impl Caller {
+    /// What a driver that announced confinement is told of a call; nothing of a person's.
+    pub fn confine(&self) -> Option<Confine> {
+        let pid = self.origin.pid()?.clone();
+        let Permit { way, run, hosts } = self.permit.as_deref().cloned().unwrap_or_default();
+        Some(Confine { pid, run, way, write: Vec::new(), read: Vec::new(), hosts })
+    }
+
     /// Whose call it is.
     pub fn uid(&self) -> Uid {
         self.identity.uid

@@ -11,6 +11,7 @@ use base::clock::Clock;
 use base::random::Random;
 use base::sync::lock;
 use protocol::calls::{Calling, Calls};
+use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Gid, Pid, RunId, Uid};
@@ -64,6 +65,11 @@ pub trait Core: Send + Sync + 'static {
     fn ask_service(&self, _socket: u64, name: &'static str, _args: &str) -> Calling {
         let error = Error::not_implemented(name);
         Box::pin(async move { Err(error) })
+    }
+
+    /// What the driver of a device that somebody may use said about agents; `None` while there is no driver.
+    fn confinement(&self, _who: &ProcessIdentity, _device: &str) -> Option<Confinement> {
+        None
     }
 
     /// Calls under way on devices, or one of them by its id.
@@ -174,6 +180,11 @@ impl Gateway {
         self.0.core.recall(uid, pid, request_id, wait)
     }
 
+    /// See [`Core::confinement`].
+    pub fn confinement(&self, who: &ProcessIdentity, device: &str) -> Option<Confinement> {
+        self.0.core.confinement(who, device)
+    }
+
     /// Sends a signal to its owner. Never waits.
     pub fn emit(&self, signal: OutgoingSignal) {
         self.0.core.emit(signal);
@@ -223,6 +234,7 @@ impl Gateway {
                     role: Role::User,
                     as_of,
                     origin: Origin::Inside,
+                    permit: None,
                 };
                 let mut standings = lock(&self.0.standings);
                 if standings.len() >= STANDINGS_MAX {

@@ -15,7 +15,7 @@ mod routed;
 mod subsystem;
 
 pub use call::{Call, Cx};
-pub use caller::{Caller, Origin, Peer};
+pub use caller::{Caller, Origin, Peer, Permit};
 pub use capabilities::Capabilities;
 pub use handle::{Around, Core, Gateway, Later, Recalled};
 pub use metrics::Gauges;

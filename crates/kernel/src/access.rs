@@ -87,5 +87,6 @@ pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Logi
         }
         (identity, cached.1.clone(), generation)
     };
-    Caller { identity, role: login.role, capabilities, as_of, origin: Origin::Connection(connection.clone()) }
+    let origin = Origin::Connection(connection.clone());
+    Caller { identity, role: login.role, capabilities, as_of, origin, permit: None }
 }

@@ -26,6 +26,7 @@ impl Kernel {
             capabilities,
             as_of,
             origin: Origin::Inside,
+            permit: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use base::limits;
 use base::sync::{lock, read, write};
 use bytes::Bytes;
 use gateway::{Capabilities, Origin, Peer};
+use protocol::confine::Confinement;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::Streams;
@@ -72,6 +73,8 @@ pub struct DriverLogin {
     pub instance: Option<String>,
     /// Whether it remembers the results of calls that are marked as durable.
     pub remembers: bool,
+    /// What holds for agents on its machine.
+    pub confinement: Confinement,
 }
 
 /// The generation of nothing: what is kept under it is stale.
@@ -82,6 +85,12 @@ const LOGGING_IN: u8 = 1;
 const LOGGED_IN: u8 = 2;
 
 impl Connection {
+    /// Whether calls of agents carry to it how they are to run.
+    pub(crate) fn announces_confinement(&self) -> bool {
+        let driver = self.login().and_then(|login| login.driver.as_ref());
+        driver.is_some_and(|driver| driver.confinement.is_announced())
+    }
+
     fn new(number: u64, peer: IpAddr, clock: Clock, metrics: Arc<Metrics>) -> Connection {
         Connection {
             number,

@@ -8,8 +8,9 @@ use base::limits;
 use gateway::{Caller, Capabilities, Core, Later, Origin, OutgoingSignal, Recalled};
 use protocol::args::Members;
 use protocol::calls::Calling;
+use protocol::confine::Confinement;
 use protocol::error::Error;
-use protocol::identity::Role;
+use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, Gid, Pid, RunId, Uid};
 use vfs::tree::RouteInfo;
 
@@ -84,6 +85,12 @@ impl Core for Behind {
     fn ask_service(&self, socket: u64, name: &'static str, args: &str) -> Calling {
         let (kernel, args) = (self.kernel(), args.to_string());
         Box::pin(async move { routes::ask_service(&kernel?, socket, name, &args).await })
+    }
+
+    fn confinement(&self, who: &ProcessIdentity, device: &str) -> Option<Confinement> {
+        let kernel = self.0.upgrade()?;
+        let device = kernel.devices.visible(&DeviceId(device.to_string()), who)?;
+        kernel.devices.confinement(&device.device_id)
     }
 
     fn routes(&self, id: Option<&str>) -> Vec<RouteInfo> {

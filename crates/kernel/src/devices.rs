@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::sync::{read, write};
 use protocol::capability;
+use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{DeviceId, Gid, Uid};
@@ -166,6 +167,13 @@ impl Devices {
             return Err(Error::not_implemented_by_device(&id.0, call));
         }
         entry.driver.clone().ok_or_else(|| Error::no_connection(&id.0))
+    }
+
+    /// What the driver that speaks for a device said about agents; `None` while there is no driver.
+    pub(crate) fn confinement(&self, id: &DeviceId) -> Option<Confinement> {
+        let map = self.read();
+        let login = find(&map, id)?.driver.as_ref()?.login()?;
+        login.driver.as_ref().map(|driver| driver.confinement.clone())
     }
 
     /// Whether a device that somebody may use went away only because the gateway, which started at that time, had

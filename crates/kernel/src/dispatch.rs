@@ -139,8 +139,8 @@ async fn go_on(
     match kernel.devices.driver_for(&device_id, spec.name, &call.caller.identity) {
         Err(error) => ticket.fail(error),
         Ok(driver) => {
-            let request =
-                DeviceRequest::new(&kernel, &driver, spec.name, &members, rewrite.drop, &rewrite.set);
+            let caller = Some(&call.caller);
+            let request = DeviceRequest::new(&kernel, &driver, spec.name, &members, caller, &rewrite);
             let (uid, origin, far) = (call.caller.uid(), call.caller.origin, Far::Device(device_id));
             let sending = Sending { ticket, origin, uid, far, request, watch: rewrite.watch };
             routes::open(&kernel, &driver, sending);
@@ -175,11 +175,11 @@ fn device(
             args: members,
         }),
     };
-    let Rewrite { drop, set, watch } = match rewrite {
+    let rewrite = match rewrite {
         Ok(rewrite) => rewrite,
         Err(error) => return ticket.fail(error),
     };
-    let request = DeviceRequest::new(kernel, &driver, spec.name, members, drop, &set);
+    let request = DeviceRequest::new(kernel, &driver, spec.name, members, Some(caller), &rewrite);
     let (uid, origin, far) = (caller.uid(), call.caller.origin, Far::Device(device_id));
-    routes::open(kernel, &driver, Sending { ticket, origin, uid, far, request, watch });
+    routes::open(kernel, &driver, Sending { ticket, origin, uid, far, request, watch: rewrite.watch });
 }

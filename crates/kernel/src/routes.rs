@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use base::limits;
 use base::quick_hash::QuickHash;
 use bytes::Bytes;
-use gateway::{Origin, Reply, Watch};
+use gateway::{Caller, Origin, Reply, Rewrite, Watch};
 use protocol::args::Members;
+use protocol::confine;
 use protocol::error::Error;
 use protocol::frame::Response;
 use protocol::identity::Role;
@@ -103,20 +104,33 @@ pub(crate) struct DeviceRequest {
 }
 
 impl DeviceRequest {
-    /// The caller's arguments without some members and with others set, otherwise as they came.
+    /// The caller's arguments without some members and with others set, otherwise as they came; with how a call of a
+    /// program is to run.
     pub(crate) fn new(
         kernel: &Kernel,
         driver: &Connection,
         call: &str,
         args: &Members<'_>,
-        drop: &[&str],
-        set: &[(&str, String)],
+        caller: Option<&Caller>,
+        rewrite: &Rewrite,
     ) -> DeviceRequest {
         let number = kernel.route_numbers.fetch_add(1, Ordering::Relaxed);
         let mut text = driver.codec().request_head(digits(&hex(number)), call, args.size() + 64);
         let args_at = text.len();
-        let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        args.rewrite_into(&mut text, drop, &set);
+        let mut set: Vec<(&str, &str)> =
+            rewrite.set.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        // How it runs is the gateway's to say, to a driver that understands it.
+        let confine = caller.filter(|_| driver.announces_confinement()).and_then(Caller::confine);
+        let confine = confine.map(|confine| protocol::frame::to_json(&confine));
+        if let Some(confine) = &confine {
+            set.push((confine::MEMBER, confine));
+        }
+        if confine.is_none() && args.get(confine::MEMBER).is_some() {
+            let drop: Vec<&str> = rewrite.drop.iter().copied().chain([confine::MEMBER]).collect();
+            args.rewrite_into(&mut text, &drop, &set);
+        } else {
+            args.rewrite_into(&mut text, rewrite.drop, &set);
+        }
         DeviceRequest { number, text, args_at, memory: Memory::None }
     }
 
@@ -215,7 +229,7 @@ pub(crate) async fn ask_service(
     let (uid, channel) = (login.identity().uid, login.client_id.clone());
     let members =
         Members::parse(args).ok_or_else(|| Error::bad_argument(name, "args", "must be an object"))?;
-    let request = DeviceRequest::new(kernel, &service, name, &members, &[], &[]);
+    let request = DeviceRequest::new(kernel, &service, name, &members, None, &Rewrite::default());
     let (ticket, answer) = Ticket::inside(&kernel.metrics, &kernel.clock, "service", name);
     let far = Far::Service(channel);
     let sending = Sending { ticket, origin: Origin::Inside, uid, far, request, watch: None };

@@ -80,6 +80,7 @@ async fn process(kernel: &Kernel) -> Caller {
         capabilities: kernel.grants.of(&[Gid::USERS]),
         as_of: kernel.gateway.standing_generation(),
         origin: Origin::Process(Pid::from("init:1000")),
+            permit: None,
     }
 }
 

@@ -11,6 +11,7 @@ pub mod calls;
 pub mod capability;
 pub mod codemode;
 pub mod config;
+pub mod confine;
 mod device_id;
 pub mod error;
 pub mod frame;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::confine::Confinement;
 use crate::identity::{ConnectionIdentity, ProcessIdentity, Role};
 use crate::spec::syscalls;
 
@@ -151,6 +152,9 @@ pub struct Driver {
     /// Whether it remembers the results of calls marked `durable`, and tells them when asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembers: Option<bool>,
+    /// What holds for agents on this machine.
+    #[serde(flatten)]
+    pub confinement: Confinement,
 }
 
 /// Credentials: a name, and a password or a token.

@@ -18,5 +18,11 @@ pub const SHELL_SESSION_MS: i64 = 24 * 60 * 60 * 1_000;
 pub const CLIENT_ID_MAX_BYTES: usize = 200;
 /// Patterns one driver may list in `implements`.
 pub const IMPLEMENTS_MAX: usize = 256;
+/// Words a driver may say about its sandbox.
+pub const CONFINE_WORDS_MAX: usize = 32;
+/// Longest of these words.
+pub const CONFINE_WORD_MAX_BYTES: usize = 64;
+/// Longest path a driver may say of its workspace, home or shell.
+pub const CONFINE_PATH_MAX_BYTES: usize = 4_096;
 /// Longest device description, in characters.
 pub const DEVICE_DESCRIPTION_MAX_CHARS: usize = 500;

@@ -178,6 +178,7 @@ mod tests {
             capabilities: kernel.grants.of(&account.gids),
             as_of: kernel.gateway.standing_generation(),
             origin: Origin::Process(row.pid),
+            permit: None,
         };
         (kernel, caller)
     }

@@ -378,6 +378,7 @@ async fn caller(kernel: &Kernel, who: Who) -> Caller {
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.gateway.standing_generation(),
         origin: Origin::Inside,
+            permit: None,
     }
 }
 

@@ -30,6 +30,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         capabilities: kernel.grants.of(&root.gids),
         as_of: kernel.gateway.standing_generation(),
         origin: Origin::Inside,
+            permit: None,
     };
     let root = kernel.gateway.calls(&caller);
     let before = rows_read(&kernel);

@@ -51,6 +51,7 @@ fn caller(kernel: &Kernel, account: &Account) -> Caller {
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.gateway.standing_generation(),
         origin: Origin::Inside,
+            permit: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::confine::AgentMode;
 use crate::ids::{DeviceId, Gid, Uid};
 use crate::spec::syscalls;
 
@@ -100,6 +101,21 @@ pub struct Detail {
     pub connected_at: Option<i64>,
     /// When it last went away; `null` while connected.
     pub disconnected_at: Option<i64>,
+    /// What its sandbox enforces for agents, as its driver found by trying; only while connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confine: Option<Vec<String>>,
+    /// Where relative paths and commands start there, and what confined commands may write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The home directory of the user its driver runs as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// The shell that reads commands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    /// What agents may do there unasked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentMode>,
 }
 
 /// Arguments of `sys.device.update`.

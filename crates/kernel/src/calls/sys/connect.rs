@@ -6,11 +6,12 @@ use auth::{Authenticated, Credentials, Secret};
 use base::limits;
 use protocol::args::{self, Members};
 use protocol::capability;
+use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity, Role};
 use protocol::ids::DeviceId;
 use protocol::signal::{self, DeviceEvent, alias};
-use protocol::sys::{Auth, Connect, Connected, FEATURE_SESSIONS, Resume, Server};
+use protocol::sys::{Auth, Connect, Connected, Driver, FEATURE_SESSIONS, Resume, Server};
 use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
@@ -225,9 +226,25 @@ fn check_role(kernel: &Kernel, request: &Connect, role: Role) -> Result<Option<D
                 return Err(Error::invalid_client_id());
             }
             let remembers = driver.remembers == Some(true) && driver.instance.is_some();
-            Ok(Some(DriverLogin { device_id, instance: driver.instance.clone(), remembers }))
+            let confinement = confinement(driver)?;
+            Ok(Some(DriverLogin { device_id, instance: driver.instance.clone(), remembers, confinement }))
         }
     }
+}
+
+/// What a driver says about agents, within its bounds.
+fn confinement(driver: &Driver) -> Result<Confinement, Error> {
+    let told = &driver.confinement;
+    let words = told.confine.as_deref().unwrap_or_default();
+    let too_long = |text: &&String| text.len() > limits::route::CONFINE_PATH_MAX_BYTES;
+    let paths = [&told.workspace, &told.home, &told.shell];
+    if words.len() > limits::route::CONFINE_WORDS_MAX
+        || words.iter().any(|word| word.len() > limits::route::CONFINE_WORD_MAX_BYTES)
+        || paths.into_iter().flatten().any(|path| too_long(&path))
+    {
+        return Err(Error::bad_argument("sys.connect", "driver", "says too much about its sandbox"));
+    }
+    Ok(told.clone())
 }
 
 /// The device a driver speaks for: one that is known, in whatever case it is written, or a new one.

@@ -17,7 +17,7 @@ pub(crate) fn list(cx: &Cx, args: List) -> Result<Listed, Error> {
 
 pub(crate) fn get(cx: &Cx, args: Get) -> Result<Got, Error> {
     let id = required("sys.device.get", args.device_id)?;
-    Ok(Got { device: cx.kernel.devices.visible(&id, &cx.caller.identity).map(|device| detail(&device)) })
+    Ok(Got { device: cx.kernel.devices.visible(&id, &cx.caller.identity).map(|device| detail(cx, &device)) })
 }
 
 pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
@@ -42,7 +42,7 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
         device.description = description.to_string();
         device.last_seen_at = now_ms;
     });
-    Ok(Got { device: changed.map(|device| detail(&device)) })
+    Ok(Got { device: changed.map(|device| detail(&cx, &device)) })
 }
 
 pub(crate) async fn access(cx: Cx, args: SetAccess) -> Result<AccessResult, Error> {
@@ -85,7 +85,8 @@ fn summary(device: &Device) -> Summary {
     }
 }
 
-fn detail(device: &Device) -> Detail {
+fn detail(cx: &Cx, device: &Device) -> Detail {
+    let told = cx.kernel.devices.confinement(&device.device_id).unwrap_or_default();
     Detail {
         device_id: device.device_id.clone(),
         owner_uid: device.owner_uid,
@@ -98,5 +99,10 @@ fn detail(device: &Device) -> Detail {
         first_seen_at: device.first_seen_at,
         connected_at: device.connected_at,
         disconnected_at: device.disconnected_at,
+        confine: told.confine,
+        workspace: told.workspace,
+        home: told.home,
+        shell: told.shell,
+        agents: told.agents,
     }
 }

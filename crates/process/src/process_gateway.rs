@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::{Caller, Gateway, Origin, OutgoingSignal, Recalled};
+use gateway::{Caller, Gateway, Origin, OutgoingSignal, Permit, Recalled};
+use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use store::changes::Topic;
@@ -33,6 +34,24 @@ impl ProcessGateway {
     ) -> Result<String, Error> {
         let caller = self.caller(process).await?;
         self.0.call(caller, request_id, name, args).await
+    }
+
+    /// Makes a call of a run, which may run on a device as the permit says.
+    pub(crate) async fn call_permitted(
+        &self,
+        process: &ProcessRow,
+        permit: Permit,
+        request_id: &str,
+        name: &str,
+        args: &str,
+    ) -> Result<String, Error> {
+        let caller = Caller { permit: Some(Arc::new(permit)), ..self.caller(process).await? };
+        self.0.call(caller, request_id, name, args).await
+    }
+
+    /// What the driver of a device said about agents; `None` while there is none that the process may use.
+    pub(crate) fn confinement(&self, who: &ProcessIdentity, device: &str) -> Option<Confinement> {
+        self.0.confinement(who, device)
     }
 
     /// What became of a call that was sent to a device before the gateway stopped, or before the device was lost.

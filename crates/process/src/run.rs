@@ -5,12 +5,13 @@ pub(crate) mod step;
 #[cfg(test)]
 mod tests;
 
+use protocol::confine::Way;
 use protocol::ids::{ConversationId, RunId};
 use protocol::proc::approval::Decision;
 use store::processes::ProcessState;
 use store::runs::{RunRow, StepRow};
 
-use step::{Named, Step};
+use step::{Intent, Named, Step};
 
 /// A run as far as its journal has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +65,7 @@ pub(crate) enum Phase {
     /// A person answered.
     Answered { request_id: String, decision: Decision },
     /// It is about to leave, or under way.
-    Sent { syscall: String, target: String },
+    Sent { syscall: String, target: String, way: Way },
     /// Its result is kept.
     Done { ok: bool },
 }
@@ -185,8 +186,8 @@ impl RunState {
                 call.phase = Phase::Answered { request_id: answer.request_id, decision: answer.decision };
             }
             Step::Intent(intent) => {
-                let (syscall, target) = (intent.call, intent.target);
-                self.call(intent.place)?.phase = Phase::Sent { syscall, target };
+                let Intent { call: syscall, target, way, .. } = intent;
+                self.call(intent.place)?.phase = Phase::Sent { syscall, target, way };
             }
             Step::Outcome(outcome) => self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok },
             Step::Drain(drain) => self.absorbed.extend(drain.run_ids),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use base::limits;
 use model::ToolCall;
 use policy::{Action, Call, Judgement, Policy, Remembered};
+use protocol::confine::Way;
 use protocol::error::Reason;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ use crate::media;
 use crate::results::{RenderedResult, render};
 use crate::setup::Setup;
 use crate::world::World;
-use gateway::Recalled;
+use gateway::{Permit, Recalled};
 
 /// What a model is told of a call that was under way when the gateway stopped.
 const UNKNOWN: &str = "The gateway stopped while this call was under way. It is not known whether it took effect: \
@@ -50,6 +51,8 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) syscall: &'static str,
+    /// How it may run on a device.
+    pub(crate) way: Way,
     pub(crate) judgement: Judgement,
 }
 
@@ -83,7 +86,7 @@ pub(crate) fn judge(
         Call { profile: &process.profile, syscall: spec.name, args: &call.arguments, who: &setup.identity },
         in_force.rules.iter().map(remembered),
     );
-    let checked = |judgement| Checked { syscall: spec.name, judgement };
+    let checked = |judgement| Checked { syscall: spec.name, way: Way::Confined, judgement };
     match judgement.action {
         Action::Auto => Verdict::Go(checked(judgement)),
         Action::Deny => Verdict::Refuse("Tool execution denied by policy".to_string()),
@@ -104,7 +107,7 @@ fn remembered(row: &RuleRow) -> Remembered<'_> {
 pub(crate) fn confirm(verdict: Verdict, digest: &str) -> Verdict {
     match verdict {
         Verdict::Go(checked) | Verdict::Ask(checked) if checked.judgement.digest == digest => {
-            Verdict::Go(checked)
+            Verdict::Go(Checked { way: Way::Approved, ..checked })
         }
         Verdict::Go(_) | Verdict::Ask(_) => Verdict::Refuse(
             "The call is not the one that was approved: its target, arguments or working directory changed. \
@@ -148,6 +151,8 @@ pub(crate) struct Invocation {
     pub(crate) request_id: String,
     pub(crate) syscall: String,
     pub(crate) target: String,
+    /// How it may run on a device.
+    pub(crate) permit: Permit,
     /// JSON.
     pub(crate) args: String,
 }
@@ -155,8 +160,10 @@ pub(crate) struct Invocation {
 impl Invocation {
     /// Makes the call. If its device is lost on the way, the device is asked for the result once it is back.
     pub(crate) async fn run(self) -> Finished {
+        let outside = &self.world.outside;
+        let (process, permit) = (&self.process, self.permit.clone());
         let answer =
-            self.world.outside.call(&self.process, &self.request_id, &self.syscall, &self.args).await;
+            outside.call_permitted(process, permit, &self.request_id, &self.syscall, &self.args).await;
         let answer = match answer {
             Err(lost) if lost.reason == Reason::device_disconnected => {
                 match self.ask_device(limits::process::DEVICE_RETURN_WAIT).await {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base::limits;
 use futures_util::FutureExt;
+use gateway::Permit;
 use protocol::config;
 use protocol::signal::run::Change as What;
 use store::runs::RunRow;
@@ -98,7 +99,7 @@ impl Actor {
 
     fn invocation(&self, place: usize) -> Option<Invocation> {
         let run = self.facts.run.as_ref()?;
-        let Phase::Sent { syscall, target } = &run.calls.get(place)?.phase else { return None };
+        let Phase::Sent { syscall, target, way } = &run.calls.get(place)?.phase else { return None };
         // Without its arguments a call can still be asked about.
         let args = self.live.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
         Some(Invocation {
@@ -107,6 +108,7 @@ impl Actor {
             request_id: run.request_id(place),
             syscall: syscall.clone(),
             target: target.clone(),
+            permit: Permit { way: *way, run: Some(run.run_id.clone()), hosts: Vec::new() },
             args: args.unwrap_or_else(|| "{}".to_string()),
         })
     }

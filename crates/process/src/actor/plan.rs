@@ -84,6 +84,7 @@ impl Actor {
             request_id: run.request_id(place),
             call: checked.syscall.to_string(),
             target: checked.judgement.target,
+            way: checked.way,
         }));
         self.tell_started(draft, place, checked.syscall);
         draft.launches.push(place);

@@ -1,5 +1,6 @@
 //! Journal entries of a run, one per step.
 
+use protocol::confine::Way;
 use protocol::ids::RunId;
 use protocol::proc::approval::Decision;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,9 @@ pub(crate) struct Intent {
     pub(crate) request_id: String,
     pub(crate) call: String,
     pub(crate) target: String,
+    /// How it may run on a device. What was kept before there was such a word runs confined.
+    #[serde(default)]
+    pub(crate) way: Way,
 }
 
 /// What became of a call. Kept with the message that carries it.

@@ -61,6 +61,7 @@ impl Player {
                 let intent = || {
                     let (call, target) = ("fs.read".to_string(), "gsv".to_string());
                     Step::Intent(Intent {
+                        way: Default::default(),
                         turn: run.turns,
                         place,
                         request_id: run.request_id(place),

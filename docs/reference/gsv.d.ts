@@ -788,9 +788,9 @@ export interface AdapterConnected {
 
 /** Where a message went. */
 export interface AdapterDelivered {
-  /** The user. */
+  /** Number of the user. */
   uid: number;
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** The run that will answer. */
   runId: string;
@@ -1363,7 +1363,7 @@ export interface DeviceState {
 export interface DeviceStatus {
   /** What happened. */
   event: DeviceEvent;
-  /** The device. */
+  /** The device, as it is now. */
   device: DeviceState;
 }
 
@@ -2040,7 +2040,7 @@ export interface PkgAddResult {
   changed: boolean;
   /** What was imported. */
   imported: PkgImported;
-  /** The package. */
+  /** The package as it is now. */
   package: PkgSummary;
 }
 
@@ -2377,7 +2377,7 @@ export interface ProcAbortArgs {
 
 /** Result of `proc.abort`. */
 export interface ProcAbortResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** False when no run was active. */
   aborted: boolean;
@@ -2393,7 +2393,7 @@ export interface ProcAbortResult {
 export interface ProcApproval {
   /** Names it in `proc.approvals.revoke`. */
   approvalId: string;
-  /** The call. */
+  /** Name of the call, such as `shell.exec`. */
   syscall: string;
   /** What it covers. */
   scope: ProcRememberScope;
@@ -2413,7 +2413,7 @@ export interface ProcApprovalsListArgs {
 
 /** Result of `proc.approvals.list`. */
 export interface ProcApprovalsListResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Oldest first. */
   approvals: ProcApproval[];
@@ -2441,7 +2441,7 @@ export interface ProcApprovalsRevokeArgs {
 
 /** Result of `proc.approvals.revoke`. */
 export interface ProcApprovalsRevokeResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** False when there was no such approval. */
   revoked: boolean;
@@ -2461,7 +2461,7 @@ export interface ProcArchiveEntry {
 
 /** Result of `proc.kill` and `proc.reset`. */
 export interface ProcArchiveResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** How many messages were kept. */
   archivedMessages: number;
@@ -2476,9 +2476,9 @@ export type ProcChange = "queue" | "messages" | "context" | "lifecycle" | "conve
 
 /** Payload of `proc.changed`. */
 export interface ProcChanged {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
-  /** What changed. */
+  /** What clients should read again. */
   changes: ProcChange[];
   /** Messages that wait for the active run to end. */
   queuedCount: number;
@@ -2587,7 +2587,7 @@ export interface ProcConversationCloseArgs {
 
 /** Result of `proc.conversation.close`. */
 export interface ProcConversationCloseResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -2613,7 +2613,7 @@ export interface ProcConversationCompactArgs {
 
 /** Result of `proc.conversation.compact`. */
 export interface ProcConversationCompactResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -2643,7 +2643,7 @@ export interface ProcConversationContextPolicy {
 
 /** What one conversation has used. */
 export interface ProcConversationCost {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -2673,7 +2673,7 @@ export interface ProcConversationForkArgs {
 
 /** Result of `proc.conversation.fork`. */
 export interface ProcConversationForkResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Where from. */
   sourceConversationId: string;
@@ -2699,7 +2699,7 @@ export interface ProcConversationGetArgs {
 
 /** Result of `proc.conversation.get`. */
 export interface ProcConversationGetResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** `null` when there is none. */
   conversation: ProcConversation | null;
@@ -2715,7 +2715,7 @@ export interface ProcConversationListArgs {
 
 /** Result of `proc.conversation.list`. */
 export interface ProcConversationListResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Last changed first. */
   conversations: ProcConversation[];
@@ -2733,7 +2733,7 @@ export interface ProcConversationOpenArgs {
 
 /** Result of `proc.conversation.open`. */
 export interface ProcConversationOpenResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** The conversation as it is now. */
   conversation: ProcConversation;
@@ -2751,7 +2751,7 @@ export interface ProcConversationPolicyGetArgs {
 
 /** Result of `proc.conversation.policy.get` and `proc.conversation.policy.set`. */
 export interface ProcConversationPolicyResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** The policy as it is now. */
   policy: ProcConversationContextPolicy;
@@ -2783,7 +2783,7 @@ export interface ProcConversationResetArgs {
 
 /** Result of `proc.conversation.reset`. */
 export interface ProcConversationResetResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -2833,11 +2833,11 @@ export interface ProcConversationSegmentReadArgs {
 
 /** Result of `proc.conversation.segment.read`. */
 export interface ProcConversationSegmentReadResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
-  /** The segment. */
+  /** The segment that the messages are in. */
   segment: ProcConversationSegment;
   /** Oldest first. */
   messages: ProcHistoryMessage[];
@@ -2857,7 +2857,7 @@ export interface ProcConversationSegmentsArgs {
 
 /** Result of `proc.conversation.segments`. */
 export interface ProcConversationSegmentsResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -2923,7 +2923,7 @@ export interface ProcHilRequest {
   toolName: string;
   /** The call behind it. */
   syscall: string;
-  /** Its arguments. */
+  /** The arguments of the call, by name. */
   args: Record<string, unknown>;
   /** Since when it waits, in milliseconds. */
   createdAt: number;
@@ -2939,7 +2939,7 @@ export interface ProcHilRequest {
 
 /** Result of `proc.hil`. */
 export interface ProcHilResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** What was answered. */
   requestId: string;
@@ -2985,7 +2985,7 @@ export interface ProcHistoryMessage {
 
 /** Result of `proc.history`. */
 export interface ProcHistoryResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Oldest first. */
   messages: ProcHistoryMessage[];
@@ -3099,7 +3099,7 @@ export interface ProcIpcSendResult {
 
 /** Arguments of `proc.kill`. */
 export interface ProcKillArgs {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Keeps its conversations; true when absent. */
   archive?: boolean;
@@ -3159,7 +3159,7 @@ export interface ProcPendingApproval {
   toolName: string;
   /** The call behind it. */
   syscall: string;
-  /** Its arguments. */
+  /** The arguments of the call, by name. */
   args: Record<string, unknown>;
   /** Since when it waits, in milliseconds. */
   createdAt: number;
@@ -3224,7 +3224,7 @@ export interface ProcResetArgs {
 export interface ProcRunCost {
   /** Id of the run, unique in the gateway. */
   runId: string;
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
@@ -3250,7 +3250,7 @@ export interface ProcRunCost {
 
 /** Payload of `proc.run.finished`. */
 export interface ProcRunFinished {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3278,7 +3278,7 @@ export interface ProcRunFinished {
 
 /** Payload of `proc.run.hil.requested`. */
 export interface ProcRunHilRequested {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Names it in `proc.hil`. */
   requestId: string;
@@ -3290,7 +3290,7 @@ export interface ProcRunHilRequested {
   toolName: string;
   /** The call behind it. */
   syscall: string;
-  /** Its arguments. */
+  /** The arguments of the call, by name. */
   args: Record<string, unknown>;
   /** Since when it waits, in milliseconds. */
   createdAt: number;
@@ -3310,7 +3310,7 @@ export interface ProcRunOutput {
   text: string;
   /** What it thought. */
   thinking: ThinkingContent[];
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3320,7 +3320,7 @@ export interface ProcRunOutput {
 
 /** Payload of `proc.run.started`. */
 export interface ProcRunStarted {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3339,7 +3339,7 @@ export type ProcRunStatus = "ok" | "error" | "aborted";
 
 /** Payload of `proc.run.stream`. */
 export interface ProcRunStream {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3367,7 +3367,7 @@ export interface ProcRunToolFinished {
   callId: string;
   /** Whether it worked. */
   ok: boolean;
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3385,11 +3385,11 @@ export interface ProcRunToolStarted {
   name: string;
   /** The call behind it. */
   syscall: string;
-  /** Its arguments. */
+  /** The arguments of the call, by name. */
   args: Record<string, unknown>;
   /** The tool call. */
   callId: string;
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Id of the run, unique in the gateway. */
   runId: string;
@@ -3490,7 +3490,7 @@ export type ProcSpawnMountSpec = {
 
 /** Result of `proc.spawn`. */
 export interface ProcSpawnResult {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** What kind of agent it is. */
   profile: AiContextProfile;
@@ -3641,7 +3641,7 @@ export type ProcWorkspaceSpec = { mode: "none" } | {
 
 /** Payload of `process.exit`. */
 export interface ProcessExit {
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** Why, such as `proc.kill`. */
   reason: string;
@@ -3971,7 +3971,7 @@ export type RepoReadResult = {
   ref: string;
   /** The path within the repository. */
   path: string;
-  /** What is in it. */
+  /** What is in the directory. */
   entries: RepoTreeEntry[];
 } | {
   kind: "file";
@@ -4063,7 +4063,7 @@ export interface RepoTreeEntry {
   mode: string;
   /** The object. */
   hash: string;
-  /** What it is. */
+  /** Whether it is a file, a directory or a link. */
   type: RepoEntryType;
 }
 
@@ -4277,7 +4277,7 @@ export type ScheduleTarget = {
   workspace?: unknown;
 } | {
   kind: "process.event";
-  /** The process. */
+  /** Pid of the process, such as `init:1000`. */
   pid: string;
   /** What it is told. */
   message: string;
@@ -4427,7 +4427,7 @@ export interface SysCapabilityChanged {
 
 /** Arguments of `sys.capability.grant`. */
 export interface SysCapabilityGrantArgs {
-  /** The group. */
+  /** Number of the group. */
   gid: number;
   /** The pattern. */
   capability: string;
@@ -4447,7 +4447,7 @@ export interface SysCapabilityListResult {
 
 /** Arguments of `sys.capability.revoke`. */
 export interface SysCapabilityRevokeArgs {
-  /** The group. */
+  /** Number of the group. */
   gid: number;
   /** The pattern. */
   capability: string;
@@ -4615,7 +4615,7 @@ export interface SysDevice {
 export interface SysDeviceAccessArgs {
   /** Id of the device, as `sys.device.list` gives it. */
   deviceId: string;
-  /** The group. */
+  /** Number of the group. */
   gid: number;
   /** Whether its members may use the device. */
   allow: boolean;
@@ -4687,7 +4687,7 @@ export interface SysDone {
 
 /** A group holds a capability. */
 export interface SysGrantedCapability {
-  /** The group. */
+  /** Number of the group. */
   gid: number;
   /** The pattern. */
   capability: string;
@@ -4738,7 +4738,7 @@ export interface SysLink {
   accountId: string;
   /** The person there. */
   actorId: string;
-  /** The user. */
+  /** Number of the user. */
   uid: number;
   /** When it was made, in milliseconds. */
   createdAt: number;
@@ -4782,7 +4782,7 @@ export interface SysLinkRecord {
   accountId: string;
   /** The person there. */
   actorId: string;
-  /** The user. */
+  /** Number of the user. */
   uid: number;
   /** When it was made, in milliseconds. */
   createdAt: number;
@@ -4794,7 +4794,7 @@ export interface SysLinkRecord {
 export interface SysLinkResult {
   /** Whether they are linked now. */
   linked: boolean;
-  /** The link. */
+  /** The link, if one was made. */
   link?: SysLink;
 }
 
@@ -4814,7 +4814,7 @@ export interface SysMcpAddArgs {
 
 /** Result of `sys.mcp.add`. */
 export interface SysMcpAddResult {
-  /** The server. */
+  /** The server, with its connection as it is now. */
   server: McpServerSummary;
 }
 
@@ -4848,7 +4848,7 @@ export interface SysMcpListArgs {
 
 /** Result of `sys.mcp.list`. */
 export interface SysMcpListResult {
-  /** The servers. */
+  /** All servers of the user, connected or not. */
   servers: McpServerSummary[];
 }
 

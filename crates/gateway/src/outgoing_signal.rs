@@ -5,17 +5,16 @@ use protocol::ids::{ConversationId, Pid, RunId, Uid};
 /// A signal on its way out.
 #[derive(Clone, Debug)]
 pub struct OutgoingSignal {
-    /// Whose.
+    /// The user whose connections are told.
     pub uid: Uid,
     /// The run it belongs to; signals of a run go to the connection that started it, if it is still there.
     pub run_id: Option<RunId>,
-    /// The signal's name.
+    /// A name of the table in `protocol::signal`.
     pub name: &'static str,
-    /// Its payload.
     pub body: SignalBody,
 }
 
-/// The payload of a signal.
+/// Payload of a signal, finished or still to be encoded.
 #[derive(Clone, Debug)]
 pub enum SignalBody {
     /// JSON.
@@ -27,7 +26,6 @@ pub enum SignalBody {
 /// A `proc.run.stream` whose text is made when it is sent.
 #[derive(Clone, Debug)]
 pub struct RunEvent {
-    /// The process.
     pub pid: Pid,
     pub run_id: RunId,
     pub conversation_id: ConversationId,

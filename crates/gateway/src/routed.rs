@@ -20,7 +20,7 @@ pub struct RoutedCall<'a> {
     pub device_id: &'a DeviceId,
     /// The socket that speaks for the device.
     pub driver: Arc<dyn Peer>,
-    /// Its arguments.
+    /// The arguments, as raw JSON by member.
     pub args: &'a Members<'a>,
 }
 

@@ -29,7 +29,7 @@ impl Shared {
         let began = active.began?;
         let is_half = active.end > limits::files::JOURNAL_BYTES / 2;
         let is_crowded = state.pending.len() > limits::files::JOURNAL_PENDING_MAX / 2;
-        Some(if is_half || is_crowded { self.opened } else { began + limits::files::JOURNAL_SETTLE_AFTER })
+        Some(if is_half || is_crowded { self.opened } else { began + limits::files::CHECKPOINT_DELAY })
     }
 
     /// Sees to it that somebody makes durable what was added.
@@ -57,7 +57,7 @@ impl Shared {
             let now = Clock::system().instant();
             let wait = match due {
                 Some(due) => due.saturating_duration_since(now),
-                None => limits::files::SETTLE_IDLE,
+                None => limits::files::SYNC_IDLE,
             };
             if !state.closing && !wait.is_zero() {
                 let waited = self.changed.wait_timeout(state, wait);

@@ -1,4 +1,5 @@
-//! Write-through cache of the device table, and which socket serves each device.
+//! In-memory replica of the device table, checked against the generation of the change stream, and which socket serves
+//! each device.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};

@@ -437,5 +437,5 @@ fn lock(driver: &Connection) -> std::sync::MutexGuard<'_, RouteTable> {
 
 /// How long from now a driver still needs before its first request.
 pub(crate) fn connect_grace(instance_known: bool, since_login: Duration) -> Duration {
-    if instance_known { Duration::ZERO } else { limits::route::DRIVER_SETTLE.saturating_sub(since_login) }
+    if instance_known { Duration::ZERO } else { limits::route::DRIVER_GRACE.saturating_sub(since_login) }
 }

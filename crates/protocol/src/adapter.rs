@@ -281,9 +281,9 @@ pub struct InboundResult {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AdapterDelivered")]
 pub struct Delivered {
-    /// The user.
+    /// Number of the user.
     pub uid: Uid,
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// The run that will answer.
     pub run_id: RunId,

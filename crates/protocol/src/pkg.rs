@@ -259,7 +259,7 @@ pub struct Added {
     pub changed: bool,
     /// What was imported.
     pub imported: Imported,
-    /// The package.
+    /// The package as it is now.
     pub package: Package,
 }
 

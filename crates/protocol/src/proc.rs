@@ -211,7 +211,7 @@ pub enum MountSpec {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcSpawnResult")]
 pub struct Spawned {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Its note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,7 +279,7 @@ pub struct Abort {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcAbortResult")]
 pub struct Aborted {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// False when no run was active.
     pub aborted: bool,
@@ -298,7 +298,7 @@ pub struct Aborted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcKillArgs")]
 pub struct Kill {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Keeps its conversations; true when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,7 +319,7 @@ pub struct Reset {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcArchiveResult")]
 pub struct Archived {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// How many messages were kept.
     pub archived_messages: u64,

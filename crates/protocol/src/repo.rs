@@ -158,7 +158,7 @@ pub enum ReadResult {
         reference: String,
         /// The path within the repository.
         path: String,
-        /// What is in it.
+        /// What is in the directory.
         entries: Vec<TreeEntry>,
     },
     /// A file.
@@ -191,7 +191,7 @@ pub struct TreeEntry {
     pub mode: String,
     /// The object.
     pub hash: String,
-    /// What it is.
+    /// Whether it is a file, a directory or a link.
     #[serde(rename = "type")]
     pub entry_type: EntryType,
 }

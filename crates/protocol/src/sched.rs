@@ -85,7 +85,7 @@ pub enum Target {
     /// Tells a process something.
     #[serde(rename = "process.event")]
     Event {
-        /// The process.
+        /// Pid of the process, such as `init:1000`.
         pid: Pid,
         /// The conversation; `default` when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -99,7 +99,7 @@ pub fn names_for(role: Role) -> Vec<String> {
 pub struct DeviceStatus {
     /// What happened.
     pub event: DeviceEvent,
-    /// The device.
+    /// The device, as it is now.
     pub device: DeviceState,
 }
 

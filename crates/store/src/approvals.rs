@@ -56,7 +56,6 @@ pub struct ApprovalRow {
 pub struct RuleRow {
     /// Names it in `proc.approvals.revoke`.
     pub approval_id: String,
-    /// The call.
     pub syscall: String,
     /// What it covers.
     pub scope: Scope,

@@ -62,7 +62,6 @@ pub struct Used {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub run_id: RunId,
-    /// Its process.
     pub pid: Pid,
     /// Whose.
     pub uid: Uid,

@@ -107,7 +107,7 @@ impl Peer {
         outcome(frame)
     }
 
-    /// Sends a frame.
+    /// Sends a frame as JSON text.
     pub async fn send(&mut self, frame: Value) {
         self.send_text(frame.to_string()).await;
     }

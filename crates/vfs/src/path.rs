@@ -11,7 +11,7 @@ use crate::fault::{Code, Fault};
 pub struct VPath(String);
 
 impl VPath {
-    /// `/`
+    /// The root directory, `/`.
     pub fn root() -> VPath {
         VPath("/".to_string())
     }

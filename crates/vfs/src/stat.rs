@@ -20,7 +20,6 @@ pub struct Stat {
     pub mode: u32,
     /// Whose it is.
     pub uid: Uid,
-    /// Its group.
     pub gid: Gid,
     /// When its content changed, in milliseconds.
     pub modified_ms: i64,

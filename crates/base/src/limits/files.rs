@@ -11,11 +11,11 @@ pub const NAME_MAX_BYTES: usize = 255;
 /// Largest file that is read into memory as a whole.
 pub const READ_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// A changed directory is made durable after so long; changes that come meanwhile share the sync.
-pub const SETTLE_AFTER: Duration = Duration::from_millis(5);
+pub const DIRECTORY_SYNC_DELAY: Duration = Duration::from_millis(5);
 /// The thread that does it ends after so long without work.
-pub const SETTLE_IDLE: Duration = Duration::from_secs(10);
+pub const SYNC_IDLE: Duration = Duration::from_secs(10);
 /// Changed directories that may wait for it; beyond it their whole file system is synced at once.
-pub const SETTLE_MAX: usize = 256;
+pub const UNSYNCED_DIRECTORIES_MAX: usize = 256;
 /// Replaced files whose room is given back by that thread too; beyond it the writer does it itself.
 pub const REPLACED_MAX: usize = 128;
 /// Size of each of the two files of the journal of small writes.
@@ -28,7 +28,7 @@ pub const JOURNAL_SPARE_BYTES: u64 = 256 * 1024;
 /// the ordinary way until these are durable by themselves.
 pub const JOURNAL_PENDING_MAX: usize = 1_024;
 /// What the journal holds is made durable by itself so long after the first record.
-pub const JOURNAL_SETTLE_AFTER: Duration = Duration::from_secs(1);
+pub const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
 /// Threads that make many files durable at once, which share the disk's turns.
 pub const JOURNAL_SYNC_THREADS: usize = 8;
 /// How long anything waits for the journal.

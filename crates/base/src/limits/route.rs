@@ -7,7 +7,7 @@ pub const PER_DEVICE_MAX: usize = 16_384;
 /// How often expired routes are looked for.
 pub const SWEEP: Duration = Duration::from_millis(100);
 /// A driver that does not say it is ready gets its first request this long after its connect answer.
-pub const DRIVER_SETTLE: Duration = Duration::from_millis(75);
+pub const DRIVER_GRACE: Duration = Duration::from_millis(75);
 /// The gateway pings a driver this often.
 pub const DRIVER_PING: Duration = Duration::from_secs(30);
 /// A driver whose last sign of life is older than this is closed.

@@ -166,7 +166,7 @@ impl Scene {
         &self.fixture.pid
     }
 
-    /// Sends a message; its run.
+    /// Sends a message and gives the id of its run.
     pub async fn send(&self, message: &str) -> RunId {
         self.send_to(self.pid(), message).await
     }

@@ -63,7 +63,7 @@ pub struct HilRequest {
     pub tool_name: String,
     /// The call behind it.
     pub syscall: String,
-    /// Its arguments.
+    /// The arguments of the call, by name.
     pub args: Map<String, Value>,
     /// Since when it waits, in milliseconds.
     pub created_at: i64,
@@ -131,7 +131,7 @@ pub struct Hil {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcHilResult")]
 pub struct Resolved {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// What was answered.
     pub request_id: String,
@@ -160,7 +160,7 @@ pub struct ApprovalsList {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcApprovalsListResult")]
 pub struct Approvals {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Oldest first.
     pub approvals: Vec<Approval>,
@@ -173,7 +173,7 @@ pub struct Approvals {
 pub struct Approval {
     /// Names it in `proc.approvals.revoke`.
     pub approval_id: String,
-    /// The call.
+    /// Name of the call, such as `shell.exec`.
     pub syscall: String,
     /// What it covers.
     pub scope: Scope,
@@ -202,7 +202,7 @@ pub struct ApprovalsRevoke {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcApprovalsRevokeResult")]
 pub struct ApprovalRevoked {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// False when there was no such approval.
     pub revoked: bool,

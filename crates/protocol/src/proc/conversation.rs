@@ -107,7 +107,7 @@ pub struct Open {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcConversationOpenResult")]
 pub struct Opened {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// The conversation as it is now.
     pub conversation: Conversation,
@@ -132,7 +132,7 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcConversationListResult")]
 pub struct Listed {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Last changed first.
     pub conversations: Vec<Conversation>,
@@ -155,7 +155,7 @@ pub struct Get {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcConversationGetResult")]
 pub struct Got {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// `null` when there is none.
     pub conversation: Option<Conversation>,
@@ -178,7 +178,7 @@ pub struct Close {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationCloseResult")]
 pub struct Closed {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
@@ -207,7 +207,7 @@ pub struct Reset {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationResetResult")]
 pub struct ResetDone {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
@@ -259,7 +259,7 @@ pub struct PolicySet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcConversationPolicyResult")]
 pub struct PolicyResult {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// The policy as it is now.
     pub policy: ContextPolicy,

@@ -52,7 +52,7 @@ pub struct Costs {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationCost")]
 pub struct ConversationCost {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
@@ -69,7 +69,7 @@ pub struct ConversationCost {
 pub struct RunCost {
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,

@@ -51,7 +51,7 @@ pub struct Read {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcHistoryResult")]
 pub struct History {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -86,7 +86,7 @@ pub struct Compact {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationCompactResult")]
 pub struct Compacted {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
@@ -133,7 +133,7 @@ pub struct Fork {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationForkResult")]
 pub struct Forked {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Where from.
     pub source_conversation_id: ConversationId,
@@ -177,11 +177,11 @@ pub struct SegmentRead {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationSegmentReadResult")]
 pub struct SegmentMessages {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,
-    /// The segment.
+    /// The segment that the messages are in.
     pub segment: Segment,
     /// Oldest first.
     pub messages: Vec<Message>,
@@ -210,7 +210,7 @@ pub struct Segments {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcConversationSegmentsResult")]
 pub struct SegmentList {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the conversation, within its process; `default` always exists.
     pub conversation_id: ConversationId,

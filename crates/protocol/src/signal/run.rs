@@ -15,9 +15,9 @@ use crate::proc::history::{ContextState, MessageRole};
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcChanged")]
 pub struct Changed {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
-    /// What changed.
+    /// What clients should read again.
     pub changes: Vec<Change>,
     /// Messages that wait for the active run to end.
     pub queued_count: u64,
@@ -77,7 +77,7 @@ pub enum Change {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcRunStarted")]
 pub struct Started {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -96,7 +96,7 @@ pub struct Started {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcRunStream")]
 pub struct Stream {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -121,7 +121,7 @@ pub struct Output {
     pub text: String,
     /// What it thought.
     pub thinking: Vec<ThinkingContent>,
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -138,11 +138,11 @@ pub struct ToolStarted {
     pub name: String,
     /// The call behind it.
     pub syscall: String,
-    /// Its arguments.
+    /// The arguments of the call, by name.
     pub args: Map<String, Value>,
     /// The tool call.
     pub call_id: String,
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -169,7 +169,7 @@ pub struct ToolFinished {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -181,7 +181,7 @@ pub struct ToolFinished {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcRunHilRequested")]
 pub struct HilRequested {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// The tool call that waits.
     #[serde(flatten)]
@@ -193,7 +193,7 @@ pub struct HilRequested {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcRunFinished")]
 pub struct Finished {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
     pub run_id: RunId,
@@ -240,7 +240,7 @@ pub enum FinishStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcessExit")]
 pub struct Exit {
-    /// The process.
+    /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Why, such as `proc.kill`.
     pub reason: String,

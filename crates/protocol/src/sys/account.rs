@@ -222,7 +222,7 @@ pub struct Grants {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysGrantedCapability")]
 pub struct Granted {
-    /// The group.
+    /// Number of the group.
     pub gid: Gid,
     /// The pattern.
     pub capability: String,
@@ -232,7 +232,7 @@ pub struct Granted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysCapabilityGrantArgs")]
 pub struct Grant {
-    /// The group.
+    /// Number of the group.
     pub gid: Gid,
     /// The pattern.
     pub capability: String,
@@ -242,7 +242,7 @@ pub struct Grant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysCapabilityRevokeArgs")]
 pub struct Revoke {
-    /// The group.
+    /// Number of the group.
     pub gid: Gid,
     /// The pattern.
     pub capability: String,

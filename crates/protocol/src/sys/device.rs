@@ -136,7 +136,7 @@ pub struct Update {
 pub struct SetAccess {
     /// Id of the device, as `sys.device.list` gives it.
     pub device_id: String,
-    /// The group.
+    /// Number of the group.
     pub gid: Gid,
     /// Whether its members may use the device.
     pub allow: bool,

@@ -39,7 +39,7 @@ pub struct Create {
 pub struct Linked {
     /// Whether they are linked now.
     pub linked: bool,
-    /// The link.
+    /// The link, if one was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
 }
@@ -55,7 +55,7 @@ pub struct Link {
     pub account_id: String,
     /// The person there.
     pub actor_id: String,
-    /// The user.
+    /// Number of the user.
     pub uid: Uid,
     /// When it was made, in milliseconds.
     pub created_at: i64,
@@ -110,7 +110,7 @@ pub struct Record {
     pub account_id: String,
     /// The person there.
     pub actor_id: String,
-    /// The user.
+    /// Number of the user.
     pub uid: Uid,
     /// When it was made, in milliseconds.
     pub created_at: i64,

@@ -144,7 +144,7 @@ pub struct Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysMcpAddResult")]
 pub struct Added {
-    /// The server.
+    /// The server, with its connection as it is now.
     pub server: Server,
 }
 
@@ -161,7 +161,7 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysMcpListResult")]
 pub struct Listed {
-    /// The servers.
+    /// All servers of the user, connected or not.
     pub servers: Vec<Server>,
 }
 

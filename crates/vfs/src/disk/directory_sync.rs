@@ -54,13 +54,13 @@ impl Changed {
     fn run(&self) {
         loop {
             // Those that come meanwhile share the sync.
-            std::thread::sleep(limits::files::SETTLE_AFTER);
+            std::thread::sleep(limits::files::DIRECTORY_SYNC_DELAY);
             let replaced = lock(&self.waiting).take();
             self.barrier.sync();
             drop(replaced);
             let waiting = lock(&self.waiting);
             let idle = |waiting: &mut Waiting| !waiting.changed;
-            let waited = self.more.wait_timeout_while(waiting, limits::files::SETTLE_IDLE, idle);
+            let waited = self.more.wait_timeout_while(waiting, limits::files::SYNC_IDLE, idle);
             let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
             if !waiting.changed {
                 waiting.has_thread = false;

@@ -159,7 +159,7 @@ fn what_is_pending_becomes_durable_by_itself() {
     let began = Clock::system().instant();
     while !ground.pending().is_empty() {
         assert!(began.elapsed() < limits::files::JOURNAL_WAIT);
-        std::thread::sleep(limits::files::SETTLE_AFTER);
+        std::thread::sleep(limits::files::DIRECTORY_SYNC_DELAY);
     }
     assert_eq!(ground.logged().len(), 0);
 }

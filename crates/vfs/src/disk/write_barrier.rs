@@ -57,7 +57,7 @@ impl Change<'_> {
         for (id, directory) in directories {
             waiting.directories.insert(*id, Arc::clone(directory));
         }
-        if waiting.directories.len() > limits::files::SETTLE_MAX {
+        if waiting.directories.len() > limits::files::UNSYNCED_DIRECTORIES_MAX {
             for ((device, _), directory) in std::mem::take(&mut waiting.directories) {
                 waiting.devices.entry(device).or_insert(directory);
             }
@@ -66,7 +66,7 @@ impl Change<'_> {
 }
 
 impl WriteBarrier {
-    /// A change begins.
+    /// Announces a change; it counts until the guard is dropped.
     pub fn begin(&self) -> Change<'_> {
         let mut waiting = lock(&self.waiting);
         waiting.under_way += 1;
@@ -160,9 +160,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let handle: Arc<OwnedFd> = Arc::new(std::fs::File::open(dir.path()).unwrap().into());
         let barrier = WriteBarrier::default();
-        for number in 0..3 * limits::files::SETTLE_MAX as u64 {
+        for number in 0..3 * limits::files::UNSYNCED_DIRECTORIES_MAX as u64 {
             barrier.begin().done(&[((7, number), &handle)]);
-            assert!(lock(&barrier.waiting).directories.len() <= limits::files::SETTLE_MAX);
+            assert!(lock(&barrier.waiting).directories.len() <= limits::files::UNSYNCED_DIRECTORIES_MAX);
         }
         assert_eq!(lock(&barrier.waiting).devices.len(), 1);
         assert!(barrier.sync() && barrier.is_synced());

@@ -31,7 +31,7 @@ impl Node {
         }
     }
 
-    /// A file by its text.
+    /// A regular file with this text.
     pub(crate) fn file(view: &View, text: impl Into<Vec<u8>>, access: Access) -> Node {
         let bytes = text.into();
         let stat = file(view, bytes.len(), access);

@@ -50,7 +50,7 @@ async fn their_room_is_given_back() {
     }
     let given_back = async {
         while replaced() > 0 {
-            tokio::time::sleep(limits::files::SETTLE_AFTER).await;
+            tokio::time::sleep(limits::files::DIRECTORY_SYNC_DELAY).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), given_back).await.unwrap();

@@ -36,7 +36,6 @@ impl Shape {
 #[derive(Clone)]
 pub(crate) struct Question {
     pub call: &'static str,
-    /// Its arguments.
     pub args: serde_json::Value,
     /// Must stand in the head of every answer.
     pub expected: &'static str,

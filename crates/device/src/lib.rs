@@ -14,6 +14,7 @@ mod options;
 mod outbox;
 pub mod service;
 mod shell;
+pub mod unreadable;
 
 pub use driver::{Report, RunError, run};
 pub use options::{Options, implements};

@@ -84,6 +84,8 @@ pub fn default_id() -> String {
 async fn work(context: &Context, settings: Settings) -> Result<u8> {
     log::start(if context.output.json { Format::Json } else { Format::Text }, "warn")?;
     open_files::raise_limit();
+    // Before anything is read that an agent's command should not learn.
+    device::unreadable::shut()?;
     let (options, _) = options(context, &ConfigFile::load()?, settings)?;
     let (trigger, shutdown) = shutdown::channel();
     let signals = tokio::spawn(async move {

@@ -267,7 +267,9 @@ impl Actor {
             Mail::Forget(uid, reply) => drop(self.be_forgotten(uid, reply)),
             Mail::Message(incoming, reply) => drop(reply.send(self.message(*incoming).await)),
             Mail::Event(event, reply) => drop(reply.send(self.event(*event).await)),
-            Mail::Autostart(reason, reply) => drop(reply.send(self.autostart(&reason).await)),
+            Mail::Autostart(reason, by_person, reply) => {
+                drop(reply.send(self.autostart(reason, by_person).await))
+            }
             Mail::Abort(reply) => drop(reply.send(self.abort().await)),
             Mail::Kill(archive, reply) => drop(reply.send(self.kill(archive).await)),
             Mail::Reset(reply) => drop(reply.send(self.reset().await)),

@@ -39,6 +39,7 @@ mod setup;
 mod signals;
 mod skills;
 mod speech;
+mod starter;
 mod subsystem;
 mod tools;
 mod turn;

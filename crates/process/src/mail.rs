@@ -66,8 +66,8 @@ pub(crate) enum Mail {
     Message(Box<Incoming>, Reply<Outcome<(RunId, bool)>>),
     /// A runtime event.
     Event(Box<Event>, Reply<()>),
-    /// Starts a run without a message, unless one is active.
-    Autostart(String, Reply<Option<RunId>>),
+    /// Starts a run without a message, unless one is active: why, and whether a person wants it.
+    Autostart(String, bool, Reply<Option<RunId>>),
     /// Cancels the active run.
     Abort(Reply<Outcome<Aborted>>),
     /// Archives if asked, clears everything, ends the process.

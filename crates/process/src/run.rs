@@ -22,6 +22,8 @@ pub(crate) struct RunState {
     pub(crate) generation: u64,
     /// In milliseconds.
     pub(crate) started_at: i64,
+    /// Whether all it was told came from a person, or a schedule of theirs: only then do remembered approvals serve it.
+    pub(crate) by_person: bool,
     /// How often the model answered.
     pub(crate) turns: u64,
     /// How many tools it called, in all turns.
@@ -124,6 +126,7 @@ impl RunState {
             conversation_id: row.conversation_id.clone(),
             generation: row.generation,
             started_at: row.started_at,
+            by_person: false,
             turns: 0,
             tool_calls: 0,
             message_id: None,
@@ -165,7 +168,7 @@ impl RunState {
 
     fn take(&mut self, step: Step) -> Result<(), String> {
         match step {
-            Step::Begin(_) => {}
+            Step::Begin(begin) => self.by_person = begin.by_person,
             Step::Turn(turn) => {
                 if !self.has_all_results() {
                     return Err("the model answered before its calls had results".to_string());
@@ -190,7 +193,10 @@ impl RunState {
                 self.call(intent.place)?.phase = Phase::Sent { syscall, target, way };
             }
             Step::Outcome(outcome) => self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok },
-            Step::Drain(drain) => self.absorbed.extend(drain.run_ids),
+            Step::Drain(drain) => {
+                self.by_person &= drain.by_person;
+                self.absorbed.extend(drain.run_ids);
+            }
             Step::End(_) => self.ended = true,
         }
         Ok(())

@@ -19,6 +19,8 @@ use crate::host::intake::why_shut;
 use crate::ids::{is_init, new_run_id};
 use crate::mail::{Event, Incoming};
 use crate::results::without_nul;
+use crate::run::step::Begin;
+use crate::starter;
 
 /// What wants a run.
 struct Accept<'a> {
@@ -80,14 +82,19 @@ impl Actor {
     }
 
     /// Starts a run without a message; `None` when one is active.
-    pub(super) async fn autostart(&mut self, reason: &str) -> Result<Option<RunId>, Error> {
+    pub(super) async fn autostart(
+        &mut self,
+        reason: String,
+        by_person: bool,
+    ) -> Result<Option<RunId>, Error> {
         let mut draft = self.awake()?;
         if draft.facts.run.is_some() {
             return Ok(None);
         }
         let run_id = new_run_id(&self.host.world.random);
         let conversation = ConversationId::from("default");
-        self.begin(&mut draft, &conversation, run_id.clone(), reason).await?;
+        let begin = Begin { reason, by_person };
+        self.begin(&mut draft, &conversation, run_id.clone(), begin).await?;
         self.keep(draft).await?;
         Ok(Some(run_id))
     }
@@ -112,9 +119,11 @@ impl Actor {
             return self.enqueue(draft, accept).map(|()| true);
         }
         let Accept { run_id, conversation, role, reason, words, generation } = accept;
+        let by_person = starter::is_person(role, words.origin.as_deref());
+        let begin = Begin { reason: reason.to_string(), by_person };
         match generation {
-            Some(generation) => self.begin_in(draft, &conversation, generation, run_id, reason),
-            None => self.begin(draft, &conversation, run_id, reason).await?,
+            Some(generation) => self.begin_in(draft, &conversation, generation, run_id, begin),
+            None => self.begin(draft, &conversation, run_id, begin).await?,
         }
         match role {
             MessageRole::System => draft.say_system(&conversation, words),

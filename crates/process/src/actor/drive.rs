@@ -15,6 +15,7 @@ use super::{Actor, CachedContext, StoreResult, TaskKind, TaskOutcome};
 use crate::prepare;
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
+use crate::starter;
 use crate::tools::Invocation;
 use crate::turn::Turn;
 
@@ -165,7 +166,8 @@ impl Actor {
             message_ids.push(draft.say(&conversation, row.role, MessageBody::queued(row)));
         }
         let run_ids = taken.iter().map(|row| row.run_id.clone()).collect();
-        draft.step(Step::Drain(Drain { run_ids, message_ids }));
+        let by_person = taken.iter().all(|row| starter::is_person(row.role, row.origin.as_deref()));
+        draft.step(Step::Drain(Drain { run_ids, message_ids, by_person }));
         draft.tell_changed(&[What::Queue, What::Messages], |changed| {
             changed.conversation_id = Some(conversation);
             changed.run_id = Some(by);

@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::results::RenderedResult;
 use crate::run::step::{Begin, End, Step};
 use crate::run::{Call, Phase};
+use crate::starter;
 use crate::turn::RunFailure;
 use crate::world::World;
 
@@ -155,7 +156,9 @@ impl Actor {
         draft.write(|change| change.dequeue(row.position));
         let conversation = row.conversation_id.clone();
         draft.tell_changed(&[What::Queue], |changed| changed.conversation_id = Some(conversation));
-        self.begin(draft, &row.conversation_id, row.run_id.clone(), "queue.promote").await?;
+        let by_person = starter::is_person(row.role, row.origin.as_deref());
+        let begin = Begin { reason: "queue.promote".to_string(), by_person };
+        self.begin(draft, &row.conversation_id, row.run_id.clone(), begin).await?;
         if row.role == MessageRole::System {
             draft.say_system(&row.conversation_id, MessageBody::queued(&row));
         } else {
@@ -170,14 +173,14 @@ impl Actor {
         draft: &mut Draft,
         conversation: &ConversationId,
         run_id: RunId,
-        reason: &str,
+        begin: Begin,
     ) -> StoreResult<()> {
         let row = self.host.world.store.conversations().by_id(self.pid(), conversation).await?;
         let now_ms = draft.now_ms;
         if row.is_none() {
             draft.write(|change| change.conversation_ensure(conversation, now_ms));
         }
-        self.begin_in(draft, conversation, row.map_or(1, |row| row.generation), run_id, reason);
+        self.begin_in(draft, conversation, row.map_or(1, |row| row.generation), run_id, begin);
         Ok(())
     }
 
@@ -188,20 +191,20 @@ impl Actor {
         conversation: &ConversationId,
         generation: u64,
         run_id: RunId,
-        reason: &str,
+        begin: Begin,
     ) {
-        let now_ms = draft.now_ms;
+        let (now_ms, reason) = (draft.now_ms, begin.reason.clone());
         let row = RunRow {
             run_id: run_id.clone(),
-            reason: reason.to_string(),
+            reason: reason.clone(),
             ..self.run_row(conversation, generation, now_ms)
         };
-        draft.begin(&row, Step::Begin(Begin { reason: reason.to_string() }));
+        draft.begin(&row, Step::Begin(begin));
         let started = Started {
             pid: self.pid().clone(),
             run_id: run_id.clone(),
             conversation_id: conversation.clone(),
-            reason: reason.to_string(),
+            reason,
             queued_count: draft.facts.queued(),
             timestamp: now_ms,
         };

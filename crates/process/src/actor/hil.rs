@@ -30,7 +30,9 @@ impl Actor {
         answer(&mut draft, &row, args.decision, by);
         if let Some(rule) = &rule {
             draft.write(|change| change.remember(rule));
-            self.apply_rule(&mut draft, rule);
+            if draft.facts.run.as_ref().is_some_and(|run| run.by_person) {
+                self.apply_rule(&mut draft, rule);
+            }
         }
         if self.live.setup.is_some() {
             self.plan(&mut draft).await?;

@@ -21,8 +21,12 @@ impl Actor {
     pub(super) async fn plan(&mut self, draft: &mut Draft) -> StoreResult<()> {
         let Some(Next::Calls(acts)) = draft.facts.run.as_ref().map(run::next) else { return Ok(()) };
         let Some(setup) = self.live.setup.clone() else { return Ok(()) };
-        // Read each time, so that what was revoked or changed meanwhile counts.
-        let rules = self.host.world.store.approvals().rules(self.pid()).await?;
+        // Read each time, so that what was revoked or changed meanwhile counts. What a person approved for good serves
+        // what a person started: another agent's message does not borrow it.
+        let rules = match draft.facts.run.as_ref().is_some_and(|run| run.by_person) {
+            true => self.host.world.store.approvals().rules(self.pid()).await?,
+            false => Vec::new(),
+        };
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
         let in_force = PolicyInForce { policy, rules };

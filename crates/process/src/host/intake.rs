@@ -93,10 +93,10 @@ impl Host {
         self.ask(pid, |reply| Mail::Event(Box::new(event), reply)).await
     }
 
-    /// Starts a run without a message, unless one is active.
-    pub async fn autostart(&self, pid: &Pid, reason: &str) -> Result<Option<RunId>, Error> {
+    /// Starts a run without a message, unless one is active. `by_person` says that no program asked for it.
+    pub async fn autostart(&self, pid: &Pid, reason: &str, by_person: bool) -> Result<Option<RunId>, Error> {
         self.living(pid).await?;
-        self.ask(pid, |reply| Mail::Autostart(reason.to_string(), reply)).await
+        self.ask(pid, |reply| Mail::Autostart(reason.to_string(), by_person, reply)).await
     }
 
     /// Cancels the active run, and the provider's answer with it.

@@ -21,8 +21,12 @@ pub(crate) enum Step {
 
 /// The run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Begin {
     pub(crate) reason: String,
+    /// Whether a person started it, or a schedule of theirs. Journals from before this was written down do not say so.
+    #[serde(default)]
+    pub(crate) by_person: bool,
 }
 
 /// The model answered. The ids after its message are set aside for the results of its calls.
@@ -93,6 +97,9 @@ pub(crate) struct Outcome {
 pub(crate) struct Drain {
     pub(crate) run_ids: Vec<RunId>,
     pub(crate) message_ids: Vec<i64>,
+    /// Whether all of them are a person's, or a schedule's of theirs.
+    #[serde(default)]
+    pub(crate) by_person: bool,
 }
 
 /// The run ended.

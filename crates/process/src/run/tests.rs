@@ -50,7 +50,9 @@ impl Player {
         let step = match next(run) {
             Next::Over => return None,
             Next::Wait => self.answer(run),
-            Next::Model if run.steps == 0 => Step::Begin(Begin { reason: "proc.send".to_string() }),
+            Next::Model if run.steps == 0 => {
+                Step::Begin(Begin { reason: "proc.send".to_string(), by_person: true })
+            }
             Next::Model => self.model(run),
             Next::Calls(acts) => {
                 let asked = run.calls.iter().any(|call| matches!(call.phase, Phase::Asked { .. }));
@@ -95,7 +97,7 @@ impl Player {
         let turn = run.turns as usize;
         if turn > run.absorbed.len() {
             let run_ids = vec![RunId(format!("q{turn}"))];
-            return Step::Drain(Drain { run_ids, message_ids: vec![0] });
+            return Step::Drain(Drain { run_ids, message_ids: vec![0], by_person: true });
         }
         let Some(fates) = self.turns.get(turn) else {
             let (status, reason) = ("ok".to_string(), "turn.complete".to_string());
@@ -174,7 +176,7 @@ proptest! {
 
 #[test]
 fn steps_that_do_not_fit_are_refused() {
-    let begin = Step::Begin(Begin { reason: "x".to_string() });
+    let begin = Step::Begin(Begin { reason: "x".to_string(), by_person: true });
     let mut run = RunState::new(&row());
     assert!(run.fold(&begin.row(2, 0)).is_err(), "a gap");
     run.fold(&begin.row(1, 0)).unwrap();

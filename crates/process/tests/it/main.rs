@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod approvals;
+mod borrowed;
 mod control;
 mod crash;
 mod faults;

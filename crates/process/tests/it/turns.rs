@@ -185,7 +185,7 @@ async fn a_run_ends_at_its_limits() {
 #[tokio::test]
 async fn a_process_without_messages_can_be_started() {
     let scene = Scene::new(vec![Turn::text("I begin")]).await;
-    let run = scene.host.autostart(scene.pid(), "assignment.autostart").await.unwrap().unwrap();
+    let run = scene.host.autostart(scene.pid(), "assignment.autostart", true).await.unwrap().unwrap();
     assert_eq!(scene.finished(&run).await["text"], "I begin");
     assert_eq!(scene.recorder.all("proc.run.started")[0]["reason"], "assignment.autostart");
     assert_eq!(asked(&scene.fixture.server.received()[0]).len(), 1);

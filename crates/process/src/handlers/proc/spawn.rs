@@ -191,7 +191,7 @@ async fn set_off(cx: &Cx, pid: &Pid, args: &Spawn) -> Result<(), Error> {
         return sent.into_result().map(drop).map_err(Error::conflict);
     }
     if args.assignment.as_ref().is_some_and(|assignment| assignment.auto_start == Some(true)) {
-        host.autostart(pid, "assignment.autostart").await?;
+        host.autostart(pid, "assignment.autostart", !cx.caller.origin.is_program()).await?;
     }
     Ok(())
 }

@@ -116,6 +116,12 @@ impl Origin {
         }
     }
 
+    /// Whether it may go on with what a process began, or a person where there is none: a program only with its own. The
+    /// command that a person left running does what is typed into it, with that person's rights.
+    pub fn may_continue(&self, begun_by: Option<&Pid>) -> bool {
+        !self.is_program() || (begun_by.is_some() && self.pid() == begun_by)
+    }
+
     /// Whether it comes back for the rest of a command that goes on after its call was answered.
     pub fn follows_sessions(&self) -> bool {
         match self {
@@ -177,4 +183,20 @@ pub trait Peer: Send + Sync {
 
     /// Sends a piece of a file transfer; `waiting` counts the bytes of that transfer until they have left.
     fn send_bytes(&self, message: Bytes, waiting: Arc<AtomicUsize>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_goes_on_with_its_own_and_a_person_with_everything() {
+        let (own, other) = (Pid::from("p1"), Pid::from("p2"));
+        let process = Origin::Process(own.clone());
+        assert!(process.may_continue(Some(&own)));
+        assert!(!process.may_continue(Some(&other)) && !process.may_continue(None));
+        for begun_by in [None, Some(&own), Some(&other)] {
+            assert!(Origin::Inside.may_continue(begun_by));
+        }
+    }
 }

@@ -110,7 +110,7 @@ async fn watch(
     driver: &Arc<Connection>,
 ) -> Option<Option<Box<dyn Watch>>> {
     let Some(area) = kernel.interceptor(spec.name) else { return Some(None) };
-    let caller = kernel.gateway.on_behalf_of(uid, Origin::Inside).await.ok()?;
+    let caller = kernel.gateway.on_behalf_of(uid, Origin::Process(row.pid.clone())).await.ok()?;
     let args = Members::parse(row.args.as_deref()?)?;
     let (driver, device_id) = (driver.clone(), &row.device_id);
     let call = RoutedCall { spec, caller: &caller, device_id, driver, args: &args };

@@ -9,10 +9,11 @@ use base::clock::Clock;
 use base::limits;
 use base::sync::lock;
 use bashkit::BuiltinRegistry;
+use gateway::Origin;
 use protocol::calls::Calls;
 use protocol::config::{self, Key, Setting};
 use protocol::error::Error;
-use protocol::ids::Uid;
+use protocol::ids::{Pid, Uid};
 use protocol::shell::{Exec, ExecResult, Status};
 use session::{About, Session, Tell};
 use tokio::runtime::Handle;
@@ -115,6 +116,8 @@ pub(crate) struct Running {
     pub(crate) session: Arc<Session>,
     pub(crate) cancellation: Arc<Cancellation>,
     uid: Uid,
+    /// The process that began it; none when a person did.
+    begun_by: Option<Pid>,
     input: String,
     wait_ms: u64,
     has_left: AtomicBool,
@@ -155,16 +158,16 @@ impl Shells {
         Ok(result)
     }
 
-    /// Goes on with one: polls it, writes its stdin, ends it. `None` when there is no such session of that user.
+    /// Goes on with one: polls it, writes its stdin, ends it. `None` when there is no such session that the caller reaches.
     /// A caller that `is_gone` meanwhile takes no output with it.
     pub async fn go_on(
         &self,
-        uid: Uid,
+        who: (Uid, &Origin),
         id: &str,
         args: &Exec,
         is_gone: impl Fn() -> bool,
     ) -> Option<Result<ExecResult, Error>> {
-        let running = self.find(uid, id)?;
+        let running = self.find(who, id)?;
         let session = &running.session;
         if !session.has_ended()
             && let Err(error) = act(&running, args)
@@ -182,9 +185,9 @@ impl Shells {
         Some(Ok(session.answer(is_quiet).0))
     }
 
-    /// Whether there is such a session of that user.
-    pub fn knows(&self, uid: Uid, id: &str) -> bool {
-        self.find(uid, id).is_some()
+    /// Whether there is such a session that the caller reaches.
+    pub fn knows(&self, who: (Uid, &Origin), id: &str) -> bool {
+        self.find(who, id).is_some()
     }
 
     /// Whether a command has ended, or is not known any more.
@@ -259,6 +262,7 @@ impl Shells {
             session,
             cancellation: Arc::default(),
             uid,
+            begun_by: order.settings.pid.clone().map(Pid),
             input: args.input.clone(),
             wait_ms: order.settings.wait_ms,
             has_left: AtomicBool::new(false),
@@ -327,8 +331,10 @@ impl Shells {
         Ok(())
     }
 
-    fn find(&self, uid: Uid, id: &str) -> Option<Arc<Running>> {
-        lock(&self.running).get(id).filter(|running| running.uid == uid).cloned()
+    fn find(&self, (uid, origin): (Uid, &Origin), id: &str) -> Option<Arc<Running>> {
+        let is_theirs =
+            |running: &&Arc<Running>| running.uid == uid && origin.may_continue(running.begun_by.as_ref());
+        lock(&self.running).get(id).filter(is_theirs).cloned()
     }
 
     fn forget(&self, id: &str) {

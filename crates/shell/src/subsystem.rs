@@ -129,7 +129,7 @@ impl Subsystem for ShellArea {
     }
 
     fn routed(self: Arc<Self>, call: RoutedCall<'_>) -> Result<Rewrite, Error> {
-        Ok(sessions::watched(self, call.caller.uid(), call.device_id.clone()))
+        Ok(sessions::watched(self, call.caller, call.device_id.clone()))
     }
 
     fn told(self: Arc<Self>, device_id: &DeviceId, signal: &str, payload: &str) -> Option<Later<()>> {

@@ -122,6 +122,7 @@ async fn a_week_of_expiries_passes_at_once() {
     let session = ShellSession {
         session_id: SessionId::from("sh_1"),
         uid: person.uid(),
+        pid: None,
         device_id: "desk".into(),
         device_session_id: "1".to_string(),
         status: Status::Running,

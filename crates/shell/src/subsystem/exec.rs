@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base::limits;
 use futures_util::future;
-use gateway::Gateway;
+use gateway::{Caller, Gateway};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{DeviceId, Gid, SessionId, Uid};
+use protocol::ids::{DeviceId, Gid, SessionId};
 use protocol::shell::{Exec, ExecResult, Status};
 use protocol::signal::ExecStatus;
 use store::sessions::ShellSession;
@@ -24,7 +24,8 @@ pub(super) async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
         Some(id) => {
             let id = id.to_string();
             let is_gone = || cx.is_abandoned();
-            let gone_on = cx.area.shells.go_on(cx.caller.uid(), &id, &args, is_gone).await;
+            let gone_on =
+                cx.area.shells.go_on((cx.caller.uid(), &cx.caller.origin), &id, &args, is_gone).await;
             gone_on.ok_or_else(|| Error::unknown_session(&id))?
         }
     }
@@ -50,7 +51,7 @@ async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
     let result = started.await.0?;
     if let (Status::Running, Some(id)) = (result.status, &result.session_id) {
         // The caller learns the id only once it would survive a crash.
-        if let Err(error) = gateway.store().sessions().create(row(gateway, cx.caller.uid(), id)).await {
+        if let Err(error) = gateway.store().sessions().create(row(gateway, &cx.caller, id)).await {
             // Nobody will ever ask for it.
             area.shells.end(id);
             return Err(error.into());
@@ -93,11 +94,12 @@ fn located(cx: &Cx, cwd: Option<&str>) -> Result<Arc<ProcessIdentity>, Error> {
     Ok(Arc::new(ProcessIdentity { cwd: path.to_string(), ..ProcessIdentity::clone(who) }))
 }
 
-fn row(gateway: &Gateway, uid: Uid, id: &str) -> ShellSession {
+fn row(gateway: &Gateway, caller: &Caller, id: &str) -> ShellSession {
     let now_ms = gateway.now_ms();
     ShellSession {
         session_id: SessionId(id.to_string()),
-        uid,
+        uid: caller.uid(),
+        pid: caller.origin.pid().cloned(),
         device_id: DeviceId(NATIVE.to_string()),
         device_session_id: id.to_string(),
         status: Status::Running,

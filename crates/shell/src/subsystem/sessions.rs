@@ -8,7 +8,7 @@ use gateway::{Caller, Continued, Gateway, Later, Located, Reply, Rewrite, Watch}
 use protocol::args::{Members, push_string};
 use protocol::error::Error;
 use protocol::frame;
-use protocol::ids::{DeviceId, SessionId, Uid};
+use protocol::ids::{DeviceId, Pid, SessionId, Uid};
 use protocol::shell::{ExecResult, Status};
 use protocol::signal::ExecStatus;
 use store::Store;
@@ -23,26 +23,28 @@ pub(super) fn locate(area: Arc<ShellArea>, caller: &Caller, args: &Members<'_>) 
         return Ok(Located::ByTarget);
     };
     let target = args.text("target").filter(|target| !target.is_empty()).map(Cow::into_owned);
-    if area.shells.knows(caller.uid(), &session_id.0) {
+    if area.shells.knows((caller.uid(), &caller.origin), &session_id.0) {
         if target.is_some_and(|target| target != NATIVE) {
             return Err(Error::session_target_mismatch());
         }
         return Ok(Located::Here(args.rewrite(&["target"], &[])));
     }
-    let uid = caller.uid();
-    Ok(Located::Later(Box::pin(continued(area, uid, session_id, target))))
+    Ok(Located::Later(Box::pin(continued(area, caller.clone(), session_id, target))))
 }
 
 /// The device that owns the session, as a row of the store says.
 async fn continued(
     area: Arc<ShellArea>,
-    uid: Uid,
+    caller: Caller,
     session_id: SessionId,
     target: Option<String>,
 ) -> Result<Continued, Error> {
     let (store, now_ms) = (area.gateway.store(), area.gateway.now_ms());
     let row = store.sessions().by_id(&session_id, now_ms).await?;
-    let session = row.filter(|session| session.uid == uid);
+    let is_theirs = |session: &ShellSession| {
+        session.uid == caller.uid() && caller.origin.may_continue(session.pid.as_ref())
+    };
+    let session = row.filter(is_theirs);
     let session = session.ok_or_else(|| Error::unknown_session(&session_id.0))?;
     if target.is_some_and(|target| !session.device_id.is_named(&target)) {
         return Err(Error::session_target_mismatch());
@@ -52,7 +54,8 @@ async fn continued(
     }
     let is_stale = now_ms - session.updated_at > RENEW_MS;
     let device_id = session.device_id.clone();
-    let watch = SessionWatch { area, uid, device_id, session_id: Some(session_id), is_stale };
+    let (uid, pid) = (session.uid, session.pid);
+    let watch = SessionWatch { area, uid, pid, device_id, session_id: Some(session_id), is_stale };
     let rewrite = Rewrite {
         drop: &["target"],
         set: vec![("sessionId", quoted(&session.device_session_id))],
@@ -62,8 +65,9 @@ async fn continued(
 }
 
 /// A `shell.exec` that begins a command on a device.
-pub(super) fn watched(area: Arc<ShellArea>, uid: Uid, device_id: DeviceId) -> Rewrite {
-    let watch = SessionWatch { area, uid, device_id, session_id: None, is_stale: false };
+pub(super) fn watched(area: Arc<ShellArea>, caller: &Caller, device_id: DeviceId) -> Rewrite {
+    let (uid, pid) = (caller.uid(), caller.origin.pid().cloned());
+    let watch = SessionWatch { area, uid, pid, device_id, session_id: None, is_stale: false };
     Rewrite { drop: &["target", "sessionId"], set: Vec::new(), watch: Some(Box::new(watch)) }
 }
 
@@ -73,6 +77,8 @@ struct SessionWatch {
     area: Arc<ShellArea>,
     /// Who asked.
     uid: Uid,
+    /// The process that did so for them.
+    pid: Option<Pid>,
     device_id: DeviceId,
     /// The session it goes on with.
     session_id: Option<SessionId>,
@@ -189,6 +195,7 @@ impl SessionWatch {
         ShellSession {
             session_id,
             uid: self.uid,
+            pid: self.pid.clone(),
             device_id: self.device_id.clone(),
             device_session_id,
             status: Status::Running,

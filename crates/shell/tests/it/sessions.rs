@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::clock::Clock;
+use gateway::Origin;
 use protocol::ids::Uid;
 use protocol::shell::{Exec, Status};
 use shell::{Order, Settings};
@@ -109,8 +110,12 @@ async fn signals_end_a_command_with_their_code() {
 async fn a_session_is_its_owners() {
     let test_shell = TestShell::new().await;
     let id = test_shell.start("sleep 1000").await.session_id.unwrap();
-    assert!(test_shell.shells.knows(Uid(ANN.1), &id) && !test_shell.shells.knows(Uid(BOB.1), &id));
-    assert!(test_shell.shells.go_on(Uid(BOB.1), &id, &input(""), || false).await.is_none());
+    let (inside, process) = (Origin::Inside, Origin::Process("p1".into()));
+    assert!(test_shell.shells.knows((Uid(ANN.1), &inside), &id));
+    assert!(
+        !test_shell.shells.knows((Uid(BOB.1), &inside), &id) && !test_shell.shells.knows((Uid(ANN.1), &process), &id)
+    );
+    assert!(test_shell.shells.go_on((Uid(BOB.1), &inside), &id, &input(""), || false).await.is_none());
     let facts = test_shell.shells.infos();
     assert_eq!((facts.len(), facts[0].input.as_str(), facts[0].uid), (1, "sleep 1000", Uid(ANN.1)));
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::clock::Clock;
+use gateway::Origin;
 use protocol::calls::Calls;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
@@ -87,7 +88,10 @@ impl TestShell {
 
     /// Goes on with one of ann's.
     pub async fn go_on(&self, id: &str, args: Exec) -> Result<ExecResult, Error> {
-        self.shells.go_on(Uid(ANN.1), id, &args, || false).await.expect("a session of ann's")
+        self.shells
+            .go_on((Uid(ANN.1), &Origin::Inside), id, &args, || false)
+            .await
+            .expect("a session of ann's")
     }
 }
 

@@ -19,6 +19,7 @@ pub fn session(id: &str, uid: Uid, device_id: &str, device_session_id: &str) -> 
     ShellSession {
         session_id: id.into(),
         uid,
+        pid: None,
         device_id: device_id.into(),
         device_session_id: device_session_id.to_string(),
         status: Status::Running,
@@ -31,7 +32,7 @@ pub fn session(id: &str, uid: Uid, device_id: &str, device_session_id: &str) -> 
 }
 
 async fn a_session_is_kept_until_it_expires(store: &Store) {
-    let kept = session("sh_1", Uid(1000), "pc", "1");
+    let kept = ShellSession { pid: Some("p1".into()), ..session("sh_1", Uid(1000), "pc", "1") };
     store.sessions().create(kept.clone()).await.unwrap();
     assert_eq!(store.sessions().by_id(&"sh_1".into(), NOW_MS + 99).await.unwrap(), Some(kept.clone()));
     assert_eq!(store.sessions().by_id(&"sh_1".into(), NOW_MS + 100).await.unwrap(), None);

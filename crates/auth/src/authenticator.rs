@@ -13,6 +13,7 @@ use base::random::Random;
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::DeviceId;
+use protocol::sys::token::Kind;
 use store::Store;
 use store::accounts::Account;
 use store::tokens::Token;
@@ -80,6 +81,13 @@ pub struct Authenticated {
     pub account: Account,
     /// The token, when it was one.
     pub token: Option<Token>,
+}
+
+impl Authenticated {
+    /// Whether whoever it was may answer approvals: with a password, or with a token that says so.
+    pub fn may_approve(&self) -> bool {
+        self.token.as_ref().is_none_or(|token| token.approve && token.kind == Kind::User)
+    }
 }
 
 /// What became of a token.

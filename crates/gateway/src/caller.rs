@@ -25,6 +25,9 @@ pub struct Caller {
     pub capabilities: Arc<Capabilities>,
     /// The generation of grants and accounts that all this was read from.
     pub as_of: u64,
+    /// Whether it may answer approvals, and do what comes to the same: it logged in with a password, or with a token
+    /// that says so. What is called in the course of a call keeps it; what acts on somebody's behalf has it never.
+    pub may_approve: bool,
     /// What it came over.
     pub origin: Origin,
     /// How a call of a program runs on a device; nothing said means confined.
@@ -108,7 +111,7 @@ impl Origin {
     }
 
     /// Whether it is a program that acts for its user and not the user: it may make the calls that are for programs,
-    /// and may not answer for a person.
+    /// and none of those that are for people.
     pub fn is_program(&self) -> bool {
         match self {
             Origin::Process(_) => true,

@@ -233,6 +233,7 @@ impl Gateway {
                     identity: Arc::new(account.identity()),
                     role: Role::User,
                     as_of,
+                    may_approve: false,
                     origin: Origin::Inside,
                     permit: None,
                 };
@@ -304,7 +305,8 @@ impl Gateway {
 
     /// The same as another identity sees it, or with another cwd; live files make their calls as the caller.
     pub fn view_as(&self, caller: &Caller, who: Arc<ProcessIdentity>) -> View {
-        self.view_over(who, caller.origin.pid(), self.calls(caller))
+        let view = self.view_over(who, caller.origin.pid(), self.calls(caller));
+        if caller.origin.is_program() { view.of_program() } else { view }
     }
 
     /// The file tree as somebody sees it whose live files make their calls through a door of its own.

@@ -77,6 +77,8 @@ pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<An
             allowed_role: Some("user".to_string()),
             allowed_device_id: None,
             expires_at: Some(expires_at as f64),
+            // As the login it is made with: a session that began with a password may answer approvals.
+            approve: None,
         })
         .await?;
     let token = created.value.token;

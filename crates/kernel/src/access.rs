@@ -1,4 +1,6 @@
-//! Who may call what. By name first: somebody without the capability does not learn whether a call exists.
+//! Access control of calls. What is for people is refused to programs before anything else is asked, so that no policy,
+//! no grant and no owner's rights can allow it to an agent. Then by name: somebody without the capability does not learn
+//! whether a call exists.
 
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use gateway::{Caller, Capabilities, Origin};
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::Gid;
-use protocol::spec::{Access, Spec};
+use protocol::spec::{Access, By, Spec};
 
 use crate::Kernel;
 use crate::connections::{Connection, Login};
@@ -34,18 +36,35 @@ pub(crate) fn check(
             // They are how a process learns what it may do, so they need no capability themselves.
             Access::Program => return Ok(spec),
             Access::Kernel => return Err(Error::kernel_only(name)),
-            _ => {}
+            _ => check_program(caller, spec.by, name)?,
         }
     }
     if !covered {
         return Err(Error::permission_denied(name));
     }
     let spec = spec.ok_or_else(|| Error::unknown_syscall(name))?;
-    if allows(spec.access, caller.role, caller.is_root()) {
-        Ok(spec)
-    } else {
-        Err(Error::permission_denied(name))
+    if !allows(spec.access, caller.role, caller.is_root()) {
+        return Err(Error::permission_denied(name));
     }
+    check_by(caller, spec.by, name)?;
+    Ok(spec)
+}
+
+/// Whether something that is for some callers only is for this one: a call, or a setting. `what` names it.
+pub(crate) fn check_by(caller: &Caller, by: By, what: &str) -> Result<(), Error> {
+    check_program(caller, by, what)?;
+    if by == By::Approver && !caller.may_approve {
+        return Err(Error::approving_login_required(what));
+    }
+    Ok(())
+}
+
+/// The half of it that is asked before capabilities are: programs know every name anyway.
+fn check_program(caller: &Caller, by: By, what: &str) -> Result<(), Error> {
+    if by != By::Anybody && caller.origin.is_program() {
+        return Err(Error::for_people_only(what));
+    }
+    Ok(())
 }
 
 fn allows(access: Access, role: Role, root: bool) -> bool {
@@ -59,9 +78,17 @@ fn allows(access: Access, role: Role, root: bool) -> bool {
 }
 
 /// The names a connection may call, for `sys.connect`.
-pub(crate) fn callable(capabilities: &Capabilities, role: Role, root: bool) -> Vec<String> {
+pub(crate) fn callable(
+    capabilities: &Capabilities,
+    role: Role,
+    root: bool,
+    may_approve: bool,
+) -> Vec<String> {
     let open = |spec: &&Spec| {
-        spec.access != Access::Program && allows(spec.access, role, root) && capabilities.cover(spec.name)
+        spec.access != Access::Program
+            && allows(spec.access, role, root)
+            && (spec.by != By::Approver || may_approve)
+            && capabilities.cover(spec.name)
     };
     protocol::calls().filter(open).map(|spec| spec.name.to_string()).collect()
 }
@@ -87,6 +114,14 @@ pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Logi
         }
         (identity, cached.1.clone(), generation)
     };
-    let origin = Origin::Connection(connection.clone());
-    Caller { identity, role: login.role, capabilities, as_of, origin, permit: None }
+    let (role, may_approve) = (login.role, login.may_approve);
+    Caller {
+        identity,
+        role,
+        capabilities,
+        as_of,
+        may_approve,
+        origin: Origin::Connection(connection.clone()),
+        permit: None,
+    }
 }

@@ -19,12 +19,14 @@ impl Kernel {
         let as_of = self.gateway.standing_generation();
         let authenticated = self.authenticator.authenticate(credentials).await?;
         let identity = authenticated.account.identity();
+        let may_approve = authenticated.may_approve();
         let capabilities = access::capabilities_for(self, credentials.role, &identity.gids);
         Ok(Caller {
             identity: Arc::new(identity),
             role: credentials.role,
             capabilities,
             as_of,
+            may_approve,
             origin: Origin::Inside,
             permit: None,
         })

@@ -53,6 +53,8 @@ pub struct Login {
     pub client_id: String,
     /// The token it logged in with, if it was one.
     pub token_id: Option<TokenId>,
+    /// Whether it may answer approvals.
+    pub may_approve: bool,
     pub driver: Option<DriverLogin>,
     /// For users: how they get the events of a model's answer.
     pub streams: Streams,

@@ -1,5 +1,6 @@
 //! Tests of the kernel without sockets: calls of processes, whose routes outlive the gateway.
 
+mod agents_never;
 mod codec;
 mod live_matrix;
 mod many_users;
@@ -79,6 +80,7 @@ async fn process(kernel: &Kernel) -> Caller {
         role: Role::User,
         capabilities: kernel.grants.of(&[Gid::USERS]),
         as_of: kernel.gateway.standing_generation(),
+        may_approve: false,
         origin: Origin::Process(Pid::from("init:1000")),
             permit: None,
     }

@@ -5,11 +5,12 @@
 
 mod lookup;
 
-pub use lookup::{Known, find, is_sensitive, nearest};
+pub use lookup::{Known, find, is_sensitive, nearest, set_by};
 
 use std::marker::PhantomData;
 
 use crate::ids::Uid;
+use crate::spec::By;
 
 /// What a value must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Row {
     pub writer: Writer,
     /// Whether it is hidden from everybody but its owner, and encrypted at rest.
     pub is_secret: bool,
+    /// Whether agents may set it too, and if not, who.
+    pub by: By,
     /// What it is for.
     pub doc: &'static str,
 }
@@ -170,13 +173,19 @@ pub fn stem(name: &str) -> &str {
     name.strip_prefix(SYSTEM).unwrap_or(name)
 }
 
+/// What a program reads in the place of a secret.
+pub const MASKED: &str = "********";
+
 /// What everybody's keys begin with.
 const SYSTEM: &str = "config/";
 
+/// A row is `/// doc` and `NAME: type = "key", "default", kind, Writer;`, with `secret` after the writer of a secret and
+/// `, by Anybody` last where agents may set it too. Without that they never can.
 macro_rules! keys {
     ($(
         $(#[doc = $doc:literal])+
-        $key:ident: $ty:ty = $name:literal, $default:literal, $kind:expr, $writer:ident $($secret:ident)?;
+        $key:ident: $ty:ty = $name:literal, $default:literal, $kind:expr, $writer:ident $($secret:ident)?
+        $(, by $by:ident)?;
     )*) => {
         $(
             $(#[doc = $doc])+
@@ -186,6 +195,7 @@ macro_rules! keys {
                 kind: $kind,
                 writer: Writer::$writer,
                 is_secret: keys!(@secret $($secret)?),
+                by: keys!(@by $($by)?),
                 doc: concat!($($doc),+),
             });
         )*
@@ -195,6 +205,8 @@ macro_rules! keys {
     };
     (@secret) => { false };
     (@secret secret) => { true };
+    (@by) => { By::Person };
+    (@by $by:ident) => { By::$by };
 }
 
 /// The providers of models; `google` is another name of `gemini`.
@@ -203,15 +215,15 @@ const PROVIDERS: [&str; 8] =
 
 keys! {
     /// What this gateway is called.
-    SERVER_NAME: String = "config/server/name", "gsv", ValueType::Text, Root;
+    SERVER_NAME: String = "config/server/name", "gsv", ValueType::Text, Root, by Anybody;
     /// The time zone of schedules that name none.
-    SERVER_TIMEZONE: String = "config/server/timezone", "UTC", ValueType::Timezone, Root;
+    SERVER_TIMEZONE: String = "config/server/timezone", "UTC", ValueType::Timezone, Root, by Anybody;
     /// The gateway's version. It can be read only.
     SERVER_VERSION: String = "config/server/version", "", ValueType::Text, Nobody;
     /// How long a device may take to answer a call, in milliseconds.
     ROUTING_TIMEOUT_MS: u64 = "config/routing/timeout_ms", "60000", ValueType::Number { min: 1_000, max: 3_600_000 }, Root;
     /// How long a call waits for a command of the native shell before it answers `running`, in milliseconds.
-    SHELL_WAIT_MS: u64 = "config/shell/wait_ms", "5000", ValueType::Number { min: 0, max: 60_000 }, Root;
+    SHELL_WAIT_MS: u64 = "config/shell/wait_ms", "5000", ValueType::Number { min: 0, max: 60_000 }, Root, by Anybody;
     /// A command of the native shell is ended after so many milliseconds.
     SHELL_TIMEOUT_MS: u64 = "config/shell/timeout_ms", "300000", ValueType::Number { min: 100, max: 86_400_000 }, Root;
     /// How much of each output stream of a native command is kept, in bytes.
@@ -228,34 +240,34 @@ keys! {
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
     AI_PROVIDER: String = "config/ai/provider", "", ValueType::OneOf(&PROVIDERS), User;
     /// The model's name, as its provider knows it.
-    AI_MODEL: String = "config/ai/model", "", ValueType::Text, User;
+    AI_MODEL: String = "config/ai/model", "", ValueType::Text, User, by Anybody;
     /// The provider's key.
     AI_API_KEY: String = "config/ai/api_key", "", ValueType::Text, User secret;
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
     AI_BASE_URL: String = "config/ai/base_url", "", ValueType::Text, User;
     /// What a model takes: `text`, or `text,image` for one that sees pictures; what is known of the model when empty.
-    AI_INPUT: String = "config/ai/input", "", ValueType::OneOf(&["text", "text,image"]), User;
+    AI_INPUT: String = "config/ai/input", "", ValueType::OneOf(&["text", "text,image"]), User, by Anybody;
     /// How much a model thinks: `off`, `minimal`, `low`, `medium`, `high` or `xhigh`.
-    AI_REASONING: String = "config/ai/reasoning", "off", ValueType::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]), User;
+    AI_REASONING: String = "config/ai/reasoning", "off", ValueType::OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]), User, by Anybody;
     /// The longest answer of a model, in tokens.
-    AI_MAX_TOKENS: u64 = "config/ai/max_tokens", "8192", ValueType::Number { min: 1, max: 10_000_000 }, User;
+    AI_MAX_TOKENS: u64 = "config/ai/max_tokens", "8192", ValueType::Number { min: 1, max: 10_000_000 }, User, by Anybody;
     /// How much a model takes, in tokens, when neither the user's config nor the table of models says so.
-    AI_CONTEXT_WINDOW_TOKENS: u64 = "config/ai/context_window_tokens", "256000", ValueType::Number { min: 1_000, max: 100_000_000 }, User;
+    AI_CONTEXT_WINDOW_TOKENS: u64 = "config/ai/context_window_tokens", "256000", ValueType::Number { min: 1_000, max: 100_000_000 }, User, by Anybody;
     /// How long the texts of a home's or a workspace's `context.d` may be together, in bytes.
-    AI_MAX_CONTEXT_BYTES: u64 = "config/ai/max_context_bytes", "32768", ValueType::Number { min: 0, max: 16_777_216 }, User;
+    AI_MAX_CONTEXT_BYTES: u64 = "config/ai/max_context_bytes", "32768", ValueType::Number { min: 0, max: 16_777_216 }, User, by Anybody;
     /// How long one answer of a model may take, in milliseconds.
-    AI_GENERATION_TIMEOUT_MS: u64 = "config/ai/generation/timeout_ms", "180000", ValueType::Number { min: 1_000, max: 3_600_000 }, User;
+    AI_GENERATION_TIMEOUT_MS: u64 = "config/ai/generation/timeout_ms", "180000", ValueType::Number { min: 1_000, max: 3_600_000 }, User, by Anybody;
     /// `off` sends no events of a model's answer while it comes.
-    AI_GENERATION_STREAMING: String = "config/ai/generation/streaming", "auto", ValueType::OneOf(&["auto", "on", "off"]), Root;
+    AI_GENERATION_STREAMING: String = "config/ai/generation/streaming", "auto", ValueType::OneOf(&["auto", "on", "off"]), Root, by Anybody;
     /// `deny` refuses model providers at loopback and private addresses.
     AI_PRIVATE_ENDPOINTS: String = "config/ai/private_endpoints", "allow", ValueType::OneOf(&["allow", "deny"]), Root;
     /// Prices that differ from the built-in table: JSON, `{"provider/model": {"input", "output", "cacheRead",
     /// "cacheWrite"}}`, in US dollars for a million tokens.
     AI_PRICES: String = "config/ai/prices", "", ValueType::Text, Root;
     /// When a process asks before a tool runs, as JSON; the built-in policy when empty.
-    AI_TOOLS_APPROVAL: String = "config/ai/tools/approval", "", ValueType::Policy, User;
+    AI_TOOLS_APPROVAL: String = "config/ai/tools/approval", "", ValueType::Policy, User, by Approver;
     /// The same for processes with one profile; the user's own goes before it.
-    AI_PROFILE_TOOLS_APPROVAL: String = "config/ai/profile/<profile>/tools/approval", "", ValueType::Policy, Root;
+    AI_PROFILE_TOOLS_APPROVAL: String = "config/ai/profile/<profile>/tools/approval", "", ValueType::Policy, Root, by Approver;
     /// A text that every process is told: it replaces the built-in one of that name, and an empty one leaves it out.
     AI_CONTEXT_D: String = "config/ai/context.d/<name>", "", ValueType::File, Root;
     /// The same for processes with one profile.
@@ -263,27 +275,27 @@ keys! {
     /// A skill of processes with one profile.
     AI_PROFILE_SKILLS_D: String = "config/ai/profile/<profile>/skills.d/<path…>", "", ValueType::File, Root;
     /// The model that turns speech into text; none when empty.
-    AI_TRANSCRIPTION_MODEL: String = "config/ai/transcription/model", "", ValueType::Text, User;
+    AI_TRANSCRIPTION_MODEL: String = "config/ai/transcription/model", "", ValueType::Text, User, by Anybody;
     /// Where that model is, with the version path; OpenAI's when empty.
     AI_TRANSCRIPTION_BASE_URL: String = "config/ai/transcription/base_url", "", ValueType::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
     AI_TRANSCRIPTION_API_KEY: String = "config/ai/transcription/api_key", "", ValueType::Text, User secret;
     /// The largest sound that is turned into text, in bytes.
-    AI_TRANSCRIPTION_MAX_BYTES: u64 = "config/ai/transcription/max_bytes", "26214400", ValueType::Number { min: 1, max: 104_857_600 }, User;
+    AI_TRANSCRIPTION_MAX_BYTES: u64 = "config/ai/transcription/max_bytes", "26214400", ValueType::Number { min: 1, max: 104_857_600 }, User, by Anybody;
     /// The model that turns text into speech; none when empty.
-    AI_SPEECH_MODEL: String = "config/ai/speech/model", "", ValueType::Text, User;
+    AI_SPEECH_MODEL: String = "config/ai/speech/model", "", ValueType::Text, User, by Anybody;
     /// Where that model is, with the version path; OpenAI's when empty.
     AI_SPEECH_BASE_URL: String = "config/ai/speech/base_url", "", ValueType::Text, User;
     /// The key for it; `config/ai/api_key` when empty and the provider is OpenAI's kind.
     AI_SPEECH_API_KEY: String = "config/ai/speech/api_key", "", ValueType::Text, User secret;
     /// The voice.
-    AI_SPEECH_SPEAKER: String = "config/ai/speech/speaker", "alloy", ValueType::Text, User;
+    AI_SPEECH_SPEAKER: String = "config/ai/speech/speaker", "alloy", ValueType::Text, User, by Anybody;
     /// The encoding of speech, such as `mp3`.
-    AI_SPEECH_ENCODING: String = "config/ai/speech/encoding", "mp3", ValueType::Text, User;
+    AI_SPEECH_ENCODING: String = "config/ai/speech/encoding", "mp3", ValueType::Text, User, by Anybody;
     /// The longest text that is spoken, in characters.
-    AI_SPEECH_MAX_CHARS: u64 = "config/ai/speech/max_chars", "4000", ValueType::Number { min: 1, max: 100_000 }, User;
+    AI_SPEECH_MAX_CHARS: u64 = "config/ai/speech/max_chars", "4000", ValueType::Number { min: 1, max: 100_000 }, User, by Anybody;
     /// How long speaking may take, in milliseconds.
-    AI_SPEECH_TIMEOUT_MS: u64 = "config/ai/speech/timeout_ms", "30000", ValueType::Number { min: 1_000, max: 600_000 }, User;
+    AI_SPEECH_TIMEOUT_MS: u64 = "config/ai/speech/timeout_ms", "30000", ValueType::Number { min: 1_000, max: 600_000 }, User, by Anybody;
     /// A run ends after so many answers of the model.
     PROCESS_MAX_TURNS: u64 = "config/process/max_turns", "100", ValueType::Number { min: 1, max: 100_000 }, Root;
     /// A run ends after so many milliseconds.
@@ -311,6 +323,22 @@ mod tests {
             };
             assert!(fits, "{}", row.name);
             assert!(row.name.starts_with(SYSTEM), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn agents_set_no_secret_no_policy_and_not_where_the_model_is() {
+        for row in ROWS {
+            let last = row.name.rsplit('/').next().unwrap_or_default();
+            let is_closed = row.is_secret
+                || row.kind == Kind::Policy
+                || row.writer == Writer::Nobody
+                || matches!(last, "provider" | "base_url" | "private_endpoints" | "quota_bytes")
+                || ["config/agents/", "config/process/", "config/shell/network_"]
+                    .iter()
+                    .any(|prefix| row.name.starts_with(prefix));
+            assert!(!(is_closed && row.by == By::Anybody), "{}", row.name);
+            assert!(row.kind != Kind::Policy || row.by == By::Approver, "{}", row.name);
         }
     }
 

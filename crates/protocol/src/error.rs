@@ -223,6 +223,10 @@ errors! {
     permission_denied(call: &str) => 403, "Permission denied: {call}";
     /// A call the kernel makes itself.
     kernel_only(call: &str) => 403, "{call} is kernel-only";
+    /// An agent does what no policy can allow one; the text names the call or the setting.
+    for_people_only(what: &str) => 403, "Permission denied: {what} is for people, an agent can never do it";
+    /// The login may not answer approvals, and this is for those that may.
+    approving_login_required(what: &str) => 403, "Permission denied: {what} needs a login that may answer approvals: log in with your password, or make a token with `gsv auth token create --kind user --approve`";
     /// Anything but `sys.connect` before logging in.
     not_connected() => 403, "Must call sys.connect first";
     /// The device is unknown or not the caller's to use.

@@ -36,6 +36,31 @@ pub enum Route {
     Local,
 }
 
+/// Who a call is for, whatever capabilities, policies and approvals say: what no policy can allow an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Whoever may make it, agents too.
+    Anybody,
+    /// People: never a program that acts for one, which is a process, a CodeMode block or a package.
+    Person,
+    /// People whose login may answer approvals.
+    Approver,
+}
+
+impl By {
+    /// All of them.
+    pub const ALL: [By; 3] = [By::Anybody, By::Person, By::Approver];
+
+    /// Its word, and what that means, for the reference.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            By::Anybody => ("anybody", "agents too, as far as their policy goes"),
+            By::Person => ("people", "no agent, whatever its policy says"),
+            By::Approver => ("people who may approve", "no agent, and only logins that may answer approvals"),
+        }
+    }
+}
+
 /// What a call does, whatever its arguments are. A call has one or several of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -115,6 +140,8 @@ pub struct Spec {
     pub effects: &'static [Effect],
     /// Who holds it from the start.
     pub grants: &'static [Grant],
+    /// Who it is for.
+    pub by: By,
     /// What models see of it, if they see it.
     pub tool: Option<ModelTool>,
     /// JSON Schema of the arguments.
@@ -161,13 +188,14 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 /// Opens a domain's file: one row per call, then the table `CALLS`.
 ///
 /// A row is `/// doc` and `"name" Args => Result, Access, Route, Effect, Group;`. Several effects are joined by `|`, and
-/// so are several groups; `Users.*` means that users hold the whole domain. `, tool "Name"(argument, …)` comes last
-/// where models see the call. None of the other columns can be left out: a call whose effect nobody has thought about
-/// does not compile.
+/// so are several groups; `Users.*` means that users hold the whole domain. `, by Person` follows where agents never make
+/// the call; without it that is so for what `Rules`, and for nothing else. `, tool "Name"(argument, …)` comes last where
+/// models see the call. None of the other columns can be left out: a call whose effect nobody has thought about does not
+/// compile.
 macro_rules! syscalls {
     ($( $(#[doc = $doc:literal])+ $name:literal $args:ty => $result:ty, $access:ident, $route:ident,
         $($effect:ident)|+, $($group:ident $(. $whole:tt)?)|+
-        $(, tool $tool:literal ($($argument:ident),+))? ; )*) => {
+        $(, by $by:ident)? $(, tool $tool:literal ($($argument:ident),+))? ; )*) => {
         $(
             impl $crate::spec::Syscall for $args {
                 type Result = $result;
@@ -181,6 +209,10 @@ macro_rules! syscalls {
                         group: $crate::spec::Group::$group,
                         is_whole_domain: $crate::spec::is_star(&[$(stringify!($whole))?]),
                     } ),+],
+                    by: $crate::spec::by_of(
+                        &[$( $crate::spec::By::$by )?],
+                        &[$( $crate::spec::Effect::$effect ),+],
+                    ),
                     tool: $crate::spec::only(&[$( $crate::spec::ModelTool {
                         name: $tool,
                         arguments: &[$( stringify!($argument) ),+],
@@ -210,6 +242,21 @@ pub(crate) const fn is_star(written: &[&str]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Who a row is for: as written, else people where it changes the rules. What nobody has decided is closed to agents.
+pub(crate) const fn by_of(written: &[By], effects: &[Effect]) -> By {
+    if let [by, ..] = written {
+        return *by;
+    }
+    let mut at = 0;
+    while at < effects.len() {
+        if matches!(effects[at], Effect::Rules) {
+            return By::Person;
+        }
+        at += 1;
+    }
+    By::Anybody
 }
 
 /// The tool of a row, where it has one.

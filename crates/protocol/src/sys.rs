@@ -23,15 +23,15 @@ pub mod workspace;
 syscalls! {
     /// The handshake, and the first request on a socket.
     /// Logs in, registers drivers and services, and says what the caller may call and will be told.
-    "sys.connect" Connect => Connected, Open, Kernel, Rules, Root;
+    "sys.connect" Connect => Connected, Open, Kernel, Rules, Root, by Person;
     /// Sets up a fresh gateway: the first user, root's password and, if asked, a device token.
     /// Without `rootPassword` root gets the first user's password.
-    "sys.setup" Setup => SetupDone, Open, Kernel, Rules, Root;
+    "sys.setup" Setup => SetupDone, Open, Kernel, Rules, Root, by Person;
     /// Reads one config value, or all below a prefix. Secrets are shown to root and to their owner only.
     "sys.config.get" ConfigGet => ConfigEntries, Granted, Kernel, Reads, Users;
     /// Sets a config value, or removes it. Keys that are not known are refused. Root sets any key, users their own below
     /// `users/<uid>/ai/`.
-    "sys.config.set" ConfigSet => Done, Granted, Kernel, Rules, Users;
+    "sys.config.set" ConfigSet => Done, Granted, Kernel, Rules, Users, by Anybody;
 }
 
 /// `{ok: true}`

@@ -35,6 +35,8 @@ pub struct Token {
     pub revoked_at: Option<i64>,
     /// Why.
     pub revoked_reason: Option<String>,
+    /// Whether logins with it may answer approvals.
+    pub approve: bool,
 }
 
 /// A token to keep.
@@ -58,13 +60,15 @@ pub struct NewToken {
     pub created_at: i64,
     /// When it ends.
     pub expires_at: Option<i64>,
+    /// Whether logins with it may answer approvals.
+    pub approve: bool,
 }
 
 /// The columns `token_from` reads.
 macro_rules! token_columns {
     () => {
         "token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, created_at, last_used_at, \
-         expires_at, revoked_at, revoked_reason"
+         expires_at, revoked_at, revoked_reason, approve"
     };
 }
 
@@ -84,7 +88,7 @@ impl Tokens<'_> {
     pub async fn create(self, new: NewToken) -> Result<Token> {
         let statement = Statement::new(concat!(
             "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
-             created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ",
+             created_at, expires_at, approve) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ",
             token_columns!()
         ));
         let statement = bind(statement.bind(&new.token_id).bind(new.uid), &new);
@@ -143,7 +147,7 @@ impl Tokens<'_> {
 pub(crate) fn create_for(username: &str, new: &NewToken) -> Statement {
     let statement = Statement::new(concat!(
         "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
-         created_at, expires_at) SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10 FROM accounts \
+         created_at, expires_at, approve) SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts \
          WHERE username = $2 RETURNING ",
         token_columns!()
     ));
@@ -167,6 +171,7 @@ fn bind(statement: Statement, new: &NewToken) -> Statement {
         .bind(new.allowed_device_id.clone())
         .bind(new.created_at)
         .bind(new.expires_at)
+        .bind(new.approve)
 }
 
 fn token_from(mut row: Row) -> Result<Token> {
@@ -188,5 +193,6 @@ fn token_from(mut row: Row) -> Result<Token> {
         expires_at: row.int_or_null()?,
         revoked_at: row.int_or_null()?,
         revoked_reason: row.text_or_null()?,
+        approve: row.int()? == 1,
     })
 }

@@ -81,17 +81,24 @@ pub struct View {
     pub(crate) work: Work,
     /// The process that looks; a person's connection is none.
     pub(crate) pid: Option<Pid>,
+    /// Whether a program looks, and not a person: it sees no secrets, whoever it acts for.
+    pub(crate) is_program: bool,
 }
 
 impl View {
     /// The tree as `who` sees it; live files make their calls through `calls`.
     pub fn new(tree: Arc<Tree>, who: Arc<ProcessIdentity>, calls: Calls, work: Work) -> View {
-        View { tree, who, calls, work, pid: None }
+        View { tree, who, calls, work, pid: None, is_program: false }
     }
 
     /// The same view for a process: `/proc/self` is that one.
     pub fn of_process(self, pid: Pid) -> View {
-        View { pid: Some(pid), ..self }
+        View { pid: Some(pid), is_program: true, ..self }
+    }
+
+    /// The same view for any program that acts for its user: secrets are masked.
+    pub fn of_program(self) -> View {
+        View { is_program: true, ..self }
     }
 
     /// Who looks.

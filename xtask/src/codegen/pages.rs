@@ -6,7 +6,7 @@ use protocol::config::{ROWS, ValueType, Writer};
 use protocol::error::{ERRORS, OWN_WORDS};
 use protocol::schema::{Bundle, DEFS};
 use protocol::signal::SIGNALS;
-use protocol::spec::{Access, Effect, Group, Route, Spec};
+use protocol::spec::{Access, By, Effect, Group, Route, Spec};
 use protocol::typescript::{References, declare, print};
 use serde_json::Value;
 
@@ -23,6 +23,10 @@ pub fn syscalls(bundle: &Bundle, transcripts: &BTreeMap<String, String>) -> Stri
     out.push_str("Fields that a call does not know are ignored.\n");
     out.push_str("\nThe effect of a call is what it does whatever its arguments are:\n\n");
     for (word, meaning) in Effect::ALL.map(Effect::words) {
+        out.push_str(&format!("- *{word}*: {meaning}.\n"));
+    }
+    out.push_str("\nWho a call is for, whatever capabilities and policies say:\n\n");
+    for (word, meaning) in By::ALL.map(By::words) {
         out.push_str(&format!("- *{word}*: {meaning}.\n"));
     }
     let built = built(transcripts);
@@ -146,8 +150,13 @@ pub fn config() -> String {
     out.push_str("`<name>` stands for any one segment, `<path…>` for one or more.\n");
     out.push_str("Each user may have an own value, which goes first, where the table says *user*: ");
     out.push_str("`config/ai/model` is then `users/<uid>/ai/model`.\n");
-    out.push_str("Secrets are encrypted at rest and shown to root and to their owner only.\n\n");
-    out.push_str("| Key | Type | Default | Written by | Secret | Meaning |\n|---|---|---|---|---|---|\n");
+    out.push_str(
+        "Secrets are encrypted at rest and shown to root and to their owner only, never to an agent.\n",
+    );
+    out.push_str("Agents set those keys only where the table says so, as far as their owner may.\n\n");
+    out.push_str(
+        "| Key | Type | Default | Written by | Agents | Secret | Meaning |\n|---|---|---|---|---|---|---|\n",
+    );
     for row in ROWS {
         let kind = match row.kind {
             ValueType::Text => "text".to_string(),
@@ -167,8 +176,12 @@ pub fn config() -> String {
         };
         let default = if row.default.is_empty() { String::new() } else { format!("`{}`", cell(row.default)) };
         let secret = if row.is_secret { "yes" } else { "" };
+        let agents = if row.by == By::Anybody { "yes" } else { "never" };
         let meaning = cell(&one_line(row.doc));
-        out.push_str(&format!("| `{}` | {kind} | {default} | {writer} | {secret} | {meaning} |\n", row.name));
+        out.push_str(&format!(
+            "| `{}` | {kind} | {default} | {writer} | {agents} | {secret} | {meaning} |\n",
+            row.name
+        ));
     }
     out
 }
@@ -191,6 +204,9 @@ fn facts(spec: &Spec, is_built: bool) -> String {
     };
     let effects: Vec<&str> = spec.effects.iter().map(|effect| effect.words().0).collect();
     let mut lines = vec![format!("- {access}"), format!("- Effect: {}.", effects.join(", "))];
+    if spec.by != By::Anybody {
+        lines.push(format!("- For {}.", spec.by.words().0));
+    }
     lines.extend(held_by(spec).map(|holders| format!("- By default held by {holders}.")));
     lines.push(format!("- {route}"));
     if let Some(tool) = spec.tool {

@@ -43,6 +43,7 @@ impl Bench {
             allowed_device_id: device.map(str::to_string),
             created_at: 1,
             expires_at,
+            approve: true,
         };
         (raw, self.store.tokens().create(row).await.unwrap())
     }

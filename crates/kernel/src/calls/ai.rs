@@ -177,6 +177,7 @@ mod tests {
             role: Role::User,
             capabilities: kernel.grants.of(&account.gids),
             as_of: kernel.gateway.standing_generation(),
+            may_approve: false,
             origin: Origin::Process(row.pid),
             permit: None,
         };

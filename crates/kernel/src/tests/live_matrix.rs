@@ -377,6 +377,7 @@ async fn caller(kernel: &Kernel, who: Who) -> Caller {
         role: Role::User,
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.gateway.standing_generation(),
+        may_approve: true,
         origin: Origin::Inside,
             permit: None,
     }

@@ -29,6 +29,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         role: Role::User,
         capabilities: kernel.grants.of(&root.gids),
         as_of: kernel.gateway.standing_generation(),
+        may_approve: true,
         origin: Origin::Inside,
             permit: None,
     };

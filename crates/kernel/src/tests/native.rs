@@ -50,6 +50,7 @@ fn caller(kernel: &Kernel, account: &Account) -> Caller {
         role: Role::User,
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.gateway.standing_generation(),
+        may_approve: true,
         origin: Origin::Inside,
             permit: None,
     }

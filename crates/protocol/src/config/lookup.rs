@@ -2,6 +2,7 @@
 
 use super::{ROWS, Row, SYSTEM, Writer, stem};
 use crate::ids::Uid;
+use crate::spec::By;
 
 /// A key that is in the table.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,11 @@ pub fn is_sensitive(key: &str) -> bool {
     by_name || find(key).is_some_and(|known| known.row.is_secret)
 }
 
+/// Who may set a key besides what its row says of root and users. What is in no row is not for agents.
+pub fn set_by(key: &str) -> By {
+    find(key).map_or(By::Person, |known| known.row.by)
+}
+
 /// The user a `users/<uid>/…` key belongs to, and the rest of it.
 fn owner(key: &str) -> Option<(Uid, &str)> {
     let (uid, rest) = key.strip_prefix("users/")?.split_once('/')?;
@@ -83,6 +89,20 @@ mod tests {
             assert_eq!((known.row.name.strip_prefix(SYSTEM), known.uid), (Some(name), Some(Uid(1000))));
             assert_eq!(find(&format!("config/{name}")).unwrap().uid, None);
         }
+    }
+
+    #[test]
+    fn a_users_key_is_for_whom_everybodys_is() {
+        for (name, by) in [
+            ("ai/tools/approval", By::Approver),
+            ("ai/model", By::Anybody),
+            ("ai/base_url", By::Person),
+            ("ai/no_such_key", By::Person),
+        ] {
+            assert_eq!(set_by(&format!("users/1000/{name}")), by, "{name}");
+            assert_eq!(set_by(&format!("config/{name}")), by, "{name}");
+        }
+        assert_eq!(set_by("config/ai/profile/task/tools/approval"), By::Approver);
     }
 
     #[test]

@@ -12,13 +12,13 @@ use crate::spec::syscalls;
 syscalls! {
     /// Answers a process that asks for approval. Approving runs the tool; denying tells the agent so.
     /// With `remember` the process does not ask again for what `rememberScope` covers.
-    "proc.hil" Hil => Outcome<Resolved>, Granted, Process, Rules, Users.*;
+    "proc.hil" Hil => Outcome<Resolved>, Granted, Process, Rules, Users.*, by Approver;
     /// Lists the approvals a process remembers.
     "proc.approvals.list" ApprovalsList => Outcome<Approvals>, Granted, Process, Reads, Users.*;
     /// Lists the tool calls that wait for a person, oldest first: of one process, or of all of the caller's.
     "proc.approvals.pending" ApprovalsPending => PendingApprovals, Granted, Kernel, Reads, Users.*;
     /// Makes a process forget an approval.
-    "proc.approvals.revoke" ApprovalsRevoke => Outcome<ApprovalRevoked>, Granted, Process, Rules, Users.*;
+    "proc.approvals.revoke" ApprovalsRevoke => Outcome<ApprovalRevoked>, Granted, Process, Rules, Users.*, by Person;
 }
 
 /// What a person said.

@@ -9,26 +9,26 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Adds a user with a home and a private group. Files that are there already stay closed to it unless it adopts them.
-    "sys.user.create" UserCreate => UserCreated, Root, Kernel, Rules, Root;
+    "sys.user.create" UserCreate => UserCreated, Root, Kernel, Rules, Root, by Approver;
     /// Lists all accounts by uid.
-    "sys.user.list" UserList => Users, Root, Kernel, Reads, Root;
+    "sys.user.list" UserList => Users, Root, Kernel, Reads, Root, by Person;
     /// Changes a user's password, lock or groups. Locking closes the user's connections.
-    "sys.user.update" UserUpdate => UserResult, Root, Kernel, Rules, Root;
+    "sys.user.update" UserUpdate => UserResult, Root, Kernel, Rules, Root, by Approver;
     /// Removes a user with everything that is its own: agents, conversations, tokens, devices, config and connected
     /// accounts. Its connections are closed. Its files are kept for root, or deleted if that is asked for.
-    "sys.user.remove" UserRemove => UserRemoved, Root, Kernel, Rules | Destroys, Root;
+    "sys.user.remove" UserRemove => UserRemoved, Root, Kernel, Rules | Destroys, Root, by Person;
     /// Lists all groups by gid.
-    "sys.group.list" GroupList => Groups, Root, Kernel, Reads, Root;
+    "sys.group.list" GroupList => Groups, Root, Kernel, Reads, Root, by Person;
     /// Adds a group.
-    "sys.group.create" GroupCreate => GroupResult, Root, Kernel, Rules, Root;
+    "sys.group.create" GroupCreate => GroupResult, Root, Kernel, Rules, Root, by Person;
     /// Removes a group and what was granted to it. Built-in and private groups stay.
-    "sys.group.remove" GroupRemove => Removed, Root, Kernel, Rules | Destroys, Root;
+    "sys.group.remove" GroupRemove => Removed, Root, Kernel, Rules | Destroys, Root, by Person;
     /// Lists which group holds which capability.
-    "sys.capability.list" CapabilityList => Grants, Root, Kernel, Reads, Root;
+    "sys.capability.list" CapabilityList => Grants, Root, Kernel, Reads, Root, by Person;
     /// Gives a capability to a group.
-    "sys.capability.grant" Grant => Changed, Root, Kernel, Rules, Root;
+    "sys.capability.grant" Grant => Changed, Root, Kernel, Rules, Root, by Person;
     /// Takes a capability from a group. It stays taken, also if it was a default.
-    "sys.capability.revoke" Revoke => Changed, Root, Kernel, Rules, Root;
+    "sys.capability.revoke" Revoke => Changed, Root, Kernel, Rules, Root, by Person;
 }
 
 /// Arguments of `sys.user.create`.

@@ -13,9 +13,9 @@ syscalls! {
     /// Reads one device. Unknown and foreign devices are `null`.
     "sys.device.get" Get => Got, Granted, Kernel, Reads, Users;
     /// Changes what the owner says a device is for.
-    "sys.device.update" Update => Got, Granted, Kernel, Rules, Users;
+    "sys.device.update" Update => Got, Granted, Kernel, Rules, Users, by Anybody;
     /// Lets a group use a device, or no longer.
-    "sys.device.access" SetAccess => AccessResult, Root, Kernel, Rules, Root;
+    "sys.device.access" SetAccess => AccessResult, Root, Kernel, Rules, Root, by Person;
 }
 
 /// Arguments of `sys.device.list`.

@@ -8,13 +8,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Links a person on a chat service to a user. Only root may link somebody else.
-    "sys.link" Create => Linked, User, Kernel, Rules, Users;
+    "sys.link" Create => Linked, User, Kernel, Rules, Users, by Approver;
     /// Removes a link.
-    "sys.unlink" Remove => Removed, User, Kernel, Rules, Users;
+    "sys.unlink" Remove => Removed, User, Kernel, Rules, Users, by Person;
     /// Lists links, newest first. Only root sees those of others.
-    "sys.link.list" List => Listed, User, Kernel, Reads, Users;
+    "sys.link.list" List => Listed, User, Kernel, Reads, Users, by Person;
     /// Links whoever was given this code on a chat service to the caller.
-    "sys.link.consume" Consume => Linked, User, Kernel, Rules, Users;
+    "sys.link.consume" Consume => Linked, User, Kernel, Rules, Users, by Approver;
 }
 
 /// Arguments of `sys.link`.

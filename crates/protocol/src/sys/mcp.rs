@@ -11,13 +11,13 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Connects an MCP server. Where it wants a sign-in, the answer has the URL for the person.
-    "sys.mcp.add" Add => Added, Granted, Kernel, Rules, Users;
+    "sys.mcp.add" Add => Added, Granted, Kernel, Rules, Users, by Person;
     /// Lists the caller's MCP servers with their state and tools.
     "sys.mcp.list" List => Listed, Granted, Kernel, Reads, Users;
     /// Forgets an MCP server.
-    "sys.mcp.remove" Remove => Removed, Granted, Kernel, Rules | Destroys, Users;
+    "sys.mcp.remove" Remove => Removed, Granted, Kernel, Rules | Destroys, Users, by Person;
     /// Connects to an MCP server again and asks for its tools. Unknown and foreign servers are `null`.
-    "sys.mcp.refresh" Refresh => Refreshed, Granted, Kernel, Rules, Users;
+    "sys.mcp.refresh" Refresh => Refreshed, Granted, Kernel, Rules, Users, by Person;
     /// Calls a tool of an MCP server.
     "sys.mcp.call" Call => CallResult, Granted, Kernel, Opaque | Network, Users;
 }

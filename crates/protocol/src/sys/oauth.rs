@@ -11,11 +11,11 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Starts connecting an account: authorization code with PKCE. The person opens the URL it answers with.
-    "sys.oauth.start" Start => Started, Granted, Kernel, Rules, Users;
+    "sys.oauth.start" Start => Started, Granted, Kernel, Rules, Users, by Person;
     /// Lists connected accounts without their tokens.
-    "sys.oauth.list" List => Listed, Granted, Kernel, Reads, Users;
+    "sys.oauth.list" List => Listed, Granted, Kernel, Reads, Users, by Person;
     /// Forgets a connected account.
-    "sys.oauth.forget" Forget => Forgotten, Granted, Kernel, Rules | Destroys, Users;
+    "sys.oauth.forget" Forget => Forgotten, Granted, Kernel, Rules | Destroys, Users, by Person;
 }
 
 /// What an account is for.

@@ -9,11 +9,11 @@ use crate::spec::syscalls;
 
 syscalls! {
     /// Makes a token. Its raw value is in the answer and nowhere else.
-    "sys.token.create" Create => Created, Granted, Kernel, Rules, Users;
+    "sys.token.create" Create => Created, Granted, Kernel, Rules, Users, by Person;
     /// Lists tokens, newest first, revoked ones included, never their raw values.
-    "sys.token.list" List => Listed, Granted, Kernel, Reads, Users;
+    "sys.token.list" List => Listed, Granted, Kernel, Reads, Users, by Person;
     /// Revokes a token and closes the connections that logged in with it.
-    "sys.token.revoke" Revoke => Revoked, Granted, Kernel, Rules | Destroys, Users;
+    "sys.token.revoke" Revoke => Revoked, Granted, Kernel, Rules | Destroys, Users, by Person;
 }
 
 /// Who logs in with a token.
@@ -83,6 +83,10 @@ pub struct Create {
     /// When it ends, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<f64>,
+    /// For user tokens: whether logins with it may answer approvals. As the connection that makes it when absent, and
+    /// true only for one that may itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<bool>,
 }
 
 /// Result of `sys.token.create`.
@@ -118,6 +122,9 @@ pub struct NewToken {
     pub created_at: i64,
     /// When it ends.
     pub expires_at: Option<i64>,
+    /// Whether logins with it may answer approvals.
+    #[serde(default)]
+    pub approve: bool,
 }
 
 /// Arguments of `sys.token.list`.
@@ -166,6 +173,9 @@ pub struct Record {
     pub revoked_at: Option<i64>,
     /// Why.
     pub revoked_reason: Option<String>,
+    /// Whether logins with it may answer approvals.
+    #[serde(default)]
+    pub approve: bool,
 }
 
 /// Arguments of `sys.token.revoke`.

@@ -1,8 +1,11 @@
 //! Tests of `sys.token.*`: making, listing, revoking, and what a token opens.
 
-use serde_json::json;
-use testkit::Gateway;
+use serde_json::{Value, json};
+use testkit::fake_model::Turn;
 use testkit::gateway::USER;
+use testkit::{Gateway, Peer};
+
+use crate::agents::{self, finished};
 
 #[tokio::test]
 async fn arguments_are_checked_with_the_documented_texts() {
@@ -26,6 +29,7 @@ async fn arguments_are_checked_with_the_documented_texts() {
             400,
             "allowedDeviceId is only valid for driver-bound tokens",
         ),
+        (json!({ "kind": "node", "approve": true }), 400, "approve is only valid for user tokens"),
         (json!({ "kind": "user", "expiresAt": 1 }), 400, "expiresAt must be in the future"),
         (
             json!({ "kind": "user", "expiresAt": 1e300 }),
@@ -115,4 +119,65 @@ async fn a_token_opens_only_what_it_is_for() {
     let foreign =
         gateway.login("bob", testkit::gateway::PASSWORD).await.call("sys.token.list", json!({})).await;
     assert_eq!(foreign.unwrap(), json!({ "tokens": [] }));
+}
+
+/// A connection with a token that was made so, and whether the token may approve.
+async fn with_token(gateway: &Gateway, maker: &mut Peer, args: Value) -> (Peer, bool) {
+    let created = maker.call("sys.token.create", args).await.unwrap()["token"].clone();
+    let peer = gateway.login_token("user", USER, created["token"].as_str().unwrap()).await;
+    (peer, created["approve"].as_bool().unwrap())
+}
+
+#[tokio::test]
+async fn a_token_may_approve_as_whoever_makes_it_or_less() {
+    let gateway = Gateway::set_up().await;
+    let mut user = gateway.user().await;
+    let (mut as_maker, may) = with_token(&gateway, &mut user, json!({ "kind": "user" })).await;
+    assert!(may, "made by a login with a password");
+    let (mut less, may) = with_token(&gateway, &mut user, json!({ "kind": "user", "approve": false })).await;
+    assert!(!may);
+    let (_, may) = with_token(&gateway, &mut as_maker, json!({ "kind": "user" })).await;
+    assert!(may, "as the token it was made with");
+    let (_, may) = with_token(&gateway, &mut less, json!({ "kind": "user" })).await;
+    assert!(!may);
+    let more = less.call("sys.token.create", json!({ "kind": "user", "approve": true })).await.unwrap_err();
+    assert_eq!((more.code, &more.details["reason"]), (403, &json!("approving_login_required")));
+    for kind in ["node", "service"] {
+        let made = gateway.root().await.call("sys.token.create", json!({ "kind": kind })).await.unwrap();
+        assert_eq!(made["token"]["approve"], false);
+    }
+    let listed = user.call("sys.token.list", json!({})).await.unwrap();
+    let approving = listed["tokens"].as_array().unwrap().iter().filter(|row| row["approve"] == true);
+    assert_eq!(approving.count(), 2);
+}
+
+#[tokio::test]
+async fn only_a_login_that_may_approve_answers_approvals_and_changes_policies() {
+    let delete = json!({ "path": "/home/alice/old.txt" });
+    let agents = agents::saying(vec![Turn::tool("t1", "Delete", delete), Turn::text("gone")]).await;
+    let gateway = &agents.gateway;
+    let mut user = gateway.user().await;
+    let (mut less, _) = with_token(gateway, &mut user, json!({ "kind": "user", "approve": false })).await;
+    let (mut as_maker, _) = with_token(gateway, &mut user, json!({ "kind": "user" })).await;
+    user.call("fs.write", json!({ "path": "/home/alice/old.txt", "content": "x" })).await.unwrap();
+    let sent = user.call("proc.send", json!({ "message": "delete it" })).await.unwrap();
+    let asked = user.signal("proc.run.hil.requested").await;
+    let answer = json!({ "pid": "init:1000", "requestId": asked["requestId"], "decision": "approve" });
+    let hint =
+        "log in with your password, or make a token with `gsv auth token create --kind user --approve`";
+    let refused = less.call("proc.hil", answer.clone()).await.unwrap_err();
+    assert_eq!((refused.code, &refused.details["reason"]), (403, &json!("approving_login_required")));
+    assert!(refused.message.ends_with(hint), "{}", refused.message);
+    // What it runs inside the gateway has no more rights than it.
+    let typed = format!(
+        "gsv call proc.hil --pid init:1000 --request-id {} --decision approve",
+        asked["requestId"].as_str().unwrap()
+    );
+    let ran = less.call("shell.exec", json!({ "input": typed })).await.unwrap();
+    assert!(ran["exitCode"] == 1 && ran.to_string().contains("needs a login that may"), "{ran}");
+    let auto = json!({ "key": "users/1000/ai/tools/approval", "value": r#"{"default":"auto"}"# });
+    let refused = less.call("sys.config.set", auto).await.unwrap_err();
+    assert_eq!(refused.details["reason"], "approving_login_required");
+    assert_eq!(as_maker.call("proc.hil", answer).await.unwrap()["ok"], true);
+    assert_eq!(finished(&mut user, sent["runId"].as_str().unwrap()).await["text"], "gone");
 }

@@ -28,6 +28,7 @@ pub fn token(name: &str, uid: Uid) -> NewToken {
         allowed_device_id: Some("pc".to_string()),
         created_at: NOW_MS,
         expires_at: Some(NOW_MS + 10),
+        approve: false,
     }
 }
 
@@ -48,6 +49,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
         expires_at: Some(NOW_MS + 10),
         revoked_at: None,
         revoked_reason: None,
+        approve: false,
     };
     assert_eq!(kept, expected);
     store.tokens().used(&kept.token_id, NOW_MS + 3).await.unwrap();
@@ -59,12 +61,13 @@ async fn a_token_is_kept_as_given(store: &Store) {
         label: None,
         allowed_device_id: None,
         expires_at: None,
+        approve: true,
         ..token("u", ada.uid)
     };
     let bare = store.tokens().create(bare).await.unwrap();
     assert_eq!(
-        (bare.allowed_role, bare.label, bare.allowed_device_id, bare.expires_at),
-        (Role::User, None, None, None)
+        (bare.allowed_role, bare.label, bare.allowed_device_id, bare.expires_at, bare.approve),
+        (Role::User, None, None, None, true)
     );
 }
 

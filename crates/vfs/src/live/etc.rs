@@ -6,6 +6,7 @@
 //! the middle, the calls before it have been made. The fault says how many; writing the same text again makes
 //! the rest of them.
 
+use protocol::config::MASKED;
 use protocol::error::Error;
 use protocol::sys::account::{GroupCreate, GroupRemove, UserCreate, UserFiles, UserRemove, UserUpdate};
 
@@ -15,7 +16,7 @@ use crate::view::View;
 use super::changes::{self, Change, Present};
 use super::fault::{of_store, on_write};
 use super::node::{self, Access, Node};
-use super::tables::{self, Bad};
+use super::tables::{self, Bad, Secret};
 
 pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
     let [table] = parts else { return Err(node::fault(Code::NotDirectory)) };
@@ -23,9 +24,20 @@ pub(crate) async fn look(view: &View, parts: &[&str]) -> Result<Node, Fault> {
     let (text, mode) = match *table {
         "passwd" => (tables::print(&present.people()), 0o644),
         "group" => (tables::print(&present.teams()), 0o644),
-        _ => (tables::print(&present.secrets()), 0o640),
+        _ => (tables::print(&secrets(view, &present)), 0o640),
     };
     Ok(Node::file(view, text, Access::root(mode)))
+}
+
+/// The lines of `/etc/shadow`. A program, whoever it acts for, sees who has a password and no hash.
+fn secrets(view: &View, present: &Present) -> Vec<Secret> {
+    let mut secrets = present.secrets();
+    if view.is_program {
+        for hash in secrets.iter_mut().filter_map(|secret| secret.password.hash.as_mut()) {
+            *hash = MASKED.to_string();
+        }
+    }
+    secrets
 }
 
 /// Makes the accounts what a text says. When it was made from an earlier text, accounts that the earlier one did

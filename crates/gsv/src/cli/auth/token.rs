@@ -55,6 +55,12 @@ pub struct CreateArgs {
     /// When it expires: 30d, 12h, RFC 3339 or milliseconds.
     #[arg(long, value_name = "WHEN")]
     expires_at: Option<String>,
+    /// Logins with it may answer approvals (user tokens); as your own login when absent.
+    #[arg(long, overrides_with = "no_approve")]
+    approve: bool,
+    /// Logins with it may not answer approvals: for what an agent could read.
+    #[arg(long, overrides_with = "approve")]
+    no_approve: bool,
 }
 
 /// Who logs in with a token, as `--kind` takes it.
@@ -113,6 +119,7 @@ async fn create(context: &Context, args: CreateArgs) -> Result<u8> {
         allowed_role: args.role.map(name),
         allowed_device_id: args.device,
         expires_at: expires_at.map(|milliseconds| milliseconds as f64),
+        approve: (args.approve || args.no_approve).then_some(args.approve),
     };
     let session = session::open(context).await?;
     let answer = session.call(&call).await?;
@@ -133,14 +140,26 @@ fn describe(token: &NewToken) -> String {
         ("device", or_dash(token.allowed_device_id.clone())),
         ("label", or_dash(token.label.clone())),
         ("expires", or_dash(token.expires_at.map(times::show))),
+        ("approve", if token.approve { "yes" } else { "no" }.to_string()),
         ("token", token.token.clone()),
         ("", "(shown this once)".to_string()),
     ])
 }
 
 fn table(tokens: &[Record]) -> Table {
-    let headings =
-        ["ID", "KIND", "UID", "PREFIX", "DEVICE", "LABEL", "CREATED", "LAST USED", "EXPIRES", "REVOKED"];
+    let headings = [
+        "ID",
+        "KIND",
+        "UID",
+        "PREFIX",
+        "DEVICE",
+        "APPROVE",
+        "LABEL",
+        "CREATED",
+        "LAST USED",
+        "EXPIRES",
+        "REVOKED",
+    ];
     let mut table = Table::new(&headings, "no tokens");
     for token in tokens {
         let revoked = token.revoked_at.map(|at| match &token.revoked_reason {
@@ -153,6 +172,7 @@ fn table(tokens: &[Record]) -> Table {
             token.uid.to_string(),
             token.token_prefix.clone(),
             or_dash(token.allowed_device_id.clone()),
+            if token.approve { "yes" } else { "no" }.to_string(),
             or_dash(token.label.clone()),
             times::show(token.created_at),
             or_dash(token.last_used_at.map(times::show)),

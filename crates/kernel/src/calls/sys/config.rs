@@ -2,14 +2,14 @@
 
 use base::limits;
 use gateway::Caller;
-use protocol::config::{self, ROWS, SERVER_VERSION, ValueType, is_sensitive};
+use protocol::config::{self, MASKED, ROWS, SERVER_VERSION, ValueType, is_sensitive};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
 
 use crate::calls::Cx;
-use crate::settings;
+use crate::{access, settings};
 
 pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error> {
     let key = args.key.as_deref().unwrap_or_default().trim_end_matches('/');
@@ -17,15 +17,21 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
         if !may_read(&cx.caller, key) {
             return Err(Error::forbidden(format!("Permission denied: cannot read {key}")));
         }
-        return Ok(ConfigEntries { entries: vec![ConfigEntry { key: key.to_string(), value }] });
+        return Ok(ConfigEntries { entries: vec![shown(&cx.caller, key.to_string(), value)] });
     }
     let readable = |key: &str| may_read(&cx.caller, key);
     let mut entries: std::collections::BTreeMap<String, String> =
         defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
     entries.extend(cx.kernel.store.config().matching(key, readable).await?);
     Ok(ConfigEntries {
-        entries: entries.into_iter().map(|(key, value)| ConfigEntry { key, value }).collect(),
+        entries: entries.into_iter().map(|(key, value)| shown(&cx.caller, key, value)).collect(),
     })
+}
+
+/// A setting as the caller sees it: a program learns that a secret is set and not what it is, whoever it acts for.
+fn shown(caller: &Caller, key: String, value: String) -> ConfigEntry {
+    let is_masked = caller.origin.is_program() && is_sensitive(&key) && !value.is_empty();
+    ConfigEntry { value: if is_masked { MASKED.to_string() } else { value }, key }
 }
 
 async fn exact(cx: &Cx, key: &str) -> Result<Option<String>, Error> {
@@ -73,7 +79,7 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
     let value = text_of(&args.value)?;
     check_key(key)?;
     check_write(&cx.caller, key)?;
-    check_agent(&cx.caller, key)?;
+    access::check_by(&cx.caller, config::set_by(key), key)?;
     let store = &cx.kernel.store;
     match value.filter(|value| is_value(key, value)) {
         Some(value) => {
@@ -97,14 +103,6 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
 fn is_value(key: &str, value: &str) -> bool {
     let is_file = || config::find(key).is_some_and(|known| known.row.kind == ValueType::File);
     !value.trim().is_empty() || is_file()
-}
-
-/// An agent that could change when it has to ask would not have to ask.
-fn check_agent(caller: &Caller, key: &str) -> Result<(), Error> {
-    if caller.origin.is_program() && key.ends_with("/tools/approval") {
-        return Err(Error::forbidden(format!("Permission denied: only a person may change {key}")));
-    }
-    Ok(())
 }
 
 /// The text of a value; `None` removes the key.

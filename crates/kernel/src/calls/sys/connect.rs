@@ -96,7 +96,9 @@ async fn log_in(
     role: Role,
 ) -> Result<Arrival, Error> {
     let auth = request.auth.as_ref().ok_or_else(Error::authentication_required)?;
-    let Authenticated { account, token } = authenticate(kernel, connection, request, auth, role).await?;
+    let authenticated = authenticate(kernel, connection, request, auth, role).await?;
+    let may_approve = authenticated.may_approve();
+    let Authenticated { account, token } = authenticated;
     let driver = check_role(kernel, request, role)?;
     let identity = account.identity();
     let device = match &driver {
@@ -114,7 +116,7 @@ async fn log_in(
         protocol: 1,
         server: Server { version: kernel.version.clone(), connection_id: connection.id() },
         identity: describe(request, driver.as_ref(), role, &identity, &capabilities.patterns),
-        syscalls: access::callable(&capabilities, role, identity.uid.is_root()),
+        syscalls: access::callable(&capabilities, role, identity.uid.is_root(), may_approve),
         signals: announced,
         resume: None,
     };
@@ -125,6 +127,7 @@ async fn log_in(
             None => request.client.id.trim().to_string(),
         },
         token_id: token.as_ref().map(|token| token.token_id.clone()),
+        may_approve,
         driver,
         streams: request.streams.unwrap_or_default(),
         follows_sessions: request.client.features.iter().any(|feature| feature == FEATURE_SESSIONS),

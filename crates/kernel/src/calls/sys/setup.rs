@@ -120,6 +120,7 @@ fn node_token(request: &Setup, random: &Random, now_ms: i64) -> Result<Option<(S
         allowed_device_id: Some(device_id.to_string()),
         created_at: now_ms,
         expires_at,
+        approve: false,
     };
     Ok(Some((raw, new)))
 }

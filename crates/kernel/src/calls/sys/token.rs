@@ -30,6 +30,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         return Err(Error::bad("allowedDeviceId is only valid for driver-bound tokens"));
     }
     let device = device.map(|name| bound_device(&cx, uid, name)).transpose()?;
+    let approve = may_approve(&cx, kind, args.approve)?;
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
     let known = cx.kernel.store.accounts().by_uid(uid).await?;
@@ -45,6 +46,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         allowed_device_id: device.map(|device| device.0),
         created_at: now_ms,
         expires_at,
+        approve,
     };
     let token = cx.kernel.store.tokens().create(row).await?;
     Ok(Created { token: with_secret(&token, raw) })
@@ -79,6 +81,17 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
         }
     }
     Ok(Revoked { revoked })
+}
+
+/// Whether logins with a new token may answer approvals: as told, else as the connection that makes it. No token gives
+/// more than whoever makes it has.
+fn may_approve(cx: &Cx, kind: Kind, wanted: Option<bool>) -> Result<bool, Error> {
+    match wanted {
+        Some(true) if kind != Kind::User => Err(Error::bad("approve is only valid for user tokens")),
+        Some(true) if !cx.caller.may_approve => Err(Error::approving_login_required("approve")),
+        Some(wanted) => Ok(wanted),
+        None => Ok(kind == Kind::User && cx.caller.may_approve),
+    }
 }
 
 /// The device a token is bound to: one of the user's under its own name, or one to come.
@@ -136,6 +149,7 @@ pub(crate) fn with_secret(token: &Token, raw: String) -> NewToken {
         allowed_device_id: token.allowed_device_id.clone(),
         created_at: token.created_at,
         expires_at: token.expires_at,
+        approve: token.approve,
     }
 }
 
@@ -153,5 +167,6 @@ fn record(token: Token) -> Record {
         expires_at: token.expires_at,
         revoked_at: token.revoked_at,
         revoked_reason: token.revoked_reason,
+        approve: token.approve,
     }
 }

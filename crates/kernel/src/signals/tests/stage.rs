@@ -141,6 +141,7 @@ impl Stage {
             role: Role::User,
             client_id: client.id.clone(),
             token_id: None,
+            may_approve: true,
             driver: None,
             streams: client.streams,
             follows_sessions: true,

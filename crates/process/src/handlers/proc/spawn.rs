@@ -58,6 +58,10 @@ fn check_profile(cx: &Cx, profile: &str) -> Result<(), Error> {
         let why = format!("Invalid process profile: {profile}");
         return Err(Error::bad_argument("proc.spawn", "profile", &why));
     };
+    // What works unattended is never asked for approval, so an agent must not be able to choose that.
+    if known.background && cx.caller.origin.is_program() {
+        return Err(Error::for_people_only(&format!("starting a process of profile {profile}")));
+    }
     if known.startable || (known.background && cx.caller.is_root()) {
         return Ok(());
     }

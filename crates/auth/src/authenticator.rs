@@ -13,7 +13,7 @@ use base::random::Random;
 use protocol::error::Error;
 use protocol::identity::Role;
 use protocol::ids::DeviceId;
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use store::Store;
 use store::accounts::Account;
 use store::tokens::Token;
@@ -86,7 +86,7 @@ pub struct Authenticated {
 impl Authenticated {
     /// Whether whoever it was may answer approvals: with a password, or with a token that says so.
     pub fn may_approve(&self) -> bool {
-        self.token.as_ref().is_none_or(|token| token.approve && token.kind == Kind::User)
+        self.token.as_ref().is_none_or(|token| token.approve && token.kind == TokenKind::User)
     }
 }
 

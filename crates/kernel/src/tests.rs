@@ -2,6 +2,7 @@
 
 mod agents_never;
 mod codec;
+mod confine;
 mod live_matrix;
 mod many_users;
 mod native;
@@ -82,7 +83,7 @@ async fn process(kernel: &Kernel) -> Caller {
         as_of: kernel.gateway.standing_generation(),
         may_approve: false,
         origin: Origin::Process(Pid::from("init:1000")),
-            permit: None,
+        permit: None,
     }
 }
 

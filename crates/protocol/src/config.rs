@@ -331,14 +331,14 @@ mod tests {
         for row in ROWS {
             let last = row.name.rsplit('/').next().unwrap_or_default();
             let is_closed = row.is_secret
-                || row.kind == Kind::Policy
+                || row.kind == ValueType::Policy
                 || row.writer == Writer::Nobody
                 || matches!(last, "provider" | "base_url" | "private_endpoints" | "quota_bytes")
                 || ["config/agents/", "config/process/", "config/shell/network_"]
                     .iter()
                     .any(|prefix| row.name.starts_with(prefix));
             assert!(!(is_closed && row.by == By::Anybody), "{}", row.name);
-            assert!(row.kind != Kind::Policy || row.by == By::Approver, "{}", row.name);
+            assert!(row.kind != ValueType::Policy || row.by == By::Approver, "{}", row.name);
         }
     }
 

@@ -44,6 +44,7 @@ async fn caller(kernel: &Kernel, name: &str, origin: Origin) -> Caller {
         capabilities: kernel.grants.of(&account.gids),
         as_of: kernel.gateway.standing_generation(),
         may_approve: !origin.is_program(),
+        permit: None,
         origin,
     }
 }

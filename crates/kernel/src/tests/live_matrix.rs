@@ -379,7 +379,7 @@ async fn caller(kernel: &Kernel, who: Who) -> Caller {
         as_of: kernel.gateway.standing_generation(),
         may_approve: true,
         origin: Origin::Inside,
-            permit: None,
+        permit: None,
     }
 }
 

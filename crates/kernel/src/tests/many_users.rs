@@ -31,7 +31,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         as_of: kernel.gateway.standing_generation(),
         may_approve: true,
         origin: Origin::Inside,
-            permit: None,
+        permit: None,
     };
     let root = kernel.gateway.calls(&caller);
     let before = rows_read(&kernel);

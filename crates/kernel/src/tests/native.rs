@@ -52,7 +52,7 @@ fn caller(kernel: &Kernel, account: &Account) -> Caller {
         as_of: kernel.gateway.standing_generation(),
         may_approve: true,
         origin: Origin::Inside,
-            permit: None,
+        permit: None,
     }
 }
 

@@ -85,12 +85,12 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
 
 /// Whether logins with a new token may answer approvals: as told, else as the connection that makes it. No token gives
 /// more than whoever makes it has.
-fn may_approve(cx: &Cx, kind: Kind, wanted: Option<bool>) -> Result<bool, Error> {
+fn may_approve(cx: &Cx, kind: TokenKind, wanted: Option<bool>) -> Result<bool, Error> {
     match wanted {
-        Some(true) if kind != Kind::User => Err(Error::bad("approve is only valid for user tokens")),
+        Some(true) if kind != TokenKind::User => Err(Error::bad("approve is only valid for user tokens")),
         Some(true) if !cx.caller.may_approve => Err(Error::approving_login_required("approve")),
         Some(wanted) => Ok(wanted),
-        None => Ok(kind == Kind::User && cx.caller.may_approve),
+        None => Ok(kind == TokenKind::User && cx.caller.may_approve),
     }
 }
 

@@ -63,12 +63,12 @@ impl Sandbox {
                 Some(numbers)
             }
         };
-        let request = Request::Run(Run {
+        let request = Request::Run(Box::new(Run {
             parent: std::process::id(),
             report: report_number,
             namespaces,
             spec: Cow::Borrowed(spec),
-        });
+        }));
         Ok(Confined { command: self.helper(&request, descriptors)?, setup })
     }
 

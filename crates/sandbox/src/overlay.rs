@@ -4,6 +4,7 @@
 mod apply;
 mod beneath;
 mod changes;
+mod discard;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use base::limits::sandbox::{OVERLAY_CLOCK_STEP, OVERLAY_SCAN_MAX};
 
 pub use apply::apply;
 pub use changes::changes;
+pub use discard::discard;
 
 /// One difference between a tree and the same tree after the command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub(crate) enum Request<'a> {
     /// Make a network namespace and send its descriptors over this socket.
     Network { socket: RawFd },
     /// Run a command.
-    Run(Run<'a>),
+    Run(Box<Run<'a>>),
 }
 
 /// A command to run.

@@ -16,6 +16,7 @@ use super::inside::{INSIDE_WORD, WORKED};
 use super::{Strength, Trial, cause};
 use crate::launch::{Confined, Sandbox};
 use crate::network::NetworkNamespace;
+use crate::overlay;
 use crate::request::HELPER_WORD;
 use crate::spec::{Mode, Outcome, Overlay, Spec};
 
@@ -90,15 +91,7 @@ impl Stage {
     }
 
     fn clear(&self) -> io::Result<()> {
-        // The kernel leaves a directory there that nobody may enter.
-        let left = self.root.join("kernel/work");
-        if left.exists() {
-            fs::set_permissions(&left, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-        }
-        match fs::remove_dir_all(&self.root) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        overlay::discard(&self.root)
     }
 
     fn outside(&self, name: &str) -> PathBuf {

@@ -79,7 +79,7 @@ fn put(dev: &OwnedFd, name: &str, mount: io::Result<OwnedFd>) -> io::Result<()> 
 fn stage(names: &Names) -> io::Result<Staging> {
     let path = Path::new("/dev").join(STAGING);
     fs::create_dir(&path)?;
-    let none = || std::os::unix::fs::PermissionsExt::from_mode(0);
+    let none = || std::os::unix::fs::PermissionsExt::from_mode(0o000);
     fs::create_dir(path.join("directory"))?;
     fs::set_permissions(path.join("directory"), none())?;
     fs::write(path.join("file"), "")?;

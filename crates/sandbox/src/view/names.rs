@@ -1,6 +1,7 @@
 //! Name resolution inside: the one server that is asked is the driver's, in the run's own network namespace.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::devices::Staging;
@@ -48,13 +49,19 @@ impl Names {
         for (name, _) in self.files() {
             let target = if name == RESOLVER { self.resolver.as_path() } else { switch.as_path() };
             // `/run` is a file system of this view's own, where what the link leads to is made.
-            if let Ok(point) = mounts::mount_point(target, false) {
-                let file = staging.copy(name).at_path("prepare", target)?;
-                mounts::attach(file, point).at_path("replace", target)?;
-            }
+            let point = match mounts::mount_point(target, false) {
+                Err(error) if has_no_place(&error) => continue,
+                other => other.at_path("find the place for", target)?,
+            };
+            let file = staging.copy(name).at_path("prepare", target)?;
+            mounts::attach(file, point).at_path("replace", target)?;
         }
         Ok(())
     }
+}
+
+fn has_no_place(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 #[cfg(test)]

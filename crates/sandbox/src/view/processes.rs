@@ -1,6 +1,7 @@
 //! `/proc` of the new process namespace, with everything read-only that is the machine's and not a process's.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::mount::MountFlags;
@@ -25,11 +26,17 @@ pub(super) fn mount(processes: u64) -> Result<(), Failure> {
         let (name, kind) = (name.to_string_lossy(), entry.file_type().at("look at /proc")?);
         // To an ordinary user the rest is read-only by its modes.
         let always = matches!(name.as_ref(), "sys" | "irq" | "bus" | "fs" | "sysrq-trigger");
-        if always || (is_root && !kind.is_symlink()) {
+        if always || (is_root && (kind.is_dir() || is_writable(&entry)?)) {
             let path = Path::new("/proc").join(name.as_ref());
             let place = mounts::open(&path).at_path("open", &path)?;
             mounts::pin(&place, READ_ONLY).at_path("protect", &path)?;
         }
     }
     Ok(())
+}
+
+/// Whether its mode lets anybody write. To a link it does not apply.
+fn is_writable(entry: &fs::DirEntry) -> Result<bool, Failure> {
+    let found = entry.metadata().at("look at /proc")?;
+    Ok(!found.is_symlink() && found.permissions().mode() & 0o222 != 0)
 }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code, clippy::expect_used)]
 
 mod bombs;
+mod faults;
 mod sockets;
 
 use std::ffi::CString;
@@ -14,8 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 
 fn main() {
     if let Some(number) = std::env::var_os("SANDBOX_TEST_FAULT") {
-        let number = number.to_str().and_then(|text| text.parse().ok()).expect("a number");
-        break_call(number);
+        faults::break_call(number.to_str().expect("text"));
     }
     sandbox::run_if_helper();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -68,18 +68,6 @@ fn call(number: &str, arguments: &[&str]) -> io::Result<String> {
     let number: libc::c_long = number.parse().expect("a number");
     let [a, b, c, d, e, f] = values;
     checked(unsafe { libc::syscall(number, a, b, c, d, e, f) }).map(|result| result.to_string())
-}
-
-/// Has one system call fail from now on, in this process and all it becomes.
-fn break_call(number: u32) {
-    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let program = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EIO as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    install(&program).expect("a filter");
 }
 
 fn install(program: &[libc::sock_filter]) -> io::Result<()> {

@@ -38,6 +38,12 @@ pub struct Done {
     pub err: String,
 }
 
+impl Drop for Stage {
+    fn drop(&mut self) {
+        drop(sandbox::overlay::discard(&self.root));
+    }
+}
+
 impl Stage {
     pub fn new() -> Stage {
         let dir = tempfile::Builder::new()

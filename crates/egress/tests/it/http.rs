@@ -108,7 +108,7 @@ async fn bodies_arrive_and_nothing_after_them_does() {
     let world = world(&upstream);
     let port = upstream.port();
     let head = format!("POST http://a.example:{port}/ HTTP/1.1\r\nHost: a.example:{port}\r\nX-Body: 1\r\n");
-    let second = format!("GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    let second = "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n";
     let counted = format!("{head}Content-Length: 6\r\n\r\nabcEND{second}");
     assert!(world.ask(&counted).await.ends_with("hello"));
     let heard = upstream.heard().await;

@@ -3,6 +3,7 @@
 // A helper of tests that can not do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]
 
+#[cfg(target_os = "linux")]
 mod abuse;
 mod guard;
 mod http;

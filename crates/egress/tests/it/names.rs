@@ -9,7 +9,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use crate::upstream::Upstream;
 use crate::world::{Setup, World, echoes, exchange};
 
-const A: u16 = 1;
+pub const A: u16 = 1;
 const PTR: u16 = 12;
 const TXT: u16 = 16;
 const AAAA: u16 = 28;
@@ -38,7 +38,7 @@ fn read(question: &[u8], answer: &[u8]) -> (u8, Option<IpAddr>) {
     (answer[3] & 15, address)
 }
 
-async fn look_up(world: &World, name: &str, kind: u16) -> (u8, Option<IpAddr>) {
+pub async fn look_up(world: &World, name: &str, kind: u16) -> (u8, Option<IpAddr>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
     let question = question(name, kind);
     socket.send_to(&question, world.dns_udp).await.expect("sent");

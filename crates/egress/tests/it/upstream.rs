@@ -11,14 +11,7 @@ use tokio::sync::mpsc;
 pub struct Upstream {
     pub address: SocketAddr,
     heard: mpsc::Receiver<String>,
-    counts: Arc<Counts>,
-}
-
-#[derive(Default)]
-struct Counts {
-    all: AtomicUsize,
-    now: AtomicUsize,
-    most: AtomicUsize,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Upstream {
@@ -56,21 +49,15 @@ impl Upstream {
         let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (told, heard) = mpsc::channel(64);
-        let counts = Arc::<Counts>::default();
-        let counted = counts.clone();
+        let connections = Arc::<AtomicUsize>::default();
+        let counted = connections.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                counted.all.fetch_add(1, Ordering::SeqCst);
-                let now = counted.now.fetch_add(1, Ordering::SeqCst) + 1;
-                counted.most.fetch_max(now, Ordering::SeqCst);
-                let (served, counted) = (serve(stream, told.clone()), counted.clone());
-                tokio::spawn(async move {
-                    served.await;
-                    counted.now.fetch_sub(1, Ordering::SeqCst);
-                });
+                counted.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(stream, told.clone()));
             }
         });
-        Upstream { address, heard, counts }
+        Upstream { address, heard, connections }
     }
 
     pub fn port(&self) -> u16 {
@@ -83,12 +70,7 @@ impl Upstream {
     }
 
     pub fn connections(&self) -> usize {
-        self.counts.all.load(Ordering::SeqCst)
-    }
-
-    /// The most connections there were at one time.
-    pub fn most(&self) -> usize {
-        self.counts.most.load(Ordering::SeqCst)
+        self.connections.load(Ordering::SeqCst)
     }
 }
 

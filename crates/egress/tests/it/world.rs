@@ -29,7 +29,6 @@ pub struct World {
     pub dns_udp: SocketAddr,
     pub dns_tcp: SocketAddr,
     pub transparent: SocketAddr,
-    pub clock: Clock,
     lookups: Arc<Mutex<Vec<String>>>,
     reports: Arc<Mutex<Vec<Tried>>>,
 }
@@ -94,7 +93,7 @@ impl Setup {
             async move { known.ok_or(std::io::Error::other("no such name")) }
         });
         let proxy = Proxy::start(listeners, settings).expect("a proxy");
-        World { proxy, http, socks, dns_udp, dns_tcp, transparent, clock: self.clock, lookups, reports }
+        World { proxy, http, socks, dns_udp, dns_tcp, transparent, lookups, reports }
     }
 }
 

@@ -177,11 +177,12 @@ proptest! {
     /// checked and no other.
     #[test]
     fn what_goes_on_names_one_host_and_ends_once(
-        target in "(http://)?(example\\.org|evil\\.example|[a-z@:/.#?\\\\%]{0,12})(:[0-9]{1,3})?(/[ -~]{0,8})?",
+        target in "http://(example\\.org|example\\.org|evil\\.example|[a-z@:/.#?\\\\%]{0,12})(:[0-9]{1,3})?(/[ -~]{0,8})?",
+        host in "(Host: (example\\.org|evil\\.example)\r\n)?",
         headers in proptest::collection::vec(
             "(Host|X-A|Connection|Content-Length|Transfer-Encoding|host )?:? ?(example\\.org|evil\\.example|[0-9]{0,3}|chunked|[ -~\r\n\t]{0,12})", 0..5),
     ) {
-        let text = format!("POST {target} HTTP/1.1\r\n{}\r\n\r\n", headers.join("\r\n"));
+        let text = format!("POST {target} HTTP/1.1\r\n{host}{}\r\n\r\n", headers.join("\r\n"));
         let cut = end(text.as_bytes(), 0).unwrap();
         if let Ok(Head { host, port, kind: Kind::Request { onward, length }, .. }) = parse(&text.as_bytes()[..cut]) {
             let onward = String::from_utf8(onward).unwrap();

@@ -1,5 +1,9 @@
 //! Classification of a path against the table: which place it is in, and whether secrets may lie below it.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::pattern::{self, Fit, names};
 use crate::table::{At, HARMLESS, PLACES, Place};
 
@@ -39,26 +43,62 @@ impl<'a> Roots<'a> {
 
 /// The place a path is in. Of several, one that is a credential goes first.
 pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static Place> {
+    let folded = if at.fold_case { Cow::Owned(path.to_lowercase()) } else { Cow::Borrowed(path) };
+    let path = folded.as_ref();
     let whole = names(path);
-    let from_home = at.home_path(path);
-    if HARMLESS.iter().any(|pattern| fits_anywhere(pattern, &whole, at.fold_case)) {
+    if HARMLESS.iter().any(|pattern| fits_anywhere(pattern, &whole, false)) {
         return None;
     }
-    let is_in = |place: &&Place| match place.at {
-        At::Home => from_home.as_deref().is_some_and(|rest| within(place, rest, at)),
-        At::System => within(place, &whole, at),
-        At::Anywhere => fits_anywhere(place.pattern, &whole, at.fold_case),
-        At::OtherHome => is_of_another(path, from_home.is_some(), at),
-    };
-    let mut found = None;
-    for place in PLACES.iter().filter(is_in) {
-        if place.kind.is_secret() {
-            return Some(place);
-        }
-        found = found.or(Some(place));
+    let home_path = at.home_path(path);
+    let mut found: Vec<usize> = Vec::new();
+    for start in 0..whole.len() {
+        found.extend(INDEX.fitting(At::Anywhere, &whole[start..], at.fold_case));
     }
+    found.extend(INDEX.fitting(At::System, &whole, at.fold_case));
+    found.extend(home_path.iter().flat_map(|rest| INDEX.fitting(At::Home, rest, at.fold_case)));
+    if is_of_another(path, home_path.is_some(), at) {
+        found.extend(PLACES.iter().position(|place| place.at == At::OtherHome));
+    }
+    found.sort_unstable();
+    let places = || found.iter().map(|index| &PLACES[*index]);
     // The workspace is where agents work, even if somebody put it into a directory of the system.
-    found.filter(|place| place.at != At::System || !at.is_in_workspace(path))
+    let is_meant = |place: &&Place| place.at != At::System || !at.is_in_workspace(path);
+    places().find(|place| place.kind.is_secret()).or_else(|| places().find(is_meant))
+}
+
+/// The table by the first name of each pattern, so that a path is compared with few of them.
+struct Index {
+    plain: HashMap<(At, String), Vec<usize>>,
+    /// Those whose first name has a `*`.
+    starred: HashMap<At, Vec<usize>>,
+    /// Every pattern in small letters.
+    folded: Vec<String>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let folded = PLACES.iter().map(|place| place.pattern.to_lowercase()).collect();
+    let mut index = Index { plain: HashMap::new(), starred: HashMap::new(), folded };
+    for (at, place) in PLACES.iter().enumerate() {
+        let first = place.pattern.trim_end_matches('$').split('/').next().unwrap_or_default();
+        match first.contains('*') {
+            true => index.starred.entry(place.at).or_default().push(at),
+            false => index.plain.entry((place.at, first.to_ascii_lowercase())).or_default().push(at),
+        }
+    }
+    index
+});
+
+impl Index {
+    /// The places whose pattern fits a path from its first name on. A path that is folded has small letters only.
+    fn fitting(&self, at: At, path: &[&str], fold_case: bool) -> Vec<usize> {
+        let Some(first) = path.first() else { return Vec::new() };
+        let plain = self.plain.get(&(at, first.to_ascii_lowercase())).into_iter().flatten();
+        let all = plain.chain(self.starred.get(&at).into_iter().flatten());
+        let pattern =
+            |index: usize| if fold_case { self.folded[index].as_str() } else { PLACES[index].pattern };
+        let fits = |index: &&usize| pattern::fit(pattern(**index), path, false) == Fit::Within;
+        all.filter(fits).copied().collect()
+    }
 }
 
 /// A place that is a secret and may lie strictly below a directory. Places that are possible in any directory (`.env`)
@@ -92,10 +132,6 @@ pub fn secret_below(directory: &str, at: &Roots<'_>) -> Option<&'static Place> {
         .or_else(anywhere)
 }
 
-fn within(place: &Place, path: &[&str], at: &Roots<'_>) -> bool {
-    pattern::fit(place.pattern, path, at.fold_case) == Fit::Within
-}
-
 /// Whether a pattern fits from some name of the path on.
 pub(crate) fn fits_anywhere(pattern: &str, path: &[&str], fold_case: bool) -> bool {
     (0..path.len()).any(|start| pattern::fit(pattern, &path[start..], fold_case) == Fit::Within)
@@ -105,7 +141,7 @@ pub(crate) fn fits_anywhere(pattern: &str, path: &[&str], fold_case: bool) -> bo
 pub(crate) fn below<'p>(path: &'p str, directory: &str, fold_case: bool) -> Option<Vec<&'p str>> {
     let (path, directory) = (names(path), names(directory));
     let is_same = |(one, other): (&&str, &&str)| match fold_case {
-        true => one.to_lowercase() == other.to_lowercase(),
+        true => one.eq_ignore_ascii_case(other) || one.to_lowercase() == other.to_lowercase(),
         false => one == other,
     };
     let is_below = path.len() >= directory.len() && path.iter().zip(&directory).all(is_same);

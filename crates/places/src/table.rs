@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// What a path is relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum At {
     /// The home directory of the user whose machine it is.
     Home,

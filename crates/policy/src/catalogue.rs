@@ -197,6 +197,14 @@ pub(super) fn find(base: &str) -> Known {
     }
 }
 
+/// Programs that have no row because their words decide, and commands of the native shell.
+const ELSEWHERE: &[&str] = &["man", "skills", "devices", "targets", "notify", "timeout", "unset", "local"];
+
+/// Whether anything is known of a program that does only its own work.
+pub(super) fn is_known(base: &str) -> bool {
+    KNOWN.contains_key(base) || ELSEWHERE.contains(&base)
+}
+
 /// Whether a word may well be a program that one would want to know of.
 pub(super) fn is_worth_a_look(word: &str) -> bool {
     let Some(program) = Program::named(word) else { return false };

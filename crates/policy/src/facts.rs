@@ -3,9 +3,11 @@
 use protocol::identity::ProcessIdentity;
 use serde_json::{Map, Value};
 
+use super::findings::Findings;
 use super::paths::PathContext;
 use super::survey::Survey;
 use super::tags::Tags;
+use super::target::Target;
 use super::{calls, shape};
 
 /// The gateway itself, as a target.
@@ -21,35 +23,66 @@ pub(super) struct Facts {
     pub(super) tags: Tags,
     /// What rememberScope `shape` covers.
     pub(super) shape: Option<String>,
+    /// What a command was found to do.
+    pub(super) findings: Findings,
+    /// Whether it goes on with a command that runs already.
+    pub(super) is_session: bool,
+    /// The whole path of a call about a file.
+    pub(super) path: Option<String>,
+    /// Whether that path leads above a home that is not known.
+    pub(super) is_lost: bool,
 }
 
 impl Facts {
-    /// Looks at a call.
-    pub(super) fn of(syscall: &str, args: &Map<String, Value>, who: &ProcessIdentity) -> Facts {
-        let text = |name: &str| args.get(name).and_then(Value::as_str);
-        let is_routed = syscall == "shell.exec" || syscall.starts_with("fs.");
-        let is_blank =
-            |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
-        let is_session = syscall == "shell.exec" && args.get("sessionId").is_some_and(|id| !is_blank(id));
-        // Only the gateway's own name is the gateway, exactly as the router reads it.
-        let target = match args.get("target").filter(|_| is_routed) {
+    /// The target that arguments name, exactly as the router reads it: only the gateway's own name is the gateway.
+    pub(super) fn target(syscall: &str, args: &Map<String, Value>) -> String {
+        let named = args.get("target").filter(|_| is_routed(syscall));
+        match named {
             Some(Value::String(target)) if !target.is_empty() => target.clone(),
-            None | Some(Value::Null | Value::String(_)) if !is_session => NATIVE.to_string(),
+            None | Some(Value::Null | Value::String(_)) if !is_session(syscall, args) => NATIVE.to_string(),
             _ => "device".to_string(),
+        }
+    }
+
+    /// Where the paths of a call start.
+    pub(super) fn paths(
+        syscall: &str,
+        args: &Map<String, Value>,
+        who: &ProcessIdentity,
+        target: &Target,
+    ) -> PathContext {
+        let cwd = args.get("cwd").and_then(Value::as_str).filter(|_| syscall == "shell.exec");
+        PathContext::new(Facts::target(syscall, args) == NATIVE, who, target, cwd)
+    }
+
+    /// Looks at a call.
+    pub(super) fn of(syscall: &str, args: &Map<String, Value>, paths: &PathContext) -> Facts {
+        let target = Facts::target(syscall, args);
+        let mut facts = Facts {
+            is_native: target == NATIVE,
+            target,
+            tags: calls::tags(syscall),
+            shape: None,
+            findings: Findings::default(),
+            is_session: is_session(syscall, args),
+            path: None,
+            is_lost: false,
         };
-        let is_native = target == NATIVE;
-        let paths = PathContext::new(is_native, who, text("cwd").filter(|_| syscall == "shell.exec"));
-        let mut facts = Facts { target, is_native, tags: calls::tags(syscall), shape: None };
-        if !is_native {
+        if !facts.is_native {
             facts.tags |= Tags::DEVICE;
         }
         match syscall {
-            "shell.exec" if is_session => facts.stdin(args.get("input")),
-            "shell.exec" => facts.command(text("input"), &paths),
-            _ if is_routed => facts.file(syscall, args, &paths),
+            "shell.exec" if facts.is_session => facts.stdin(args.get("input"), paths),
+            "shell.exec" => facts.command(args.get("input").and_then(Value::as_str), paths),
+            _ if is_routed(syscall) => facts.file(syscall, args, paths),
             _ => facts.shape = shape::of_call(syscall, args),
         }
         facts
+    }
+
+    /// Whether it runs on the gateway itself.
+    pub(super) fn is_native(&self) -> bool {
+        self.is_native
     }
 
     /// `gsv` or `device`.
@@ -58,7 +91,7 @@ impl Facts {
     }
 
     /// Text for a program that runs already, and that is not known here. Nothing at all just asks how it stands.
-    fn stdin(&mut self, input: Option<&Value>) {
+    fn stdin(&mut self, input: Option<&Value>, paths: &PathContext) {
         let is_nothing = match input {
             None | Some(Value::Null) => true,
             Some(Value::String(input)) => input.is_empty(),
@@ -66,6 +99,10 @@ impl Facts {
         };
         if !is_nothing {
             self.tags |= Tags::OPAQUE;
+        }
+        // A shell may be what reads it.
+        if let Some(Value::String(input)) = input {
+            self.findings = Survey::of(input, paths).findings;
         }
     }
 
@@ -75,6 +112,7 @@ impl Facts {
                 let survey = Survey::of(input, paths);
                 self.tags |= survey.tags;
                 self.shape = survey.shape;
+                self.findings = survey.findings;
             }
             None => self.tags |= Tags::OPAQUE,
         }
@@ -92,6 +130,19 @@ impl Facts {
         if self.tags.intersects(Tags::MUTATING) {
             self.tags |= paths.writing(&whole);
         }
-        self.shape = shape::of_file(syscall, &whole).filter(|_| !paths.is_lost(path));
+        self.is_lost = paths.is_lost(path);
+        self.shape = shape::of_file(syscall, &whole).filter(|_| !self.is_lost);
+        self.path = Some(whole);
     }
+}
+
+/// Whether a call goes to a target.
+fn is_routed(syscall: &str) -> bool {
+    syscall == "shell.exec" || syscall.starts_with("fs.")
+}
+
+fn is_session(syscall: &str, args: &Map<String, Value>) -> bool {
+    let is_blank =
+        |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+    syscall == "shell.exec" && args.get("sessionId").is_some_and(|id| !is_blank(id))
 }

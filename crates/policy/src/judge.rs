@@ -7,8 +7,15 @@ use serde_json::{Map, Value};
 use super::facts::Facts;
 use super::rules::{self, Action, Rule};
 use super::shape;
+use super::target::{AgentMode, Target};
+use super::way::{self, Course, Known, Setting, Way, Widening};
 
 /// A policy: rules and a default.
+///
+/// A rule that holds decides: `deny` refuses, `ask` asks, `auto` runs the call without a question, inside the sandbox if
+/// it can run there. Only root and the owner of an agent can set rules, so that a rule may loosen what a way would ask
+/// about. Where no rule holds the default does: `deny` and `ask` as they say, and `auto` lets the call go its [`Way`]; it
+/// never runs unasked what is neither proved nor confined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     default: Action,
@@ -16,7 +23,7 @@ pub struct Policy {
 }
 
 /// A call as a policy sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Call<'a> {
     /// The profile of the process.
     pub profile: &'a str,
@@ -24,8 +31,14 @@ pub struct Call<'a> {
     pub syscall: &'a str,
     /// Its arguments, `target` included.
     pub args: &'a Map<String, Value>,
-    /// Who makes it: home and cwd.
+    /// Who makes it: home and cwd on the gateway itself.
     pub who: &'a ProcessIdentity,
+    /// The device that the call goes to, as its driver announced itself; of no account for the gateway itself.
+    pub target: &'a Target,
+    /// For a call with `sessionId`: the way in which that command was started, if it is known.
+    pub session: Option<Way>,
+    /// What the conversation knows of a file, by target and resolved path.
+    pub known: &'a dyn Fn(&str, &str) -> Known,
 }
 
 /// An approval that a person gave once and for all.
@@ -46,6 +59,12 @@ pub struct Remembered<'a> {
 pub struct Judgement {
     /// What is done.
     pub action: Action,
+    /// How it would run. `auto` with [`Way::Asked`] runs like a call that a person approved: outside the sandbox.
+    pub way: Way,
+    /// Why, as sentences without a subject ("reads SSH keys: /home/a/.ssh/id"), the most important first.
+    pub reasons: Vec<String>,
+    /// What would have to be opened in the sandbox, where paths and hosts are all that the call needs.
+    pub widening: Option<Widening>,
     /// `gsv` or the device.
     pub target: String,
     /// Such as `destructive`, sorted.
@@ -69,25 +88,55 @@ impl Policy {
         call: Call<'_>,
         remembered: impl IntoIterator<Item = Remembered<'a>>,
     ) -> Judgement {
-        let facts = Facts::of(call.syscall, call.args, call.who);
-        let mut action = self.action(call, &facts);
+        let paths = Facts::paths(call.syscall, call.args, call.who, call.target);
+        let facts = Facts::of(call.syscall, call.args, &paths);
+        let known = |path: &str| (call.known)(&facts.target, path);
+        let setting = Setting { target: call.target, paths: &paths, session: call.session, known: &known };
+        let input = call.args.get("input").and_then(Value::as_str);
+        let mut course = way::choose(call.syscall, input, &facts, &setting);
+        let mut action = self.action(call, &facts, &mut course);
         if action == Action::Ask
             && remembered.into_iter().any(|approval| approval.covers(call.syscall, &facts))
         {
             action = Action::Auto;
         }
+        // What the owner of a machine has switched off no policy switches on.
+        if !facts.is_native() && call.target.mode() == AgentMode::Off {
+            action = Action::Deny;
+            course.reasons = vec!["is on a machine whose owner lets no agents work there".to_string()];
+        }
         let digest = shape::digest(&facts.target, call.syscall, call.args, &call.who.cwd);
-        Judgement { action, target: facts.target, tags: facts.tags.names(), shape: facts.shape, digest }
+        let Course { way, reasons, widening, .. } = course;
+        let (tags, shape) = (facts.tags.names(), facts.shape);
+        Judgement { action, way, reasons, widening, target: facts.target, tags, shape, digest }
     }
 
     /// Rules for exactly this call go before those for its domain; within either the first that holds decides.
-    fn action(&self, call: Call<'_>, facts: &Facts) -> Action {
+    fn action(&self, call: Call<'_>, facts: &Facts, course: &mut Course) -> Action {
         let exact = self.rules.iter().filter(|rule| rule.names(call.syscall));
         let wide = self.rules.iter().filter(|rule| rule.includes(call.syscall));
-        exact
-            .chain(wide)
-            .find(|rule| rule.holds(call.profile, call.args, facts))
-            .map_or(self.default, |rule| rule.action)
+        let rule = exact.chain(wide).find(|rule| rule.holds(call.profile, call.args, facts));
+        match rule.map(|rule| rule.action) {
+            Some(Action::Auto) => {
+                // Nobody minds what it destroys; where it can be confined it still is.
+                if course.way == Way::Asked && course.is_confinable {
+                    course.way = Way::Confined;
+                }
+                Action::Auto
+            }
+            Some(action) => {
+                if course.way != Way::Asked {
+                    course
+                        .reasons
+                        .insert(0, format!("is named by a rule of the policy for {}", call.syscall));
+                }
+                action
+            }
+            None => match (self.default, course.way) {
+                (Action::Auto, Way::Asked) => Action::Ask,
+                (default, _) => default,
+            },
+        }
     }
 }
 

@@ -1,24 +1,30 @@
-//! Static analysis of shell commands and calls: what a call of an agent would do, told before it runs, and whether a
-//! person is asked about it.
+//! Policy decision point for agents: a call is proved to only read, or confined, or asked about.
 //!
-//! Pure: no files, no store, no clock. `programs` parses a script into the simple commands it would run, `survey`
-//! classifies each of them, `facts` does the same for a whole call, `rules` are the policy's JSON, and [`Policy::judge`]
-//! decides. What cannot be told is `opaque`; nothing opaque can be remembered by its shape.
+//! Pure: no files, no store, no clock. `prove` proves that a command only reads. `programs` parses a script into the simple
+//! commands it would run, `survey` classifies each of them, `facts` does the same for a whole call, `way` chooses between
+//! the three ways, `rules` are the policy's JSON, and [`Policy::judge`] decides. What cannot be told is never harmless, and
+//! nothing opaque can be remembered by its shape. Sensitive paths are in the crate `places`.
 
 mod awk;
 mod calls;
 mod catalogue;
 mod facts;
+mod findings;
 mod git;
 mod judge;
 mod paths;
 mod programs;
+mod prove;
 mod rules;
 mod sed;
 mod shape;
 mod survey;
 mod tags;
+mod target;
+mod way;
 mod wrappers;
 
 pub use judge::{Call, Judgement, Policy, Remembered};
 pub use rules::Action;
+pub use target::{AgentMode, Target};
+pub use way::{Known, Way, Widening};

@@ -1,8 +1,13 @@
 //! Path classification: where a path leads, and whether the machine or the gateway itself lives there.
 
+use places::Roots;
 use protocol::identity::ProcessIdentity;
 
 use super::tags::Tags;
+use super::target::Target;
+
+/// A home that a device did not tell.
+const UNKNOWN_HOME: &str = "~";
 
 /// Directories of a machine that belong to the machine.
 const OF_THE_MACHINE: &[&str] = &[
@@ -28,19 +33,36 @@ const HARMLESS: &[&str] =
     &["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd", "pts", "shm"];
 
 /// What the paths of a call are relative to.
+#[derive(Clone, Debug)]
 pub(super) struct PathContext {
     is_native: bool,
-    /// Not known on a device.
-    home: Option<String>,
-    /// Absolute, or `~` and what follows it on a device.
+    /// Absolute, or `~` where a device did not say.
+    home: String,
+    /// Where agents work: the workspace of a device, the home on the gateway itself.
+    workspace: Option<String>,
+    /// Absolute, or `~` and what follows it where the home is not known.
     cwd: String,
 }
 
 impl PathContext {
-    /// For a call with a working directory of its own, or the caller's.
-    pub(super) fn new(is_native: bool, who: &ProcessIdentity, cwd: Option<&str>) -> PathContext {
-        let (home, start) = if is_native { (Some(who.home.clone()), who.cwd.as_str()) } else { (None, "~") };
-        let mut paths = PathContext { is_native, home, cwd: start.to_string() };
+    /// For a call with a working directory of its own, or the caller's. On a device relative paths start at its workspace.
+    pub(super) fn new(
+        is_native: bool,
+        who: &ProcessIdentity,
+        target: &Target,
+        cwd: Option<&str>,
+    ) -> PathContext {
+        let absolute = |path: &Option<String>| path.clone().filter(|path| path.starts_with('/'));
+        let (home, workspace) = match is_native {
+            true => (who.home.clone(), Some(who.home.clone())),
+            false => (
+                absolute(&target.home).unwrap_or_else(|| UNKNOWN_HOME.to_string()),
+                absolute(&target.workspace),
+            ),
+        };
+        let start =
+            if is_native { who.cwd.clone() } else { workspace.clone().unwrap_or_else(|| home.clone()) };
+        let mut paths = PathContext { is_native, home, workspace, cwd: collapse(&start) };
         if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
             paths.cwd = paths.resolve(cwd);
         }
@@ -52,22 +74,48 @@ impl PathContext {
         &self.cwd
     }
 
+    /// The same from another working directory, which is a resolved path.
+    pub(super) fn moved(&self, cwd: String) -> PathContext {
+        PathContext { cwd, ..self.clone() }
+    }
+
+    /// What sensitive places are measured by. Capital letters never count: a question too many is the lesser harm.
+    pub(super) fn roots(&self) -> Roots<'_> {
+        Roots { home: Some(&self.home), workspace: self.workspace.as_deref(), fold_case: true }
+    }
+
+    /// Whether a resolved path is where agents work.
+    pub(super) fn is_in_workspace(&self, path: &str) -> bool {
+        let is_below = |root: &str| {
+            let root = root.trim_end_matches('/');
+            path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.workspace.as_deref().is_some_and(is_below)
+    }
+
     /// The whole path: `~` is the home, relative ones start at the working directory, `.` and `..` are gone.
     pub(super) fn resolve(&self, path: &str) -> String {
-        let home = self.home.as_deref().unwrap_or("~");
-        let whole = match path.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+        match path.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                collapse(&format!("{}{rest}", self.home))
+            }
             // Somebody else's home.
-            Some(rest) if !self.is_native => format!("/~{rest}"),
-            _ if path.starts_with('/') => path.to_string(),
-            _ => format!("{}/{path}", self.cwd),
-        };
-        collapse(&whole)
+            Some(rest) if !self.is_native => collapse(&format!("/~{rest}")),
+            _ => self.resolve_plain(path),
+        }
+    }
+
+    /// The whole path, where `~` is a name like any other.
+    pub(super) fn resolve_plain(&self, path: &str) -> String {
+        match path.starts_with('/') {
+            true => collapse(path),
+            false => collapse(&format!("{}/{path}", self.cwd)),
+        }
     }
 
     /// Whether a path leads above a home that is not known.
     pub(super) fn is_lost(&self, path: &str) -> bool {
-        self.home.is_none()
+        self.home == UNKNOWN_HOME
             && !path.starts_with('/')
             && (path.starts_with('~') || self.cwd.starts_with('~'))
             && self.resolve(path).starts_with('/')
@@ -79,9 +127,9 @@ impl PathContext {
         if path.split('/').any(|name| name.starts_with('.')) {
             tags |= Tags::HIDDEN_PATH;
         }
-        let home = self.home.as_deref().unwrap_or("~").trim_end_matches('/');
+        let home = self.home.trim_end_matches('/');
         let is_inside = path.strip_prefix(home).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        if !is_inside {
+        if !is_inside && !self.is_in_workspace(path) {
             tags |= Tags::OUTSIDE_HOME;
         }
         tags

@@ -5,15 +5,14 @@ use serde_json::{Map, Value};
 use super::facts::Facts;
 use super::tags::Tags;
 
-/// What holds when nobody has said otherwise.
+/// What holds when nobody has said otherwise. What no rule is about goes its way: what is proved or confined runs, the
+/// rest is asked about.
 const BUILT_IN: &str = r#"{
   "default": "auto",
   "rules": [
     { "match": "fs.delete", "when": { "profile": "cron" }, "action": "deny" },
     { "match": "sys.mcp.call", "when": { "profile": "cron" }, "action": "deny" },
-    { "match": "shell.exec", "when": { "anyTag": ["destructive", "privileged", "opaque"] }, "action": "ask" },
     { "match": "fs.delete", "action": "ask" },
-    { "match": "fs.*", "when": { "anyTag": ["privileged"] }, "action": "ask" },
     { "match": "sys.mcp.call", "action": "ask" }
   ]
 }"#;

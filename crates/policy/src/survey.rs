@@ -3,12 +3,14 @@
 
 mod describe;
 mod interpreters;
+mod look;
 mod special;
 
 use crate::programs::{self, Redirection, RedirectionKind, Simple, Word};
 use base::limits;
 
 use super::catalogue::{self, Style};
+use super::findings::Findings;
 use super::paths::PathContext;
 use super::shape::Shape;
 use super::tags::Tags;
@@ -19,18 +21,27 @@ use super::wrappers::{self, Unwrapped, Wrapper};
 pub(super) struct Survey {
     pub(super) tags: Tags,
     pub(super) shape: Option<String>,
+    pub(super) findings: Findings,
 }
 
 impl Survey {
     /// Looks at a command.
     pub(super) fn of(command: &str, paths: &PathContext) -> Survey {
         let shape = Shape::new(paths.cwd());
-        let mut surveyor = Surveyor { paths, tags: Tags::NONE, shape, depth: 0, has_moved: false };
+        let mut surveyor = Surveyor {
+            paths,
+            tags: Tags::NONE,
+            shape,
+            depth: 0,
+            has_moved: false,
+            findings: Findings::default(),
+            seen: 0,
+        };
         surveyor.script(command);
-        let Surveyor { tags, shape, .. } = surveyor;
+        let Surveyor { tags, shape, findings, .. } = surveyor;
         // Nothing that is not understood is remembered by how it looks.
         let shape = shape.finish().filter(|_| !tags.intersects(Tags::OPAQUE));
-        Survey { tags, shape }
+        Survey { tags, shape, findings }
     }
 }
 
@@ -43,6 +54,9 @@ struct Surveyor<'a> {
     depth: usize,
     /// Whether relative paths may start somewhere else.
     has_moved: bool,
+    findings: Findings,
+    /// Programs that were looked at.
+    seen: usize,
 }
 
 impl Surveyor<'_> {
@@ -91,6 +105,18 @@ impl Surveyor<'_> {
             self.opaque();
         }
         let base = program.base.as_str();
+        self.seen += 1;
+        let (seen, before) = (self.seen, std::mem::replace(&mut self.tags, Tags::NONE));
+        self.note_words(base, args);
+        self.by_kind(base, args, input);
+        // What runs others is judged by them.
+        if self.seen == seen {
+            self.note_leaf(base, args, self.tags);
+        }
+        self.tags |= before;
+    }
+
+    fn by_kind(&mut self, base: &str, args: &[Word], input: Option<&Word>) {
         if self.interpreter(base, args, input) || self.special(base, args) {
             return;
         }
@@ -103,22 +129,24 @@ impl Surveyor<'_> {
     /// A program that only does its own work.
     fn plain(&mut self, base: &str, args: &[Word]) {
         let known = catalogue::find(base);
+        self.note_unknown(base);
         self.tags |= known.tags;
         if known.tags.intersects(Tags::MUTATING) {
             self.written_by(args);
         }
         if known.style == Style::Verbatim && !known.tags.intersects(Tags::DESTRUCTIVE) {
-            self.unknown(args);
+            self.unknown(base, args);
         }
         self.describe(base, args, known.style);
     }
 
     /// A program that is not in the books: it may run another one that is, or be told to destroy.
-    fn unknown(&mut self, args: &[Word]) {
+    fn unknown(&mut self, base: &str, args: &[Word]) {
         for (at, word) in args.iter().enumerate() {
             let Some(text) = word.text.as_deref() else { continue };
             if at < 3 && catalogue::DESTROYING.contains(&text) {
                 self.tags |= Tags::DESTRUCTIVE | Tags::MUTATING;
+                self.note_order_to_destroy(base, text);
             }
             if catalogue::is_worth_a_look(text) {
                 return self.run(&args[at..], None);
@@ -132,10 +160,13 @@ impl Surveyor<'_> {
 
     fn wrapped(&mut self, wrapper: &Wrapper, base: &str, args: &[Word], input: Option<&Word>) {
         self.tags |= wrapper.tags;
+        if wrapper.tags.intersects(Tags::PRIVILEGED) {
+            self.need(format!("uses the rights of another user: {base}"));
+        }
         let Some(Unwrapped { own, assigned, rest }) = wrapper.unwrap(args) else {
             self.opaque();
             // Not understood in its details, but a program may still be seen.
-            return self.unknown(args);
+            return self.unknown(base, args);
         };
         for (name, value) in &assigned {
             self.assign(name, value);
@@ -168,11 +199,16 @@ impl Surveyor<'_> {
         };
         let target = &redirection.target;
         let path = target.text.as_deref().unwrap_or(&target.start);
+        self.note_secret(path);
         if redirection.kind == RedirectionKind::Read {
             let path = self.paths.resolve(path);
             self.tags |= self.paths.writing(&path).only(Tags::NETWORK);
         } else {
             self.written(path);
+            self.note_write(path);
+        }
+        if redirection.kind == RedirectionKind::Write && target.text.is_some() {
+            self.note_overwrite(path);
         }
         match self.where_is(target) {
             Some(place) => self.shape.add([operator, place.as_str()]),

@@ -29,7 +29,10 @@ fn judge_by(
     remembered: &[Remembered<'_>],
 ) -> Judgement {
     let args: Map<String, Value> = args.as_object().cloned().expect("an object");
-    let call = Call { profile, syscall, args: &args, who: &alice() };
+    let (who, target) = (alice(), Target::default());
+    let known = |_: &str, _: &str| Known::Unknown;
+    let call =
+        Call { profile, syscall, args: &args, who: &who, target: &target, session: None, known: &known };
     Policy::parse(policy).judge(call, remembered.iter().copied())
 }
 

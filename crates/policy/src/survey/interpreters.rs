@@ -16,11 +16,11 @@ impl Surveyor<'_> {
             "eval" | "." | "source" | "trap" | "alias" => self.again(base, args),
             "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => self.awk(base, args),
             "sed" | "gsed" | "ssed" => self.sed(base, args),
-            "ssh" | "slogin" | "mosh" | "autossh" => self.ssh(args),
+            "ssh" | "slogin" | "mosh" | "autossh" => self.ssh(base, args),
             "su" | "runuser" => self.other_user(base, args),
             "script" => self.recorded(args),
             "watch" => self.watch(base, args),
-            "parallel" => self.parallel(args),
+            "parallel" => self.parallel(base, args),
             _ => return false,
         }
         true
@@ -79,7 +79,7 @@ impl Surveyor<'_> {
             [word] if is_harmless(word) => self.verbatim(base, args),
             _ => {
                 self.opaque();
-                self.unknown(args);
+                self.unknown(base, args);
             }
         }
     }
@@ -122,8 +122,9 @@ impl Surveyor<'_> {
     }
 
     /// What runs over there is looked into as well, but nobody knows what it means there.
-    fn ssh(&mut self, args: &[Word]) {
+    fn ssh(&mut self, base: &str, args: &[Word]) {
         self.tags |= Tags::NETWORK;
+        self.need(format!("reaches other machines: {base}"));
         self.opaque();
         let mut at = 0;
         while let Some(text) = args.get(at).and_then(|word| word.text.as_deref()) {
@@ -145,6 +146,7 @@ impl Surveyor<'_> {
     /// `su -c SCRIPT`; without one it is a shell for whoever types.
     fn other_user(&mut self, base: &str, args: &[Word]) {
         self.tags |= Tags::PRIVILEGED;
+        self.need(format!("uses the rights of another user: {base}"));
         let mut script = None;
         for (at, word) in args.iter().enumerate() {
             match word.text.as_deref() {
@@ -162,7 +164,7 @@ impl Surveyor<'_> {
             }
             None => {
                 self.opaque();
-                self.unknown(args);
+                self.unknown(base, args);
             }
         }
     }
@@ -181,7 +183,7 @@ impl Surveyor<'_> {
     fn watch(&mut self, base: &str, args: &[Word]) {
         let Some(Unwrapped { own, rest, .. }) = WATCH.unwrap(args) else {
             self.opaque();
-            return self.unknown(args);
+            return self.unknown(base, args);
         };
         self.verbatim(base, own);
         let texts: Option<Vec<&str>> = rest.iter().map(|word| word.text.as_deref()).collect();
@@ -192,7 +194,7 @@ impl Surveyor<'_> {
     }
 
     /// `parallel` puts what it reads into its words and hands them to a shell.
-    fn parallel(&mut self, args: &[Word]) {
+    fn parallel(&mut self, base: &str, args: &[Word]) {
         self.opaque();
         let is_end = |word: &&Word| !word.start.starts_with(":::");
         let words: Vec<Word> = args.iter().take_while(is_end).cloned().collect();
@@ -201,6 +203,6 @@ impl Surveyor<'_> {
             words[at..].iter().map(|word| word.text.as_deref().unwrap_or(&word.start)).collect();
         self.script(&texts.join(" "));
         // An option may have a value, and then the program is further on.
-        self.unknown(&words[at..]);
+        self.unknown(base, &words[at..]);
     }
 }

@@ -98,7 +98,10 @@ impl Surveyor<'_> {
             at += 1;
             match word.text.as_deref() {
                 None if word.may_be_option() => self.opaque(),
-                Some("-delete") => self.tags |= DESTROY,
+                Some("-delete") => {
+                    self.tags |= DESTROY;
+                    self.note_destroyer(base, args);
+                }
                 Some("-fprint" | "-fprint0" | "-fprintf" | "-fls") => {
                     self.tags |= Tags::MUTATING;
                     self.written_by(args.get(at..=at).unwrap_or_default());
@@ -146,7 +149,7 @@ impl Surveyor<'_> {
             XARGS.unwrap(args).filter(|_| !args.first().is_some_and(is_old))
         else {
             self.opaque();
-            return self.unknown(args);
+            return self.unknown(base, args);
         };
         let mut placeholder = "{}";
         for (at, word) in own.iter().enumerate() {
@@ -171,7 +174,7 @@ impl Surveyor<'_> {
     fn flock(&mut self, base: &str, args: &[Word]) {
         let Some(Unwrapped { own, rest, .. }) = FLOCK.unwrap(args) else {
             self.opaque();
-            return self.unknown(args);
+            return self.unknown(base, args);
         };
         self.verbatim(base, own);
         match rest {
@@ -200,7 +203,7 @@ impl Surveyor<'_> {
             }
             None => {
                 self.opaque();
-                self.unknown(args);
+                self.unknown(base, args);
             }
         }
     }
@@ -243,7 +246,7 @@ impl Surveyor<'_> {
         if !words.first().is_some_and(|word| reading.contains(word)) {
             self.tags |= Tags::MUTATING;
         }
-        self.unknown(args);
+        self.unknown(base, args);
     }
 
     /// Where a script goes is part of what it is.

@@ -110,7 +110,7 @@ impl Surveyor<'_> {
         self.tags |= Tags::DEVICE;
         let Some(at) = args.iter().position(|word| word.text.as_deref() == Some("--")) else {
             self.opaque();
-            return self.unknown(args);
+            return self.unknown("gsv", args);
         };
         match &args[at + 1..] {
             [script] => match script.text.as_deref() {

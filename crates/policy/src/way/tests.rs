@@ -1,0 +1,1 @@
+//! Ways, in tests of their own further down.

@@ -1,6 +1,7 @@
 //! Limits: every queue, size and timeout of the program, by area. Units come last in the names.
 
 pub mod approval;
+pub mod checkpoint;
 pub mod cli;
 pub mod client;
 pub mod config;

@@ -21,6 +21,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("session", &["base", "protocol"]),
     ("transfer", &["base", "protocol"]),
     ("journal", &["base"]),
+    ("checkpoint", &["base"]),
     ("vfs", &["base", "protocol", "content", "journal", "store"]),
     ("skills", &["base", "protocol", "vfs"]),
     ("model", &["base", "outgoing", "protocol"]),

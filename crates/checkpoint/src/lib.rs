@@ -16,11 +16,21 @@
 //! are one file, and what lies on another file system.
 
 mod atomic;
+mod budget;
+mod cache;
 mod error;
 mod faults;
 mod label;
 mod objects;
+mod place;
+mod record;
 mod shown;
+mod side;
+mod snapshot;
+mod state;
+mod tree;
+mod walk;
 
+pub use budget::Budget;
 pub use error::Error;
 pub use label::{Id, Label, LeftOut, Summary, Taken, When, Why};

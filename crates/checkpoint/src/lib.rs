@@ -18,19 +18,27 @@
 mod atomic;
 mod budget;
 mod cache;
+mod diff;
 mod error;
 mod faults;
 mod label;
+mod list;
+mod lock;
 mod objects;
 mod place;
+mod prune;
 mod record;
 mod shown;
 mod side;
 mod snapshot;
 mod state;
+mod store;
+mod take;
 mod tree;
 mod walk;
 
 pub use budget::Budget;
+pub use diff::{Change, Difference};
 pub use error::Error;
 pub use label::{Id, Label, LeftOut, Summary, Taken, When, Why};
+pub use prune::{Pruned, prune_all};

@@ -18,6 +18,7 @@
 mod atomic;
 mod budget;
 mod cache;
+mod checkpoints;
 mod diff;
 mod error;
 mod faults;
@@ -26,8 +27,10 @@ mod list;
 mod lock;
 mod objects;
 mod place;
+mod plan;
 mod prune;
 mod record;
+mod restore;
 mod shown;
 mod side;
 mod snapshot;
@@ -38,7 +41,9 @@ mod tree;
 mod walk;
 
 pub use budget::Budget;
+pub use checkpoints::Checkpoints;
 pub use diff::{Change, Difference};
 pub use error::Error;
 pub use label::{Id, Label, LeftOut, Summary, Taken, When, Why};
 pub use prune::{Pruned, prune_all};
+pub use restore::{Conflict, Failed, Restore, Restored};

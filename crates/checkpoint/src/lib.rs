@@ -37,6 +37,8 @@ mod snapshot;
 mod state;
 mod store;
 mod take;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod walk;
 

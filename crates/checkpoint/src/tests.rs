@@ -1,0 +1,5 @@
+//! Tests that need to stop the program, or to fill the disk, in the middle.
+
+mod crash;
+mod full_disk;
+mod kit;

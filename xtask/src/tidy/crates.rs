@@ -45,7 +45,6 @@ const ORDER: &[(&str, &[&str])] = &[
     ("legacy", &["base", "protocol"]),
     ("server", &["base", "protocol", "store", "auth", "kernel", "legacy"]),
     ("client", &["base", "tls", "protocol", "transfer"]),
-    ("checkpoint", &["base"]),
     ("sandbox", &["base"]),
     ("device", &["base", "protocol", "content", "session", "transfer", "client", "checkpoint", "egress", "places", "sandbox"]),
     ("terminal", &["base", "protocol", "client"]),

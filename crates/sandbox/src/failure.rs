@@ -17,6 +17,12 @@ impl Failure {
         Failure { step: step.into(), error: error.into() }
     }
 
+    /// Whether the system said that this cannot be had, rather than that something went wrong.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use io::ErrorKind as Kind;
+        matches!(self.error.kind(), Kind::NotFound | Kind::PermissionDenied | Kind::InvalidInput)
+    }
+
     /// A step that was not tried because it could not be right.
     pub(crate) fn refused(step: impl Into<String>, why: impl Display) -> Failure {
         Failure { step: step.into(), error: io::Error::new(io::ErrorKind::InvalidInput, why.to_string()) }

@@ -1,6 +1,7 @@
 //! Description of one confined command: what runs, what it sees, what it may change and use.
 
 mod os_text;
+#[cfg(target_os = "linux")]
 mod resolved;
 
 use std::ffi::OsString;

@@ -38,12 +38,25 @@ pub(crate) fn build(spec: &Spec, sockets: &[PathBuf]) -> Result<(), Failure> {
     mounts::restrict(&root, true, READ_ONLY | NO_SUID | NO_DEV).at("make everything read-only")?;
     let staging = devices::mount(nodes, spec.limits.shared_memory_bytes, &names)?;
     plan.place()?;
-    pins::protect(spec)?;
+    runtime_directory()?;
+    pins::protect(spec, &covers.covered)?;
     covers.apply(sockets, &staging)?;
     names.apply(&staging)?;
     processes::mount(spec.limits.processes)?;
     // The directory that was inherited lies beneath the new mounts: relative names would miss all of them.
     std::env::set_current_dir(&spec.cwd).at_path("enter", &spec.cwd)
+}
+
+/// The directory that programs expect their sockets in, where the machine has such directories.
+fn runtime_directory() -> Result<(), Failure> {
+    let run = Path::new("/run");
+    if !run.is_dir() {
+        return Ok(());
+    }
+    let path = run.join("user").join(rustix::process::getuid().as_raw().to_string());
+    std::fs::create_dir_all(&path).at_path("make", &path)?;
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&path, private).at_path("make", &path)
 }
 
 /// Where the command may write, as the view shows it.

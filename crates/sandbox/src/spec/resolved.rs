@@ -42,9 +42,14 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
 fn real_if_there(path: &Path) -> Result<Option<PathBuf>, Failure> {
     match fs::canonicalize(path) {
         Ok(path) => Ok(Some(path)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if is_not_there(&error) => Ok(None),
         Err(error) => Err(error).at_path("find", path),
     }
+}
+
+/// A link that leads to itself is nothing either.
+fn is_not_there(error: &io::Error) -> bool {
+    let kind = error.kind();
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(libc::ELOOP)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
@@ -22,7 +22,9 @@ pub(super) struct Covers {
     /// Hidden directories in which something is to be seen: the way to it stays, everything else goes.
     pub(super) hollow: Vec<PathBuf>,
     /// Everything else.
-    covered: BTreeSet<PathBuf>,
+    pub(super) covered: BTreeSet<PathBuf>,
+    /// Where the same could be seen too, if no other mount is on top.
+    aliases: BTreeSet<PathBuf>,
 }
 
 impl Covers {
@@ -34,16 +36,16 @@ impl Covers {
         for path in spec.hidden.iter().cloned().chain(by_name) {
             match fs::canonicalize(&path) {
                 Ok(found) => drop(real.insert(found)),
-                Err(error) if is_out_of_reach(&error) => {}
+                // A link that leads to itself leads to no secret.
+                Err(error) if is_out_of_reach(&error) || is_loop(&error) => {}
                 Err(error) => return Err(error).at_path("find out where the hidden place is:", &path),
             }
         }
+        let mut covers = Covers { hollow: Vec::new(), covered: BTreeSet::new(), aliases: BTreeSet::new() };
         if !real.is_empty() {
             let table = MountTable::read()?;
-            let others: Vec<PathBuf> = real.iter().flat_map(|path| table.other_names(path)).collect();
-            real.extend(others);
+            covers.aliases = real.iter().flat_map(|path| table.other_names(path)).collect();
         }
-        let mut covers = Covers { hollow: Vec::new(), covered: BTreeSet::new() };
         for path in real {
             if shown(spec).any(|place| *place == path) {
                 let why = "it is what the command works on";
@@ -61,22 +63,38 @@ impl Covers {
 
     /// Covers everything, and the machine's sockets. To be called when all else is in place.
     pub(super) fn apply(&self, sockets: &[PathBuf], staging: &Staging) -> Result<(), Failure> {
-        for path in self.covered.iter().chain(sockets) {
-            let place = match mounts::open(path) {
-                Ok(place) => place,
-                Err(error) if is_out_of_reach(&error) => continue,
-                Err(error) => return Err(error).at_path("find the hidden place", path),
-            };
-            let cover = match mounts::kind(&place).at_path("look at", path)? {
-                FileType::Directory => staging.empty_directory(),
-                // A link leads to somewhere that has a cover of its own.
-                FileType::Symlink => continue,
-                _ => staging.empty_file(),
-            };
-            cover.and_then(|cover| mounts::attach(cover, &place)).at_path("cover", path)?;
+        for path in &self.covered {
+            cover(path, staging, false)?;
+        }
+        for path in self.aliases.iter().chain(sockets) {
+            cover(path, staging, true)?;
         }
         Ok(())
     }
+}
+
+/// Covers a resolved path. A symbolic link in it means that something else is there now: that is fine where the view
+/// shows other files than the machine does, and else somebody has exchanged it just now.
+fn cover(path: &Path, staging: &Staging, may_be_other: bool) -> Result<(), Failure> {
+    let place = match mounts::open(path) {
+        Ok(place) => place,
+        Err(error) if is_out_of_reach(&error) => return Ok(()),
+        Err(error) if may_be_other && is_loop(&error) => return Ok(()),
+        Err(error) => return Err(error).at_path("find the hidden place", path),
+    };
+    let cover = match mounts::kind(&place).at_path("look at", path)? {
+        FileType::Directory => staging.empty_directory(),
+        FileType::Symlink if may_be_other => return Ok(()),
+        FileType::Symlink => {
+            return Err(Failure::refused(format!("cover {}", path.display()), "it became a link"));
+        }
+        _ => staging.empty_file(),
+    };
+    cover.and_then(|cover| mounts::attach(cover, &place)).at_path("cover", path)
+}
+
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ELOOP)
 }
 
 /// What the command is to see wherever it lies.

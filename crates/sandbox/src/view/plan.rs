@@ -125,6 +125,10 @@ impl Plan {
             return Ok(());
         }
         self.hollow(run, 0o755, RUN_DIRECTORY_MAX_BYTES, false)?;
+        let older = Path::new("/var/run");
+        if fs::symlink_metadata(older).is_ok_and(|found| found.is_dir()) {
+            self.hollow(older, 0o755, RUN_DIRECTORY_MAX_BYTES, false)?;
+        }
         for kept in ["current-system", "wrappers", "opengl-driver"] {
             let path = run.join(kept);
             match fs::symlink_metadata(&path) {
@@ -178,7 +182,11 @@ impl Plan {
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
             return Ok(());
         }
-        self.take(path, path, READ_ONLY)
+        match self.take(path, path, READ_ONLY) {
+            // A mount of somebody else's that cannot be entered or copied is not shown.
+            Err(failure) if failure.is_refusal() => Ok(()),
+            other => other,
+        }
     }
 
     fn overlay(&mut self, overlay: &Overlay) -> Result<(), Failure> {

@@ -18,7 +18,12 @@ pub(crate) fn listed_sockets() -> Result<Vec<PathBuf>, Failure> {
     if text.len() as u64 == SOCKET_TABLE_MAX_BYTES {
         return Err(Failure::refused("read the table of sockets", "it is too long"));
     }
-    Ok(parse(&text))
+    // Many are bound by a name with a link in it, `/var/run` say. One that is gone needs no cover.
+    let mut real: Vec<PathBuf> =
+        parse(&text).iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    real.sort_unstable();
+    real.dedup();
+    Ok(real)
 }
 
 fn parse(text: &[u8]) -> Vec<PathBuf> {
@@ -32,10 +37,7 @@ fn parse(text: &[u8]) -> Vec<PathBuf> {
         let path = rest.get(1..).filter(|path| path.first() == Some(&b'/'))?;
         Some(PathBuf::from(OsString::from_vec(path.to_vec())))
     };
-    let mut paths: Vec<PathBuf> = text.split(|byte| *byte == b'\n').filter_map(path).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
+    text.split(|byte| *byte == b'\n').filter_map(path).collect()
 }
 
 #[cfg(test)]
@@ -50,6 +52,6 @@ mod tests {
             0000000000000000: 00000002 00000000 00010000 0001 01 19 @abstract\n\
             0000000000000000: 00000002 00000000 00010000 0001 01 20 /home/u/a b.sock\n\
             0000000000000000: 00000002 00000000 00010000 0001 01 21 relative\n";
-        assert_eq!(parse(text), [PathBuf::from("/home/u/a b.sock")]);
+        assert_eq!(parse(text), ["/home/u/a b.sock"; 2].map(PathBuf::from));
     }
 }

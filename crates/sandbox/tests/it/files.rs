@@ -198,6 +198,16 @@ fn a_place_that_a_person_allowed_can_be_written_and_no_other() {
 }
 
 #[test]
+fn links_that_lead_to_themselves_stop_nothing() {
+    let stage = Stage::new();
+    stage.sh("ln -s loop loop; mkdir -p missing; ln -s .envrc missing/.envrc");
+    let mut spec = stage.spec(&["/bin/true"]);
+    spec.hidden.push(stage.workspace.join("loop"));
+    let done = stage.run(&spec);
+    assert_eq!((done.outcome.clone(), done.code), (Outcome::Started, Some(0)), "{done:?}");
+}
+
+#[test]
 fn what_cannot_be_right_is_not_started() {
     let stage = Stage::new();
     let mut missing = stage.spec(&["/bin/true"]);

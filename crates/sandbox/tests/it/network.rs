@@ -48,6 +48,14 @@ fn sockets_of_the_machine_are_not_reached() {
     unnamed.set_nonblocking(true).expect("a flag");
     assert!(stage.attempt(&["abstract", &name]).errno().is_some());
     assert_eq!(unnamed.accept().expect_err("nobody").kind(), ErrorKind::WouldBlock);
+    std::os::unix::fs::symlink(&stage.outside, stage.root.join("link")).expect("a link");
+    let by_link = UnixListener::bind(stage.root.join("link/l")).expect("a socket");
+    by_link.set_nonblocking(true).expect("a flag");
+    for path in ["link/l", "outside/l"] {
+        let done = stage.attempt(&["unix", stage.root.join(path).to_str().expect("text")]);
+        assert!(done.errno().is_some(), "{path}: {done:?}");
+    }
+    assert_eq!(by_link.accept().expect_err("nobody").kind(), ErrorKind::WouldBlock);
     let elsewhere = tempfile::tempdir_in("/tmp").expect("a directory");
     let places = [&stage.home, &stage.outside, &stage.workspace, &stage.home.join(".config/tool")];
     for place in places.into_iter().map(|place| place.as_path()).chain([elsewhere.path()]) {

@@ -124,6 +124,25 @@ fn passwords_and_tokens_serve_one_command_each() {
 }
 
 #[test]
+fn a_token_for_scripts_answers_no_approvals() {
+    let world = World::set_up();
+    let made = |flag: &str| world.json(&["auth", "token", "create", "--kind", "user", flag])["token"].clone();
+    assert_eq!(made("--approve")["approve"], true, "the session of a login with a password may");
+    let less = made("--no-approve");
+    assert_eq!(less["approve"], false);
+    let (secret, policy) = (less["token"].as_str().unwrap(), "users/1000/ai/tools/approval");
+    let attempts: [&[&str]; 2] =
+        [&["auth", "token", "create", "--kind", "user", "--approve"], &["config", "set", policy, "{}"]];
+    for attempt in attempts {
+        let refused = world.fails(1, &[&["-u", "alice", "-t", secret], attempt].concat());
+        assert!(refused.contains("needs a login that may answer approvals"), "{refused}");
+        world.ok(attempt);
+    }
+    let shown = world.ok(&["auth", "token", "list"]);
+    assert!(shown.lines().next().is_some_and(|line| line.contains("APPROVE")), "{shown}");
+}
+
+#[test]
 fn a_device_is_the_same_whoever_logs_in() {
     let mut world = World::set_up();
     std::fs::create_dir(world.workspace()).unwrap();

@@ -141,7 +141,9 @@ pub(crate) fn fits_anywhere(pattern: &str, path: &[&str], fold_case: bool) -> bo
 pub(crate) fn below<'p>(path: &'p str, directory: &str, fold_case: bool) -> Option<Vec<&'p str>> {
     let (path, directory) = (names(path), names(directory));
     let is_same = |(one, other): (&&str, &&str)| match fold_case {
-        true => one.eq_ignore_ascii_case(other) || one.to_lowercase() == other.to_lowercase(),
+        true => {
+            one.eq_ignore_ascii_case(other) || (!one.is_ascii() && one.to_lowercase() == other.to_lowercase())
+        }
         false => one == other,
     };
     let is_below = path.len() >= directory.len() && path.iter().zip(&directory).all(is_same);

@@ -34,7 +34,7 @@ const ROWS: &[(Tags, Style, &str)] = &[
     (DESTROY, Style::Places,
         "rm rmdir unlink shred srm mv truncate chmod chown chgrp chattr setfacl trash trash-put trash-empty rimraf \
          del erase rd"),
-    (DESTROY, Style::Verbatim, "dd kill pkill killall killall5 xkill skill fuser"),
+    (DESTROY, Style::Verbatim, "dd dropdb dropuser kill pkill killall killall5 xkill skill fuser"),
     (RUIN, Style::Verbatim,
         "mkfs newfs fdisk parted sfdisk gdisk sgdisk cfdisk mkswap wipefs cryptsetup lvremove vgremove pvremove lvresize \
          zfs zpool btrfs mdadm blkdiscard hdparm badblocks format diskpart diskutil reboot shutdown halt poweroff init \

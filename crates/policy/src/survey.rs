@@ -108,6 +108,7 @@ impl Surveyor<'_> {
         self.seen += 1;
         let (seen, before) = (self.seen, std::mem::replace(&mut self.tags, Tags::NONE));
         self.note_words(base, args);
+        self.note_name(base, args);
         self.by_kind(base, args, input);
         // What runs others is judged by them.
         if self.seen == seen {

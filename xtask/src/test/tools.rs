@@ -11,8 +11,17 @@ use crate::place;
 const TYPESCRIPT: &str = "5.9.3";
 /// Where Debian keeps the programs of each PostgreSQL version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
-/// Programs that scripts of the native shell's conformance corpus use when bash runs them, and their packages.
-const COMPARED: [(&str, &str); 4] = [("bash", "bash"), ("jq", "jq"), ("bc", "bc"), ("xxd", "xxd")];
+/// Programs that scripts of the native shell's conformance corpus use when bash runs them, shells that proofs of commands
+/// are compared with, and their packages.
+const COMPARED: [(&str, &str); 7] = [
+    ("bash", "bash"),
+    ("jq", "jq"),
+    ("bc", "bc"),
+    ("xxd", "xxd"),
+    ("dash", "dash"),
+    ("zsh", "zsh"),
+    ("git", "git"),
+];
 
 /// Installs what the tests themselves need.
 pub fn install() -> Result<()> {

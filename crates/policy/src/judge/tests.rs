@@ -82,7 +82,9 @@ fn what_asks_without_a_policy() {
     assert_eq!(run("ls").action, Action::Auto);
     assert_eq!(run("touch x").action, Action::Auto);
     assert_eq!(run("curl https://x.org").action, Action::Auto);
-    for command in ["rm x", "sudo ls", "$x", "./x.sh", "echo 'open"] {
+    // Programs that the native shell does not have are not known, and secrets are secrets there too.
+    for command in ["rm x", "sudo ls", "$x", "./x.sh", "echo 'open", "make test", "cat ~/.ssh/id", "cat .env"]
+    {
         assert_eq!(run(command).action, Action::Ask, "{command}");
     }
     assert_eq!(action("shell.exec", json!({})), Action::Ask);
@@ -95,6 +97,13 @@ fn what_asks_without_a_policy() {
     // Files that are the gateway's settings.
     let settings = json!({ "path": "/home/alice/../../sys/config/ai/tools/approval" });
     assert_eq!(action("fs.write", settings), Action::Ask);
+    assert_eq!(action("fs.read", json!({ "path": "~/.ssh/id" })), Action::Ask);
+    // On a device of which nothing is known everything asks but reading of files.
+    assert_eq!(action("shell.exec", json!({ "input": "ls", "target": "mac" })), Action::Ask);
+    assert_eq!(action("fs.write", json!({ "path": "x", "target": "mac" })), Action::Ask);
+    assert_eq!(action("fs.read", json!({ "path": "x", "target": "mac" })), Action::Auto);
+    // Calls that change the gateway itself, should one of them ever become a tool.
+    assert_eq!(action("sys.config.set", json!({})), Action::Ask);
     // Nobody is there to be asked.
     let cron = |syscall: &str, args: Value| judge_by("", "cron", syscall, &args, &[]).action;
     assert_eq!(cron("fs.delete", json!({ "path": "x" })), Action::Deny);

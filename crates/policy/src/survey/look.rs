@@ -56,6 +56,10 @@ impl Surveyor<'_> {
         if own.intersects(Tags::NETWORK) && !INSTALLERS.contains(&base) {
             self.note_network(base, args);
         }
+    }
+
+    /// Notes what the name of a program says, whatever it runs.
+    pub(super) fn note_name(&mut self, base: &str, args: &[Word]) {
         match base {
             "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" => {
                 self.need(format!("talks to a service of the machine: {base}"));
@@ -71,6 +75,9 @@ impl Surveyor<'_> {
                 self.need("ends another program".to_string());
             }
             "git" => self.note_git(args),
+            "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" if args.iter().any(drops) => {
+                self.note_destroyer(base, &[])
+            }
             _ => {}
         }
     }
@@ -244,6 +251,12 @@ impl Surveyor<'_> {
             Findings::note(&mut self.findings.unknown, base.to_string());
         }
     }
+}
+
+/// Whether a statement for a database throws something away.
+fn drops(word: &Word) -> bool {
+    let text = word.text.as_deref().unwrap_or(&word.start).to_ascii_lowercase();
+    ["drop ", "delete ", "truncate ", "update "].iter().any(|order| text.contains(order))
 }
 
 fn is_pid(text: &str) -> bool {

@@ -223,7 +223,7 @@ impl Prover {
                             .next()
                             .is_some_and(|name| name.trim_start_matches('.').contains('.'))
                 };
-                parsed.operands.iter().all(|word| is_file(word)) && !parsed.has(&["r", "recursive"])
+                parsed.operands.iter().all(is_file) && !parsed.has(&["r", "recursive"])
             }
             _ => return Ok(()),
         };

@@ -167,7 +167,7 @@ impl Surveyor<'_> {
         let operands = || args.iter().filter(|word| !word.start.starts_with('-'));
         let path = |word: &Word| word.text.clone().unwrap_or_else(|| word.start.clone());
         let written: Vec<String> = match base {
-            _ if COPIERS.contains(&base) => operands().last().map(path).into_iter().collect(),
+            _ if COPIERS.contains(&base) => operands().next_back().map(path).into_iter().collect(),
             _ if WRITERS.contains(&base) => operands().map(path).collect(),
             _ => return,
         };

@@ -46,9 +46,6 @@ pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static Place> {
     let folded = if at.fold_case { Cow::Owned(path.to_lowercase()) } else { Cow::Borrowed(path) };
     let path = folded.as_ref();
     let whole = names(path);
-    if HARMLESS.iter().any(|pattern| fits_anywhere(pattern, &whole, false)) {
-        return None;
-    }
     let home_path = at.home_path(path);
     let mut found: Vec<usize> = Vec::new();
     for start in 0..whole.len() {
@@ -58,6 +55,9 @@ pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static Place> {
     found.extend(home_path.iter().flat_map(|rest| INDEX.fitting(At::Home, rest, at.fold_case)));
     if is_of_another(path, home_path.is_some(), at) {
         found.extend(PLACES.iter().position(|place| place.at == At::OtherHome));
+    }
+    if found.is_empty() || HARMLESS.iter().any(|pattern| fits_anywhere(pattern, &whole, false)) {
+        return None;
     }
     found.sort_unstable();
     let places = || found.iter().map(|index| &PLACES[*index]);

@@ -87,7 +87,6 @@ pub(super) const DESTROYING: &[&str] = &[
     "reset",
     "wipe",
     "erase",
-    "format",
     "flush",
     "flushall",
     "truncate",
@@ -205,10 +204,20 @@ pub(super) fn is_known(base: &str) -> bool {
     KNOWN.contains_key(base) || ELSEWHERE.contains(&base)
 }
 
+/// Names of programs that are orders to others far more often: `npm init`, `ruff format`, `npm start`.
+#[rustfmt::skip]
+const ORDERS: &[&str] = &[
+    "format", "init", "start", "open", "service", "port", "route", "security", "defaults", "host", "view", "at",
+    "screen", "batch", "dot", "r", "ex", "ed", "ip",
+];
+
 /// Whether a word may well be a program that one would want to know of.
 pub(super) fn is_worth_a_look(word: &str) -> bool {
     let Some(program) = Program::named(word) else { return false };
     let base = program.base.as_str();
+    if ORDERS.contains(&base) {
+        return false;
+    }
     let bad = Tags::DESTRUCTIVE | Tags::PRIVILEGED;
     find(base).tags.intersects(bad)
         || is_shell(base)

@@ -111,7 +111,9 @@ const BUILDING: &[&str] = &[
     "xargs -n1 echo < f",
     "git rebase main",
     "git worktree list --porcelain -v",
-    "docker-compose-lint x",
+    "ruff format .",
+    "npm init -y",
+    "npm start",
 ];
 const ASKING: &[&str] = &[
     "rm x",

@@ -67,6 +67,8 @@ pub struct Judgement {
     pub widening: Option<Widening>,
     /// `gsv` or the device.
     pub target: String,
+    /// The resolved path of a call about a file.
+    pub path: Option<String>,
     /// Such as `destructive`, sorted.
     pub tags: Vec<String>,
     /// The program and the shape of its arguments, where there is one.
@@ -108,7 +110,17 @@ impl Policy {
         let digest = shape::digest(&facts.target, call.syscall, call.args, &call.who.cwd);
         let Course { way, reasons, widening, .. } = course;
         let (tags, shape) = (facts.tags.names(), facts.shape);
-        Judgement { action, way, reasons, widening, target: facts.target, tags, shape, digest }
+        Judgement {
+            action,
+            way,
+            reasons,
+            widening,
+            target: facts.target,
+            path: facts.path,
+            tags,
+            shape,
+            digest,
+        }
     }
 
     /// Rules for exactly this call go before those for its domain; within either the first that holds decides.

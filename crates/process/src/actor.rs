@@ -5,6 +5,7 @@ mod accept;
 mod control;
 mod draft;
 mod drive;
+mod files;
 mod finish;
 mod hil;
 mod load;
@@ -34,6 +35,7 @@ use tokio::task::{Id, JoinSet};
 
 use crate::context::Context;
 use crate::host::Host;
+use crate::known_files::KnownByConversation;
 use crate::mail::{Mail, Reply};
 use crate::setup::Setup;
 use crate::tools::Finished as CallEnd;
@@ -54,6 +56,8 @@ pub(crate) struct Actor {
     context: Option<CachedContext>,
     /// What a conversation has used so far.
     used: Option<(ConversationId, Used)>,
+    /// The files that its conversations have seen.
+    known: KnownByConversation,
     tasks: JoinSet<TaskOutcome>,
     work: HashMap<Id, TaskKind>,
 }
@@ -63,6 +67,8 @@ struct VolatileState {
     setup: Option<Arc<Setup>>,
     /// The calls of the newest answer, with their arguments.
     calls: Vec<ToolCall>,
+    /// The files that calls under way are about, by their place: target and resolved path.
+    touched: HashMap<usize, (String, String)>,
     /// Those that waited or wait for a person.
     approvals: HashMap<String, ApprovalRow>,
     cancel: Cancel,
@@ -125,6 +131,7 @@ impl VolatileState {
         VolatileState {
             setup: None,
             calls: Vec::new(),
+            touched: HashMap::new(),
             approvals: HashMap::new(),
             cancel: Cancel::new(),
             seq: Arc::new(AtomicU64::new(seq)),

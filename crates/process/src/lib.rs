@@ -24,6 +24,7 @@ mod fixture;
 mod handlers;
 mod host;
 mod ids;
+mod known_files;
 mod mail;
 mod media;
 mod notice;

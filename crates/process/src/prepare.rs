@@ -86,6 +86,7 @@ async fn resolve(
         tools: Arc::new(offered.tools.into()),
         devices: offered.devices,
         policy: Policy::parse(policy_text(&config, profile).unwrap_or_default()),
+        hosts: hosts(config.text(keys::AGENTS_NETWORK)),
         interactive: profile::is_interactive(&process.profile),
         limits: limits(&config),
         identity,
@@ -190,6 +191,12 @@ fn changed_prices(known: Prices, changed: &Value) -> Option<Prices> {
 
 pub(crate) fn max_tokens(config: &Config, model: &Model) -> u64 {
     config.number(keys::AI_MAX_TOKENS).min(model.max_output_tokens.unwrap_or(u64::MAX)).max(1)
+}
+
+/// The entries of a list of hosts.
+fn hosts(text: &str) -> Vec<String> {
+    let entries = text.split(|separator: char| separator == ',' || separator.is_whitespace());
+    entries.filter(|entry| !entry.is_empty()).map(str::to_string).collect()
 }
 
 pub(crate) fn reasoning(config: &Config) -> Reasoning {

@@ -38,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) devices: Vec<ToolDevice>,
     /// When to ask a person.
     pub(crate) policy: Policy,
+    /// The hosts that confined commands may reach, as in `config/agents/network`.
+    pub(crate) hosts: Vec<String>,
     /// Whether there is a person to ask.
     pub(crate) interactive: bool,
     /// When a run ends by itself.

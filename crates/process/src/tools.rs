@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
-use policy::{Action, Call, Judgement, Policy, Remembered};
-use protocol::confine::Way;
+use policy::{Action, AgentMode, Call, Judgement, Known, Policy, Remembered, Target};
+use protocol::confine::{Confinement, Way};
 use protocol::error::Reason;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
 use store::approvals::RuleRow;
 use store::processes::ProcessRow;
 
+use crate::known_files::KnownFiles;
 use crate::media;
+use crate::process_gateway::ProcessGateway;
 use crate::results::{RenderedResult, render};
 use crate::setup::Setup;
 use crate::world::World;
@@ -27,11 +29,56 @@ const UNKNOWN: &str = "The gateway stopped while this call was under way. It is 
 const LOST: &str = "The device was lost while this call was under way, and what became of it could not be found out. It \
                     is not known whether it took effect: check before you repeat it.";
 
+/// The gateway itself, as a target.
+const NATIVE: &str = "gsv";
+
 /// What is allowed, as it stands at the moment.
-pub(crate) struct PolicyInForce {
+pub(crate) struct PolicyInForce<'a> {
     pub(crate) policy: Policy,
+    /// Where devices are asked about.
+    pub(crate) gateway: &'a ProcessGateway,
+    /// What the conversation knows of files.
+    pub(crate) known: &'a KnownFiles,
     /// What the process remembers.
     pub(crate) rules: Vec<RuleRow>,
+}
+
+/// What the device of a call said about agents. Of one that said nothing nothing is known: what is not proved asks.
+fn target_of(gateway: &ProcessGateway, setup: &Setup, args: &Map<String, Value>) -> Target {
+    let device = args.get("target").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let told = device.and_then(|device| gateway.confinement(&setup.identity, device));
+    let told = told.unwrap_or_default();
+    let agents = told.agents.map(|mode| match mode {
+        protocol::confine::AgentMode::Proved => AgentMode::Proved,
+        protocol::confine::AgentMode::Confined => AgentMode::Confined,
+        protocol::confine::AgentMode::Ask => AgentMode::Ask,
+        protocol::confine::AgentMode::Off => AgentMode::Off,
+    });
+    let Confinement { confine, workspace, home, shell, .. } = told;
+    Target { confine, workspace, home, shell, agents }
+}
+
+/// The device and the resolved path of a call about a file; `None` for the gateway's own files.
+pub(crate) fn place_of(
+    setup: &Setup,
+    process: &ProcessRow,
+    call: &ToolCall,
+    gateway: &ProcessGateway,
+) -> Option<(String, String)> {
+    let spec = syscall(&call.name)?;
+    let target = target_of(gateway, setup, &call.arguments);
+    let seen = Call {
+        profile: &process.profile,
+        syscall: spec.name,
+        args: &call.arguments,
+        who: &setup.identity,
+        target: &target,
+        session: None,
+        known: &|_, _| Known::Unknown,
+    };
+    let judgement = setup.policy.judge(seen, []);
+    (judgement.target != NATIVE).then_some(())?;
+    Some((judgement.target, judgement.path?))
 }
 
 /// What is done with a call.
@@ -67,7 +114,7 @@ pub(crate) fn judge(
     process: &ProcessRow,
     call: &ToolCall,
     place: usize,
-    in_force: &PolicyInForce,
+    in_force: &PolicyInForce<'_>,
 ) -> Verdict {
     let most = limits::process::TOOLS_PER_TURN_MAX;
     if place >= most {
@@ -82,11 +129,24 @@ pub(crate) fn judge(
     if let Some(why) = broken(&call.arguments, &tool.input_schema) {
         return Verdict::Refuse(why);
     }
-    let judgement = in_force.policy.judge(
-        Call { profile: &process.profile, syscall: spec.name, args: &call.arguments, who: &setup.identity },
-        in_force.rules.iter().map(remembered),
-    );
-    let checked = |judgement| Checked { syscall: spec.name, way: Way::Confined, judgement };
+    let target = target_of(in_force.gateway, setup, &call.arguments);
+    let seen = Call {
+        profile: &process.profile,
+        syscall: spec.name,
+        args: &call.arguments,
+        who: &setup.identity,
+        target: &target,
+        session: None,
+        known: &|target, path| in_force.known.of(target, path),
+    };
+    let judgement = in_force.policy.judge(seen, in_force.rules.iter().map(remembered));
+    let way = match judgement.way {
+        policy::Way::Proved => Way::Proved,
+        policy::Way::Confined => Way::Confined,
+        // It runs only when a person, or a rule or an approval of theirs, says so.
+        policy::Way::Asked => Way::Approved,
+    };
+    let checked = |judgement| Checked { syscall: spec.name, way, judgement };
     match judgement.action {
         Action::Auto => Verdict::Go(checked(judgement)),
         Action::Deny => Verdict::Refuse("Tool execution denied by policy".to_string()),

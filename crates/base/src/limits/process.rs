@@ -77,3 +77,9 @@ pub const IPC_PAGE: u64 = 100;
 /// How long a device whose socket was lost in the middle of a call is waited for, and after the start of
 /// the gateway one that had been connected before.
 pub const DEVICE_RETURN_WAIT: Duration = Duration::from_secs(30);
+/// Files of one conversation that are remembered as read; when there are more, all are forgotten and asked about again.
+pub const KNOWN_FILES_MAX: usize = 10_000;
+/// Conversations of one process whose files are remembered.
+pub const KNOWN_CONVERSATIONS_MAX: usize = 64;
+/// How long a device may take to say whether a file is there that an agent is about to write.
+pub const LOOK_WAIT: Duration = Duration::from_secs(3);

@@ -103,13 +103,14 @@ impl Actor {
         let Phase::Sent { syscall, target, way } = &run.calls.get(place)?.phase else { return None };
         // Without its arguments a call can still be asked about.
         let args = self.live.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
+        let hosts = self.live.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
         Some(Invocation {
             world: self.host.world.clone(),
             process: self.process.clone(),
             request_id: run.request_id(place),
             syscall: syscall.clone(),
             target: target.clone(),
-            permit: Permit { way: *way, run: Some(run.run_id.clone()), hosts: Vec::new() },
+            permit: Permit { way: *way, run: Some(run.run_id.clone()), hosts },
             args: args.unwrap_or_else(|| "{}".to_string()),
         })
     }

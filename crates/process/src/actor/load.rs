@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::draft::DurableState;
 use super::{Actor, StoreResult, VolatileState};
 use crate::host::Host;
+use crate::known_files::KnownByConversation;
 use crate::run::RunState;
 
 impl Actor {
@@ -45,6 +46,7 @@ impl Actor {
             live,
             context: None,
             used: None,
+            known: KnownByConversation::default(),
             tasks: JoinSet::new(),
             work: HashMap::new(),
         }))

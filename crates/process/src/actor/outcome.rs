@@ -75,6 +75,9 @@ impl Actor {
         }
         let mut draft = self.draft();
         for (place, end) in calls {
+            if !end.result.is_error {
+                self.saw_file(&draft, place);
+            }
             self.conclude(&mut draft, place, end.result, end.media);
         }
         self.plan(&mut draft).await?;

@@ -29,7 +29,9 @@ impl Actor {
         };
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
-        let in_force = PolicyInForce { policy, rules };
+        let known = self.look_for_files(draft, &setup).await;
+        let gateway = self.host.world.outside.clone();
+        let in_force = PolicyInForce { policy, rules, gateway: &gateway, known: &known };
         for (place, act) in acts {
             self.plan_one(draft, place, act, &setup, &in_force);
         }
@@ -42,7 +44,7 @@ impl Actor {
         place: usize,
         act: Act,
         setup: &Setup,
-        in_force: &PolicyInForce,
+        in_force: &PolicyInForce<'_>,
     ) {
         let Some(run) = &draft.facts.run else { return };
         let full = run.under_way() >= limits::process::TOOLS_AT_ONCE;
@@ -80,8 +82,11 @@ impl Actor {
         self.live.approvals.get(request_id).map(|row| row.digest.clone()).unwrap_or_default()
     }
 
-    fn intend(&self, draft: &mut Draft, place: usize, checked: Checked) {
+    fn intend(&mut self, draft: &mut Draft, place: usize, checked: Checked) {
         let Some(run) = &draft.facts.run else { return };
+        if let Some(path) = &checked.judgement.path {
+            self.live.touched.insert(place, (checked.judgement.target.clone(), path.clone()));
+        }
         draft.step(Step::Intent(Intent {
             turn: run.turns,
             place,

@@ -45,6 +45,7 @@ async fn setup(fixture: &Fixture, script: &Script) -> Setup {
         prompt_chars: 0,
         devices: Vec::new(),
         policy: Policy::parse(""),
+        hosts: Vec::new(),
         interactive: true,
         limits: RunLimits { turns: 1, run_ms: 1, tool_calls: 1 },
         identity: Arc::new(fixture.host.world.outside.identity(&fixture.process).await.unwrap()),

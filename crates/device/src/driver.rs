@@ -12,11 +12,13 @@ use protocol::sys::Connect;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
+use crate::agents::Agents;
 use crate::ledger::Ledger;
 use crate::machine::{Machine, router};
 use crate::online::{self, Driver};
 use crate::options::{Options, implements};
 use crate::outbox::Outbox;
+use crate::shell;
 
 /// What happens, for whoever prints it.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +146,8 @@ fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
     let clock = Clock::system();
     let outbox = Outbox::new(clock.clone());
     let statuses = outbox.clone();
-    let machine = Machine::new(files, clock.clone(), move |text| statuses.status(text));
+    let agents = Agents::new(options.agents, &files, shell::program(), options.sandbox(&clock));
+    let machine = Machine::new(files, agents, clock.clone(), move |text| statuses.status(text));
     Ok(Arc::new(Driver {
         machine,
         router,
@@ -170,7 +173,7 @@ async fn keep_connected(
         attempt += 1;
         report(Report::Connecting { attempt });
         let opened = tokio::select! {
-            opened = open(options, &driver.implements, &instance) => opened,
+            opened = open(options, driver, &instance) => opened,
             () = shutdown.requested() => return Ok(()),
         };
         let retry_ms;
@@ -218,12 +221,13 @@ async fn keep_connected(
 
 async fn open(
     options: &Options,
-    implements: &[String],
+    driver: &Driver,
     instance: &str,
 ) -> Result<(Connection, Events), client::Error> {
     let (connection, events) = Connection::open(&options.url).await?;
     // A driver needs nothing of the answer but that it is one.
-    let args = protocol::frame::to_json(&options.connect_args(implements, instance));
+    let args = options.connect_args(&driver.implements, driver.machine.agents.confinement(), instance);
+    let args = protocol::frame::to_json(&args);
     connection.call_raw(Connect::SPEC.name, &args, limits::client::CONNECT_TIMEOUT).await?;
     Ok((connection, events))
 }
@@ -317,6 +321,8 @@ mod tests {
             workspace: ".".into(),
             root: None,
             allow: Vec::new(),
+            agents: Default::default(),
+            state: None,
             version: "1".into(),
         };
         let judge = |error, was| super::judge(&options, error, was, 7);

@@ -8,6 +8,7 @@
 
 mod entry;
 mod failure;
+mod guard;
 mod local_path;
 mod remove;
 
@@ -15,12 +16,14 @@ pub use entry::Entry;
 pub(crate) use entry::{cannot_be_replaced, hidden_name, keep_owner_and_mode};
 pub use failure::Failure;
 pub(crate) use failure::{outside, say_outside};
+use guard::Access;
+pub use guard::Guard;
 pub use local_path::LocalPath;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::sync::lock;
 use cap_std::ambient_authority;
@@ -29,12 +32,15 @@ use cap_std::fs::{Dir, DirEntry};
 /// How many edits may be under way in different files at once, at best.
 const EDIT_LOCKS: usize = 16;
 
-/// The files a driver offers.
+/// The files a driver offers. Cheap to clone.
+#[derive(Clone)]
 pub struct Files {
-    root: Root,
+    root: Arc<Root>,
     workspace: PathBuf,
     home: Option<PathBuf>,
-    edits: [Mutex<()>; EDIT_LOCKS],
+    edits: Arc<[Mutex<()>; EDIT_LOCKS]>,
+    /// For the calls of agents that nobody approved.
+    guard: Option<Arc<Guard>>,
 }
 
 enum Root {
@@ -68,7 +74,18 @@ impl Files {
     }
 
     fn new(root: Root, workspace: PathBuf) -> Files {
-        Files { root, workspace, home: std::env::home_dir(), edits: Default::default() }
+        let (root, home) = (Arc::new(root), std::env::home_dir());
+        Files { root, workspace, home, edits: Arc::default(), guard: None }
+    }
+
+    /// The same files for a call of an agent that nobody approved.
+    pub fn guarded(&self, guard: Arc<Guard>) -> Files {
+        Files { guard: Some(guard), ..self.clone() }
+    }
+
+    /// Whose home directory `~` is.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Where relative paths start.
@@ -78,20 +95,32 @@ impl Files {
 
     /// Whether the files are confined below a root.
     pub fn is_confined(&self) -> bool {
-        matches!(self.root, Root::Below { .. })
+        matches!(*self.root, Root::Below { .. })
     }
 
-    /// What exists at a place, links followed.
+    /// What exists at a place, links followed, to be read.
     pub fn entry(&self, place: &LocalPath) -> io::Result<Entry> {
-        self.entry_at(&self.canonical(&place.inner)?)
+        let canonical = self.canonical(&place.inner)?;
+        self.check(&canonical, Access::Read)?;
+        self.entry_at(&canonical)
     }
 
-    /// What exists at a place, the last link not followed.
+    /// What exists at a place, links followed, to be read and changed.
+    pub fn entry_to_change(&self, place: &LocalPath) -> io::Result<Entry> {
+        let canonical = self.canonical(&place.inner)?;
+        self.check(&canonical, Access::Read)?;
+        self.check(&canonical, Access::Write)?;
+        self.entry_at(&canonical)
+    }
+
+    /// What exists at a place, the last link not followed, to be removed.
     pub fn entry_itself(&self, place: &LocalPath) -> io::Result<Entry> {
         let (Some(parent), Some(name)) = (place.inner.parent(), place.inner.file_name()) else {
-            return self.entry(place);
+            return self.entry_to_change(place);
         };
-        let entry = self.entry_at(&self.canonical(parent)?.join(name))?;
+        let canonical = self.canonical(parent)?.join(name);
+        self.check(&canonical, Access::Write)?;
+        let entry = self.entry_at(&canonical)?;
         entry.metadata_itself().map(|_| entry)
     }
 
@@ -102,18 +131,20 @@ impl Files {
         };
         let parent = match self.canonical(parent) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.check_before_making(parent)?;
                 self.create_dir_all(parent)?;
                 self.canonical(parent)?
             }
             found => found?,
         };
+        self.check(&parent.join(name), Access::Write)?;
         let entry = self.entry_at(&parent.join(name))?;
         let existing = match entry.metadata_itself() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(entry),
             Err(error) => return Err(error),
             Ok(existing) => existing,
         };
-        let entry = if existing.is_symlink() { self.entry(place)? } else { entry };
+        let entry = if existing.is_symlink() { self.entry_to_change(place)? } else { entry };
         let metadata = entry.metadata_itself()?;
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -129,16 +160,18 @@ impl Files {
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         };
+        self.check(self.inner(real)?, Access::Read)?;
         Entry::new(self.open_dir(self.inner(parent)?)?, name.to_os_string(), real.to_path_buf()).open()
     }
 
     /// What a directory holds that a walk below an entry has found.
     pub(crate) fn list_found(&self, real: &Path) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
+        self.check(self.inner(real)?, Access::Read)?;
         self.open_dir(self.inner(real)?)?.entries()
     }
 
     fn inner<'a>(&self, real: &'a Path) -> io::Result<&'a Path> {
-        match &self.root {
+        match &*self.root {
             Root::Machine => Ok(real),
             Root::Below { path, .. } => real.strip_prefix(path).map_err(|_| outside()),
         }
@@ -152,20 +185,49 @@ impl Files {
     }
 
     fn canonical(&self, inner: &Path) -> io::Result<PathBuf> {
-        match &self.root {
+        match &*self.root {
             Root::Machine => inner.canonicalize(),
             Root::Below { .. } if is_top(inner) => Ok(PathBuf::new()),
             Root::Below { dir, .. } => dir.canonicalize(inner).map_err(say_outside),
         }
     }
 
-    /// `canonical` is real up to its last name.
-    fn entry_at(&self, canonical: &Path) -> io::Result<Entry> {
-        let real = match &self.root {
+    /// Whether a call may go on to what has that canonical path.
+    fn check(&self, canonical: &Path, access: Access) -> io::Result<()> {
+        match &self.guard {
+            None => Ok(()),
+            Some(guard) => guard.check(&self.real(canonical), access),
+        }
+    }
+
+    /// Directories are made only where the nearest one that exists may be written.
+    fn check_before_making(&self, inner: &Path) -> io::Result<()> {
+        if self.guard.is_none() {
+            return Ok(());
+        }
+        for above in inner.ancestors().skip(1) {
+            match self.canonical(above) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                found => {
+                    let below = inner.strip_prefix(above).unwrap_or(Path::new(""));
+                    return self.check(&found?.join(below), Access::Write);
+                }
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn real(&self, canonical: &Path) -> PathBuf {
+        match &*self.root {
             Root::Machine => canonical.to_path_buf(),
             Root::Below { path, .. } if is_top(canonical) => path.clone(),
             Root::Below { path, .. } => path.join(canonical),
-        };
+        }
+    }
+
+    /// `canonical` is real up to its last name.
+    fn entry_at(&self, canonical: &Path) -> io::Result<Entry> {
+        let real = self.real(canonical);
         match (canonical.parent(), canonical.file_name()) {
             (Some(parent), Some(name)) => Ok(Entry::new(self.open_dir(parent)?, name.to_os_string(), real)),
             _ => Ok(Entry::new(self.open_dir(canonical)?, ".".into(), real)),
@@ -173,7 +235,9 @@ impl Files {
     }
 
     fn open_dir(&self, inner: &Path) -> io::Result<Dir> {
-        match &self.root {
+        match &*self.root {
+            // What was checked is what is opened: a link that took a directory's place since then is not followed.
+            Root::Machine if self.guard.is_some() => open_without_links(inner),
             Root::Machine => Dir::open_ambient_dir(inner, ambient_authority()),
             Root::Below { dir, .. } if is_top(inner) => dir.try_clone(),
             Root::Below { dir, .. } => dir.open_dir(inner).map_err(say_outside),
@@ -181,11 +245,26 @@ impl Files {
     }
 
     fn create_dir_all(&self, inner: &Path) -> io::Result<()> {
-        match &self.root {
+        match &*self.root {
             Root::Machine => std::fs::create_dir_all(inner),
             Root::Below { dir, .. } => dir.create_dir_all(inner).map_err(say_outside),
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(path: &Path) -> io::Result<Dir> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let dir = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    Ok(Dir::from_std_file(File::from(dir)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(path: &Path) -> io::Result<Dir> {
+    // Opened step by step below the root, by a library that does not follow a link out.
+    let root = Dir::open_ambient_dir("/", ambient_authority())?;
+    root.open_dir(path.strip_prefix("/").unwrap_or(path)).map_err(say_outside)
 }
 
 fn is_top(inner: &Path) -> bool {

@@ -61,8 +61,8 @@ async fn blocking<T: Send + 'static>(
     cx: &Cx,
     work: impl FnOnce(&Files) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Outcome<T>, Error> {
-    let machine = cx.machine.clone();
-    match tokio::task::spawn_blocking(move || work(&machine.files)).await {
+    let files = cx.files();
+    match tokio::task::spawn_blocking(move || work(&files)).await {
         Ok(Ok(done)) => Ok(Outcome::Done(done)),
         Ok(Err(Failure::Failed(why))) => Ok(Outcome::Failed(why)),
         Ok(Err(Failure::Refused(error))) => Err(error),

@@ -4,6 +4,8 @@
 //! of names. [`files`] is the only door to the disk, `shell` keeps the commands, `outbox` the answers that may not have
 //! arrived, `ledger` those that a gateway may ask for again. [`service`] installs the driver as a service of the user. Nothing here prints.
 
+mod agents;
+mod confined;
 mod driver;
 pub mod files;
 mod fs;
@@ -16,5 +18,6 @@ pub mod service;
 mod shell;
 pub mod unreadable;
 
+pub use agents::{Agents, Enforced};
 pub use driver::{Report, RunError, run};
 pub use options::{Options, implements};

@@ -10,11 +10,13 @@ use base::limits;
 use base::sync::lock;
 use client::Connection;
 use futures_util::FutureExt;
+use protocol::confine::{Confine, Way};
 use protocol::error::Error;
 use protocol::frame;
 use protocol::router::{Answer, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::agents::Agents;
 use crate::files::Files;
 use crate::fs::Uploads;
 use crate::shell::Shells;
@@ -23,6 +25,7 @@ use crate::{fs, shell};
 /// Everything the handlers share.
 pub struct Machine {
     pub(crate) files: Files,
+    pub(crate) agents: Agents,
     pub(crate) shells: Shells,
     pub(crate) uploads: Uploads,
     transfers: Arc<Semaphore>,
@@ -30,9 +33,15 @@ pub struct Machine {
 
 impl Machine {
     /// A machine that offers these files. `tell` gets the `exec.status` signals, as frames.
-    pub fn new(files: Files, clock: Clock, tell: impl Fn(String) + Send + Sync + 'static) -> Arc<Machine> {
+    pub fn new(
+        files: Files,
+        agents: Agents,
+        clock: Clock,
+        tell: impl Fn(String) + Send + Sync + 'static,
+    ) -> Arc<Machine> {
         Arc::new(Machine {
             files,
+            agents,
             uploads: Uploads::new(clock.clone()),
             shells: Shells::new(clock, Box::new(tell)),
             transfers: Arc::new(Semaphore::new(limits::transfer::PER_SOCKET_MAX)),
@@ -70,6 +79,8 @@ pub struct Asker {
 pub struct Cx {
     pub(crate) machine: Arc<Machine>,
     pub(crate) call_id: String,
+    /// For a call of an agent: how it is to run.
+    pub(crate) confine: Option<Arc<Confine>>,
     asker: Option<Asker>,
     afterwards: Arc<Mutex<Afterwards>>,
 }
@@ -98,7 +109,22 @@ pub struct Reply {
 impl Cx {
     /// For one request. Without an asker transfers are refused and nothing is ever lost.
     pub fn new(machine: Arc<Machine>, call_id: &str, asker: Option<Asker>) -> Cx {
-        Cx { machine, call_id: call_id.to_string(), asker, afterwards: Arc::default() }
+        Cx { machine, call_id: call_id.to_string(), confine: None, asker, afterwards: Arc::default() }
+    }
+
+    /// The same for a call of an agent.
+    pub(crate) fn of_agent(self, confine: Confine) -> Cx {
+        Cx { confine: Some(Arc::new(confine)), ..self }
+    }
+
+    /// The files as this call may see them.
+    pub(crate) fn files(&self) -> Files {
+        match &self.confine {
+            Some(confine) if confine.way != Way::Approved => {
+                self.machine.files.guarded(self.machine.agents.guard())
+            }
+            _ => self.machine.files.clone(),
+        }
     }
 
     /// Leaves work that begins once the answer is on its way.
@@ -138,7 +164,14 @@ impl Cx {
 pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Reply {
     let id = cx.call_id.clone();
     let afterwards = cx.afterwards.clone();
-    let called = router.call(call, cx, args, frame::response_head(&id, 256));
+    let admitted = cx.machine.agents.admit(args).map(|confine| match confine {
+        Some(confine) => cx.of_agent(confine),
+        None => cx,
+    });
+    let called = match admitted {
+        Ok(cx) => router.call(call, cx, args, frame::response_head(&id, 256)),
+        Err(error) => Some(Err(error)),
+    };
     let result = match called {
         None => Err(Error::unknown_syscall(call)),
         Some(Err(error)) => Err(error),

@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 
+use base::clock::Clock;
 use protocol::capability;
+use protocol::confine::{AgentMode, Confinement};
 use protocol::ids::DeviceId;
 use protocol::sys::{Auth, Client, Connect, Driver};
 
+use sandbox::Sandbox;
+
+use crate::agents::Enforced;
 use crate::driver::RunError;
 use crate::files::Files;
 
@@ -26,6 +31,10 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// Patterns of calls to offer; everything that is implemented when empty.
     pub allow: Vec<String>,
+    /// What agents may do unasked.
+    pub agents: AgentMode,
+    /// Where checkpoints and temporary files of agents' runs are kept; without it nothing is confined.
+    pub state: Option<PathBuf>,
     /// The driver's version.
     pub version: String,
 }
@@ -54,7 +63,33 @@ impl Options {
         }
     }
 
-    pub(crate) fn connect_args(&self, implements: &[String], instance: &str) -> Connect {
+    /// The sandbox of this machine, as far as it can be trusted: what it enforces is found by trying.
+    pub(crate) fn sandbox(&self, clock: &Clock) -> Option<Enforced> {
+        let state = self.state.clone()?;
+        if matches!(self.agents, AgentMode::Off | AgentMode::Ask) {
+            return None;
+        }
+        let sandbox = Sandbox::this_program();
+        let strength = match std::fs::create_dir_all(&state) {
+            Ok(()) => sandbox.probe(&state),
+            Err(error) => {
+                tracing::warn!("commands of agents are not confined: {}: {error}", state.display());
+                return None;
+            }
+        };
+        if let Some(cause) = &strength.cause {
+            tracing::warn!("commands of agents can not be confined on this machine: {cause}");
+        }
+        let words = strength.words.iter().map(|word| word.to_string()).collect();
+        Some(Enforced { sandbox, words, state, clock: clock.clone() })
+    }
+
+    pub(crate) fn connect_args(
+        &self,
+        implements: &[String],
+        confinement: &Confinement,
+        instance: &str,
+    ) -> Connect {
         let platform = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
         let auth = self.token.as_ref().map(|token| Auth {
             username: self.username.clone(),
@@ -75,6 +110,7 @@ impl Options {
                 implements: implements.to_vec(),
                 instance: Some(instance.to_string()),
                 remembers: Some(true),
+                confinement: confinement.clone(),
             }),
             auth,
             resume: None,

@@ -10,5 +10,6 @@ mod exec;
 mod session;
 mod table;
 
+pub(crate) use child::shell as program;
 pub use exec::exec;
 pub(crate) use table::Shells;

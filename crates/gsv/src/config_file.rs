@@ -30,6 +30,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("node.workspace", "where relative paths start on this device"),
     ("node.root", "the directory that fs calls may not leave on this device"),
     ("node.allow", "what this device offers, separated by commas; everything when absent"),
+    ("node.agents", "what agents may do unasked on this device: proved, confined, ask or off"),
 ];
 
 /// The settings as they were read.

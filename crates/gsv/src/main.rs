@@ -21,6 +21,8 @@ use cli::Cli;
 use context::Context;
 
 fn main() -> ExitCode {
+    // A confined command is started by this very program; before anything else, and on its only thread.
+    sandbox::run_if_helper();
     let cli = Cli::parse();
     let context = Context::new(cli.globals);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -166,7 +166,9 @@ pub fn config() -> String {
             ValueType::Number { min, max } => format!("a whole number from {min} to {max}"),
             ValueType::Flag => "`true` or `false`".to_string(),
             ValueType::Timezone => "an IANA time zone".to_string(),
-            ValueType::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+            ValueType::OneOf(names) => {
+                names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            }
         };
         let writer = match row.writer {
             Writer::Nobody => "nobody",

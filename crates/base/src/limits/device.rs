@@ -34,3 +34,13 @@ pub const LEDGER_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 pub const LEDGER_FORGOTTEN_MAX: usize = 65_536;
 /// Longest id of a durable call, in bytes.
 pub const LEDGER_ID_MAX_BYTES: usize = 256;
+/// Runs of agents whose commands one driver confines at once.
+pub const RUNS_MAX: usize = 64;
+/// What the commands of a run share is let go when none was started for so long.
+pub const RUN_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+/// Directories of a workspace that are looked into for repositories inside it.
+pub const REPOSITORY_SEARCH_MAX: usize = 2_000;
+/// How many directories deep repositories inside a workspace are looked for.
+pub const REPOSITORY_SEARCH_DEPTH: usize = 4;
+/// Protected names that appeared in a workspace of which a command's output tells at once.
+pub const PROTECTED_TOLD_MAX: usize = 20;

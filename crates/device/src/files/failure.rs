@@ -5,6 +5,7 @@ use std::io;
 use protocol::error::Error;
 
 use super::LocalPath;
+use super::guard::NeedsApproval;
 
 /// What fails is told inside the answer; what is not allowed refuses the call.
 #[derive(Debug)]
@@ -26,6 +27,10 @@ impl Failure {
         let path = place.text();
         if error.get_ref().is_some_and(|inner| inner.is::<Outside>()) {
             return Failure::outside(&path);
+        }
+        if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<NeedsApproval>()) {
+            let why = format!("Not allowed without approval: '{path}': {why}");
+            return Failure::Refused(Error::forbidden(why));
         }
         Failure::Failed(format!("Failed to {verb} '{path}': {error}"))
     }

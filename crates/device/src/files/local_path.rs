@@ -25,7 +25,7 @@ impl Files {
     /// root, absolute paths must start with the root's path.
     pub fn local_path(&self, text: &str) -> Result<LocalPath, Failure> {
         let shown = self.absolute(text)?;
-        let inner = match &self.root {
+        let inner = match &*self.root {
             Root::Machine => shown.clone(),
             Root::Below { path, given, .. } => {
                 let inside = shown.strip_prefix(path).or_else(|_| shown.strip_prefix(given));

@@ -51,7 +51,7 @@ impl Files {
         if real.parent().is_none() {
             return Some("the root directory".into());
         }
-        if let Root::Below { path, .. } = &self.root
+        if let Root::Below { path, .. } = &*self.root
             && path.starts_with(real)
         {
             return Some("the directory of --root".into());

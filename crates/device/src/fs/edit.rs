@@ -13,7 +13,7 @@ pub(super) fn edit(files: &Files, args: &Edit) -> Result<Edited, Failure> {
     refuse_empty(args)?;
     let place = files.local_path(&args.path)?;
     let unreadable = |error: io::Error| Failure::of("read", &place, &error);
-    let entry = files.entry(&place).map_err(unreadable)?;
+    let entry = files.entry_to_change(&place).map_err(unreadable)?;
     let _one_at_a_time = files.lock_edit(entry.real());
     let file = entry.open().map_err(unreadable)?;
     let mut bytes = Vec::new();

@@ -1,6 +1,7 @@
 //! Starting a shell and signalling its group: the one place that needs the operating system's raw calls.
 #![allow(unsafe_code)]
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -39,21 +40,33 @@ impl Spawner {
         Spawner { orders }
     }
 
-    /// Starts a command through the user's shell, in a session and group of its own.
-    pub(crate) fn start(&self, input: &str, cwd: &Path) -> io::Result<Child> {
+    /// Starts a command in a session and group of its own.
+    pub(crate) fn start(&self, mut command: Command) -> io::Result<Child> {
+        set_apart(&mut command);
         let (reply, started) = sync_channel(1);
-        let order = Order { command: command(input, cwd), runtime: Handle::current(), reply };
+        let order = Order { command, runtime: Handle::current(), reply };
         self.orders.send(order).map_err(|_| io::Error::other("the spawner has ended"))?;
         started.recv().map_err(|_| io::Error::other("the spawner has ended"))?
     }
 }
 
-fn command(input: &str, cwd: &Path) -> Command {
+/// The words of a command that the user's shell reads.
+pub(crate) fn words(input: &str) -> Vec<OsString> {
+    vec![shell().into(), "-lc".into(), input.into()]
+}
+
+/// A command of the user's shell that is not confined.
+pub(crate) fn plain(input: &str, cwd: &Path) -> Command {
     let mut command = Command::new(shell());
     command.arg("-lc").arg(input).current_dir(cwd);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The driver's own credential is not the command's business.
     command.env_remove("GSV_TOKEN").env_remove("GSV_PASSWORD");
+    command
+}
+
+/// Gives a command pipes, and a session of its own that ends with the driver.
+fn set_apart(command: &mut Command) {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let driver = std::process::id();
     // SAFETY: `setsid`, `signal`, `prctl` and `getppid` are async-signal-safe, and nothing else happens between
     // fork and exec.
@@ -69,7 +82,6 @@ fn command(input: &str, cwd: &Path) -> Command {
             end_with(driver)
         });
     }
-    command
 }
 
 #[cfg(target_os = "linux")]
@@ -106,7 +118,7 @@ pub(crate) fn signal_group(pid: u32, signal: i32) -> io::Result<()> {
 }
 
 /// `$SHELL` when it is an absolute path to a program, else `/bin/sh`.
-fn shell() -> PathBuf {
+pub(crate) fn shell() -> PathBuf {
     let named = std::env::var_os("SHELL").map(PathBuf::from).filter(|path| path.is_absolute());
     let is_program = |path: &PathBuf| {
         std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)

@@ -1,13 +1,18 @@
 //! Handler of `shell.exec`: starts a command, or goes on with one.
 
+use std::path::Path;
 use std::time::Duration;
 
 use base::limits;
+use protocol::confine::Way;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::shell::{Exec, ExecResult};
 
-use super::session::Session;
+use tokio::process::Command;
+
+use super::child;
+use super::session::{Confined, Session};
 use crate::machine::Cx;
 
 /// `shell.exec`
@@ -43,7 +48,8 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
     }
     let time_limit =
         args.timeout.unwrap_or(limits::shell::TIMEOUT_MS).clamp(1, limits::shell::TIMEOUT_MAX_MS);
-    let session = shells.start(&args.input, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
+    let (command, confined) = command(cx, &args.input, &cwd).await?;
+    let session = shells.start(command, confined, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
     if args.close_stdin == Some(true) {
         session.close_stdin();
     }
@@ -55,6 +61,25 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
         shells.forget(&session.id);
     }
     Ok(result)
+}
+
+/// What is started: a person's command, and one that a person approved, as they are; any other in the sandbox, and not
+/// without it.
+async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Confined>), Error> {
+    let agents = &cx.machine.agents;
+    let Some(confine) = cx.confine.as_ref().filter(|confine| confine.way != Way::Approved) else {
+        return Ok((child::plain(input, cwd), None));
+    };
+    let Some(confiner) = agents.confiner() else {
+        return match confine.way {
+            Way::Proved => Ok((child::plain(input, cwd), None)),
+            _ => Err(Error::forbidden("Not allowed without approval: this device has no sandbox")),
+        };
+    };
+    let prepared = confiner.prepare(confine, child::words(input), cwd).await?;
+    let since_ms = cx.machine.shells.now_ms();
+    let confined = Confined { setup: prepared.setup, run: prepared.run, since_ms };
+    Ok((prepared.command, Some(confined)))
 }
 
 /// A poll waits for news only, so that output streams. It is handed over on the socket that asked and nowhere

@@ -16,7 +16,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use sandbox::Setup;
+
 use super::child;
+use crate::confined::Run;
 
 /// A command that was started.
 pub(crate) struct Session {
@@ -34,16 +37,28 @@ impl Deref for Session {
     }
 }
 
+/// What is known of a child that was just started.
+pub(crate) struct Started<'a> {
+    pub(crate) cwd: &'a Path,
+    pub(crate) call_id: &'a str,
+    pub(crate) time_limit: Duration,
+    pub(crate) confined: Option<Confined>,
+}
+
+/// The sandbox around a child.
+pub(crate) struct Confined {
+    /// Tells whether the command was started at all.
+    pub(crate) setup: Setup,
+    /// What it shares with the other commands of its run.
+    pub(crate) run: Arc<Run>,
+    /// Since when.
+    pub(crate) since_ms: i64,
+}
+
 impl Session {
     /// Takes over a child that was just started.
-    pub(crate) fn begin(
-        mut child: Child,
-        cwd: &Path,
-        call_id: &str,
-        time_limit: Duration,
-        clock: Clock,
-        tell: Tell,
-    ) -> Arc<Session> {
+    pub(crate) fn begin(mut child: Child, started: Started<'_>, clock: Clock, tell: Tell) -> Arc<Session> {
+        let Started { cwd, call_id, time_limit, confined } = started;
         let pid = child.id().unwrap_or(0);
         let (core, lines) = session::Session::begin(About {
             id: base::random::uuid(),
@@ -58,7 +73,7 @@ impl Session {
         if let Some(pipe) = child.stdin.take() {
             tokio::spawn(session.clone().feed(pipe, lines));
         }
-        tokio::spawn(session.clone().watch_over(child, time_limit));
+        tokio::spawn(session.clone().watch_over(child, time_limit, confined));
         session
     }
 
@@ -99,7 +114,7 @@ impl Session {
         }
     }
 
-    async fn watch_over(self: Arc<Self>, mut child: Child, time_limit: Duration) {
+    async fn watch_over(self: Arc<Self>, mut child: Child, time_limit: Duration, confined: Option<Confined>) {
         let stdout = child.stdout.take().map(|pipe| tokio::spawn(self.clone().collect(Stream::Stdout, pipe)));
         let stderr = child.stderr.take().map(|pipe| tokio::spawn(self.clone().collect(Stream::Stderr, pipe)));
         let (status, timed_out) = match timeout(time_limit, child.wait()).await {
@@ -107,7 +122,44 @@ impl Session {
             Err(_) => (self.end_by_force(&mut child).await, true),
         };
         self.drain([stdout, stderr].into_iter().flatten().collect()).await;
-        self.finish(how_it_ended(status, timed_out));
+        let mut end = how_it_ended(status, timed_out);
+        if let Some(confined) = confined {
+            self.close_sandbox(confined, &mut end).await;
+        }
+        self.finish(end);
+    }
+
+    /// Tells what the sandbox kept a command from, and takes the checkpoint after it.
+    async fn close_sandbox(&self, confined: Confined, end: &mut End) {
+        let Confined { setup, run, since_ms } = confined;
+        match setup.outcome() {
+            sandbox::Outcome::Started => {}
+            sandbox::Outcome::OutOfMemory => {
+                self.push(
+                    Stream::Stderr,
+                    b"gsv: ended because it used more memory than a confined command may\n",
+                );
+            }
+            sandbox::Outcome::NotStarted(why) => {
+                *end = End {
+                    exit_code: None,
+                    error: Some(format!("The sandbox could not be set up: {why}")),
+                    ..end.clone()
+                };
+                return;
+            }
+        }
+        for line in run.refused_since(since_ms) {
+            self.push(Stream::Stderr, format!("gsv: {line}\n").as_bytes());
+        }
+        match tokio::task::spawn_blocking(move || run.take_after()).await {
+            Ok(lines) => {
+                for line in lines {
+                    self.push(Stream::Stderr, format!("gsv: {line}\n").as_bytes());
+                }
+            }
+            Err(error) => tracing::warn!(%error, "no checkpoint after a command of an agent"),
+        }
     }
 
     /// Reads what the command has left in its pipes. Time in which the readers wait for somebody to take

@@ -11,9 +11,10 @@ use base::sync::lock;
 use protocol::error::Error;
 use protocol::frame;
 use session::Tell;
+use tokio::process::Command;
 
 use super::child::Spawner;
-use super::session::Session;
+use super::session::{Confined, Session, Started};
 
 /// Sessions by id.
 pub(crate) struct Shells {
@@ -32,7 +33,8 @@ impl Shells {
     /// Starts a command.
     pub(crate) fn start(
         &self,
-        input: &str,
+        command: Command,
+        confined: Option<Confined>,
         cwd: &Path,
         call_id: &str,
         time_limit: Duration,
@@ -41,11 +43,17 @@ impl Shells {
         make_room(&mut sessions)?;
         let child = self
             .spawner
-            .start(input, cwd)
+            .start(command)
             .map_err(|error| Error::new(500, format!("Failed to start the shell: {error}")))?;
-        let session = Session::begin(child, cwd, call_id, time_limit, self.clock.clone(), self.tell.clone());
+        let about = Started { cwd, call_id, time_limit, confined };
+        let session = Session::begin(child, about, self.clock.clone(), self.tell.clone());
         sessions.insert(session.id.clone(), session.clone());
         Ok(session)
+    }
+
+    /// Wall time, in milliseconds.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
     }
 
     /// A session that is still known.

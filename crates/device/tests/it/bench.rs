@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use base::clock::Clock;
+use device::Agents;
 use device::files::Files;
 use device::machine::{Cx, Machine, answer, router};
 use protocol::router::Router;
@@ -36,7 +37,8 @@ impl Bench {
     fn new(files: Files, temp: tempfile::TempDir) -> Bench {
         let statuses: Arc<Mutex<Vec<Value>>> = Arc::default();
         let heard = statuses.clone();
-        let machine = Machine::new(files, Clock::system(), move |text| {
+        let agents = Agents::new(Default::default(), &files, "/bin/sh".into(), None);
+        let machine = Machine::new(files, agents, Clock::system(), move |text| {
             heard.lock().unwrap().push(serde_json::from_str(&text).unwrap());
         });
         Bench { machine, router: router(), statuses, temp }

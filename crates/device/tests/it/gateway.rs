@@ -45,6 +45,8 @@ impl Gateway {
             workspace: workspace.to_path_buf(),
             root: None,
             allow: Vec::new(),
+            agents: Default::default(),
+            state: None,
             version: "1.2.3".into(),
         };
         change(&mut options);

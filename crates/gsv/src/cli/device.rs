@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use base::shutdown;
 use clap::{Args, Subcommand};
 use device::{Options, Report};
+use protocol::confine::AgentMode;
 use serde_json::json;
 use terminal::failure::{Failure, Result};
 use terminal::output::{Output, clean};
@@ -17,6 +18,8 @@ use crate::credentials::{self, TokenSource};
 use crate::log::{self, Format};
 use crate::open_files;
 
+mod check;
+mod checkpoints;
 mod service;
 
 /// Verbs of `gsv device`.
@@ -32,6 +35,10 @@ pub enum Device {
     Stop,
     /// Show the service's status.
     Status,
+    /// Try what the sandbox for agents' commands does on this machine.
+    Check,
+    /// List what can be brought back of the workspace, and bring it back.
+    Checkpoints(checkpoints::Arguments),
     /// Show the service's log.
     Logs {
         /// How many of the last lines.
@@ -58,6 +65,10 @@ pub struct Settings {
     /// What to offer, such as fs.read,fs.search; may be repeated [default: everything].
     #[arg(long, value_name = "CALLS", value_delimiter = ',')]
     allow: Vec<String>,
+    /// What agents may do here unasked: proved (only read), confined (also run in the sandbox), ask (nothing), off
+    /// (agents can not use this device) [default: confined].
+    #[arg(long, value_name = "MODE")]
+    agents: Option<String>,
 }
 
 /// Runs one verb of `gsv device`.
@@ -68,8 +79,29 @@ pub async fn run(context: &Context, device: Device) -> Result<u8> {
         Device::Start => service::start(context),
         Device::Stop => service::stop(context),
         Device::Status => service::status(context),
+        Device::Check => check::run(context, &state_directory()?),
+        Device::Checkpoints(arguments) => {
+            let workspace = ConfigFile::load()?.get("node.workspace").map(PathBuf::from);
+            let workspace = workspace.map_or_else(std::env::current_dir, Ok)?;
+            checkpoints::run(context, arguments, workspace, state_directory()?)
+        }
         Device::Logs { lines, follow } => service::logs(lines, follow, context.output.json),
     }
+}
+
+/// Where the driver keeps checkpoints and temporary files of agents' runs.
+fn state_directory() -> Result<PathBuf> {
+    let state = dirs::state_dir().or_else(dirs::data_local_dir);
+    let state = state.ok_or_else(|| Failure::new("this user has no home directory").with_hint("set HOME"))?;
+    Ok(state.join("gsv").join("device"))
+}
+
+/// Reads what agents may do.
+fn agent_mode(word: &str) -> Result<AgentMode> {
+    serde_json::from_value(json!(word)).map_err(|_| {
+        Failure::new(format!("there is no mode '{word}' for agents"))
+            .with_hint("--agents takes proved, confined, ask or off")
+    })
 }
 
 /// The id of a machine that nobody named.
@@ -134,6 +166,10 @@ fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(
         true => stored.split(',').map(str::to_string).collect(),
         false => settings.allow,
     };
+    let agents = match settings.agents.or_else(|| file.get("node.agents")) {
+        None => AgentMode::default(),
+        Some(word) => agent_mode(&word)?,
+    };
     let options = Options {
         url,
         username,
@@ -142,6 +178,8 @@ fn options(context: &Context, file: &ConfigFile, settings: Settings) -> Result<(
         workspace: std::path::absolute(workspace)?,
         root: directory(settings.root, "node.root").map(std::path::absolute).transpose()?,
         allow: allow.iter().map(|call| call.trim().to_string()).filter(|call| !call.is_empty()).collect(),
+        agents,
+        state: state_directory().ok(),
         version: VERSION.to_string(),
     };
     Ok((options, origin))
@@ -194,7 +232,7 @@ mod tests {
     }
 
     fn nothing() -> Settings {
-        Settings { id: None, workspace: None, root: None, allow: Vec::new() }
+        Settings { id: None, workspace: None, root: None, allow: Vec::new(), agents: None }
     }
 
     const STORED: &str = "[gateway]\nusername = \"alice\"\n[node]\nid = \"desk\"\ntoken = \"t\"\n\

@@ -43,6 +43,8 @@ fn drive(
         workspace: workspace.to_path_buf(),
         root: None,
         allow: Vec::new(),
+        agents: Default::default(),
+        state: None,
         version: "test".to_string(),
     };
     let (trigger, stop) = base::shutdown::channel();

@@ -113,7 +113,8 @@ async fn a_session_is_its_owners() {
     let (inside, process) = (Origin::Inside, Origin::Process("p1".into()));
     assert!(test_shell.shells.knows((Uid(ANN.1), &inside), &id));
     assert!(
-        !test_shell.shells.knows((Uid(BOB.1), &inside), &id) && !test_shell.shells.knows((Uid(ANN.1), &process), &id)
+        !test_shell.shells.knows((Uid(BOB.1), &inside), &id)
+            && !test_shell.shells.knows((Uid(ANN.1), &process), &id)
     );
     assert!(test_shell.shells.go_on((Uid(BOB.1), &inside), &id, &input(""), || false).await.is_none());
     let facts = test_shell.shells.infos();

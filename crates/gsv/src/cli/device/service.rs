@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use device::Options;
 use device::service::{self, Manager, ServiceError, Unit};
+use protocol::confine::AgentMode;
 use serde_json::json;
 use terminal::failure::{Failure, Result};
 
@@ -82,6 +83,10 @@ fn keep(file: &mut ConfigFile, options: &Options, origin: TokenSource) -> Result
         true => file.remove("node.allow"),
         false => file.set("node.allow", &options.allow.join(","))?,
     }
+    match options.agents {
+        AgentMode::Confined => file.remove("node.agents"),
+        mode => file.set("node.agents", json!(mode).as_str().unwrap_or_default())?,
+    }
     Ok(())
 }
 
@@ -142,6 +147,8 @@ mod tests {
             workspace: "/work".into(),
             root: None,
             allow: vec!["fs.read".into()],
+            agents: Default::default(),
+            state: None,
             version: "0".into(),
         };
         keep(&mut file, &options, TokenSource::Flag).unwrap();

@@ -1,0 +1,73 @@
+//! Confined commands of agents: what a command sees and may change, from the table of places, and what the commands of
+//! one run share (a network namespace, a directory for temporary files, a proxy, a checkpoint of the workspace).
+
+mod environment;
+mod runs;
+mod view;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::clock::Clock;
+use protocol::confine::Confine;
+use protocol::error::Error;
+use sandbox::{Sandbox, Setup};
+use tokio::process::Command;
+
+pub(crate) use runs::Run;
+use runs::Runs;
+use view::View;
+
+/// Makes confined commands.
+pub(crate) struct Confiner {
+    sandbox: Sandbox,
+    view: View,
+    runs: Runs,
+}
+
+/// A confined command that is ready to be started.
+pub(crate) struct Prepared {
+    /// Starts the helper, which becomes the command.
+    pub(crate) command: Command,
+    /// Tells afterwards whether the command was started at all.
+    pub(crate) setup: Setup,
+    /// What it shares with the other commands of its run. Held as long as it runs.
+    pub(crate) run: Arc<Run>,
+}
+
+impl Confiner {
+    /// For a workspace and a home, both resolved. What has to be kept is kept below `state`.
+    pub(crate) fn new(
+        sandbox: Sandbox,
+        workspace: PathBuf,
+        home: PathBuf,
+        state: PathBuf,
+        clock: Clock,
+    ) -> Confiner {
+        let view = View::new(workspace.clone(), home, state.clone());
+        Confiner { runs: Runs::new(sandbox.clone(), workspace, state, clock), sandbox, view }
+    }
+
+    /// Prepares a command of an agent. It takes a checkpoint first where the run has none, and starts no command
+    /// without one.
+    pub(crate) async fn prepare(
+        self: &Arc<Self>,
+        confine: &Confine,
+        command: Vec<OsString>,
+        cwd: &Path,
+    ) -> Result<Prepared, Error> {
+        let run = self.runs.enter(confine).await?;
+        let (confiner, confine, cwd) = (self.clone(), confine.clone(), cwd.to_path_buf());
+        let working = tokio::task::spawn_blocking(move || {
+            let mut spec = confiner.view.spec(command, &cwd, run.tmp(), &confine);
+            spec.env = environment::of(&run.proxy_environment());
+            confiner.sandbox.command(&spec, Some(run.network())).map(|confined| (confined, run))
+        });
+        let (confined, run) = working
+            .await
+            .map_err(|error| Error::internal(&error.to_string()))?
+            .map_err(|error| Error::new(500, format!("Failed to prepare the sandbox: {error}")))?;
+        Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run })
+    }
+}

@@ -5,6 +5,7 @@
 //! sets everything up and runs the command. Whatever fails on the way, the command is not started.
 //! Read `helper.rs` (the processes), `view.rs` (the files), `privileges.rs` and `rules.rs` (the rights), in that order.
 
+#[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
 mod helper;

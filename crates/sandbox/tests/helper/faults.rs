@@ -12,7 +12,7 @@ use rustix::net::{
     SendFlags,
 };
 
-use crate::checked;
+use crate::attempts::checked;
 
 const RECEIVE: libc::c_ulong = 0xc050_2100;
 const ANSWER: libc::c_ulong = 0xc018_2101;

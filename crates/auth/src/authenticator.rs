@@ -12,7 +12,7 @@ use base::limits;
 use base::random::Random;
 use protocol::error::Error;
 use protocol::identity::Role;
-use protocol::ids::DeviceId;
+use protocol::ids::{DeviceId, Gid, Uid};
 use protocol::sys::token::TokenKind;
 use store::Store;
 use store::accounts::Account;
@@ -20,6 +20,7 @@ use store::tokens::Token;
 use subtle::ConstantTimeEq;
 
 use crate::passwords::{Passwords, is_unset};
+use crate::setup_code::SetupCode;
 use crate::throttle::{Realm, Throttle};
 use crate::tokens;
 
@@ -95,7 +96,17 @@ enum Found {
     Good(Token),
     /// Alive and the user's, but bound to this other device.
     OtherDevice(DeviceId),
+    /// Alive, but its user may not have services.
+    NoServices,
     Nothing,
+}
+
+/// A user there is not: looked for in the place of one that is not found, so that as much is asked of the store.
+const NOBODY: Uid = Uid(u32::MAX);
+
+/// Whether services may log in as an account: root, or a member of the group `services`.
+pub fn may_have_services(account: &Account) -> bool {
+    account.uid.is_root() || account.gids.contains(&Gid::SERVICES)
 }
 
 impl Authenticator {
@@ -116,6 +127,20 @@ impl Authenticator {
             Secret::Password(password) => self.by_password(credentials, password).await,
             Secret::Token(raw) => self.by_token(credentials, raw).await,
         }
+    }
+
+    /// Whether somebody elsewhere may set the gateway up: 403 without the code, 429 after too many wrong ones.
+    pub fn check_setup_code(&self, code: &SetupCode, given: Option<&str>, peer: IpAddr) -> Result<(), Error> {
+        let Some(given) = given.filter(|text| !text.trim().is_empty()) else {
+            return Err(Error::setup_code_required());
+        };
+        let attempt = self.throttle.begin(Realm::SetupCode, "", peer, self.clock.now_ms());
+        let attempt = attempt.map_err(Error::too_many_logins)?;
+        if given.len() > limits::login::TOKEN_MAX_BYTES || !code.fits(given) {
+            return Err(Error::setup_code_wrong());
+        }
+        attempt.succeeded();
+        Ok(())
     }
 
     async fn by_password(&self, given: &Credentials<'_>, password: &str) -> Result<Authenticated, Error> {
@@ -150,15 +175,19 @@ impl Authenticator {
 
     async fn by_token(&self, given: &Credentials<'_>, raw: &str) -> Result<Authenticated, Error> {
         let (account, found) = self.find(given, raw).await?;
-        if let (Some(account), Found::Good(token)) = (account, &found) {
-            // A good token is let in whoever else fails from the same address.
-            self.note_use(token);
-            return Ok(Authenticated { account, token: Some(token.clone()) });
-        }
-        // Whoever holds a token that is alive may know what it is for. That is no guess, so it does not count as one.
-        if let Found::OtherDevice(device) = found {
-            let details = serde_json::json!({ "deviceId": device });
-            return Err(Error::token_of_other_device(&device.0).with_details(details));
+        match (account, found) {
+            (Some(account), Found::Good(token)) => {
+                // A good token is let in whoever else fails from the same address.
+                self.note_use(&token);
+                return Ok(Authenticated { account, token: Some(token) });
+            }
+            // Whoever holds a token that is alive may know what it is for. That is no guess, so it does not count as one.
+            (_, Found::OtherDevice(device)) => {
+                let details = serde_json::json!({ "deviceId": device });
+                return Err(Error::token_of_other_device(&device.0).with_details(details));
+            }
+            (_, Found::NoServices) => return Err(Error::services_only()),
+            (_, Found::Good(_) | Found::Nothing) => {}
         }
         let username = given.username.unwrap_or_default();
         // Dropped without success, which counts it.
@@ -172,35 +201,31 @@ impl Authenticator {
         if raw.len() > limits::login::TOKEN_MAX_BYTES {
             return Ok((None, Found::Nothing));
         }
-        // Hashed before anything is looked at: it takes as long when there is no such account.
+        // The same is done whoever is named: one hash, one look for the account, one for the token, one comparison.
         let hash = tokens::hash(raw);
         let (account, token) = match given.username {
             Some(username) => {
                 let account = self.store.accounts().by_name(username).await?;
-                match account.filter(|account| !account.locked) {
-                    None => (None, None),
-                    Some(account) => {
-                        let token = self.store.tokens().by_hash(account.uid, &hash).await?;
-                        (Some(account), token)
-                    }
-                }
+                let uid = account.as_ref().map_or(NOBODY, |account| account.uid);
+                (account, self.store.tokens().by_hash(uid, &hash).await?)
             }
-            None => match self.store.tokens().with_hash(&hash).await? {
-                None => (None, None),
-                Some(token) => {
-                    let account = self.store.accounts().by_uid(token.uid).await?;
-                    (account.filter(|account| !account.locked), Some(token))
-                }
-            },
+            None => {
+                let token = self.store.tokens().with_hash(&hash).await?;
+                let uid = token.as_ref().map_or(NOBODY, |token| token.uid);
+                (self.store.accounts().by_uid(uid).await?, token)
+            }
         };
-        let found = match token.filter(|_| account.is_some()) {
-            Some(token) => self.judge(given, token, &hash),
+        let Some(account) = account.filter(|account| !account.locked) else {
+            return Ok((None, Found::Nothing));
+        };
+        let found = match token {
+            Some(token) => self.judge(given, &account, token, &hash),
             None => Found::Nothing,
         };
-        Ok((account, found))
+        Ok((Some(account), found))
     }
 
-    fn judge(&self, given: &Credentials<'_>, token: Token, hash: &str) -> Found {
+    fn judge(&self, given: &Credentials<'_>, account: &Account, token: Token, hash: &str) -> Found {
         let is_alive = token.revoked_at.is_none()
             && token.expires_at.is_none_or(|end| end > self.clock.now_ms())
             && token.allowed_role == given.role
@@ -208,6 +233,7 @@ impl Authenticator {
         let bound = token.allowed_device_id.as_deref().filter(|_| given.role == Role::Driver);
         match bound.map(|id| DeviceId(id.to_string())) {
             _ if !is_alive => Found::Nothing,
+            _ if given.role == Role::Service && !may_have_services(account) => Found::NoServices,
             Some(bound) if !bound.is_named(given.device_id) => Found::OtherDevice(bound),
             _ => Found::Good(token),
         }

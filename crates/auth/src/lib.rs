@@ -5,9 +5,12 @@
 //! is not decided here.
 
 mod authenticator;
+pub mod network;
 mod passwords;
+mod setup_code;
 mod throttle;
 pub mod tokens;
 
-pub use authenticator::{Authenticated, Authenticator, Credentials, Secret};
+pub use authenticator::{Authenticated, Authenticator, Credentials, Secret, may_have_services};
 pub use passwords::{Passwords, is_unset};
+pub use setup_code::SetupCode;

@@ -1,11 +1,13 @@
 //! Rate limiter for failed logins with exponential backoff: counted by kind of credential, user and address.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Mutex;
 
 use base::limits;
 use base::sync::lock;
+
+use crate::network;
 
 /// The failures that count.
 #[derive(Default)]
@@ -19,6 +21,7 @@ pub(crate) struct Throttle {
 pub(crate) enum Realm {
     Password,
     Token,
+    SetupCode,
 }
 
 /// A user's name, cut to what a name can be, and an address, cut to what one customer gets.
@@ -98,11 +101,7 @@ impl Drop for Attempt<'_> {
 fn key(realm: Realm, username: &str, peer: IpAddr) -> Key {
     // No user has a longer name; all such attempts share one record.
     let username = if username.len() <= limits::login::USERNAME_MAX_BYTES { username } else { "" };
-    let network = match peer {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
-        v4 => v4,
-    };
-    (realm, username.to_string(), network)
+    (realm, username.to_string(), network::customer(peer))
 }
 
 /// Forgets what no longer counts; if everything does, the oldest that blocks nobody.
@@ -230,7 +229,7 @@ mod tests {
     fn one_network_of_ipv6_is_one_address() {
         let logins = Throttle::default();
         for n in 0..20u128 {
-            let peer = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
+            let peer = IpAddr::V6(std::net::Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | n));
             drop(logins.begin(Realm::Password, "ann", peer, 7).ok());
         }
         assert_eq!(lock(&logins.records).len(), 1);

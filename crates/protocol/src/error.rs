@@ -231,6 +231,12 @@ errors! {
     not_connected() => 403, "Must call sys.connect first";
     /// The device is unknown or not the caller's to use.
     device_access_denied(device: &str) => 403, "Access denied to device: {device}";
+    /// A service connects as a user who is neither root nor in the group `services`, with a token that is good otherwise.
+    services_only() => 403, "Permission denied: service tokens are for root and members of the group services";
+    /// `sys.setup` or `sys.setup.assist` from another machine, or through a proxy, without `code`.
+    setup_code_required() => 403, "Setup from another machine needs the setup code that the gateway printed when it started", { "setupMode": true, "codeRequired": true };
+    /// The same with a `code` that is not the gateway's. It makes a new one at every start.
+    setup_code_wrong() => 403, "The setup code is not the one that the gateway printed when it started", { "setupMode": true, "codeRequired": true };
     /// A driver connects under a device id that belongs to another user.
     device_taken(device: &str) => 403, "Device id belongs to another user: {device}";
 

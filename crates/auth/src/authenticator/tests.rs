@@ -109,3 +109,58 @@ async fn only_a_token_that_is_alive_says_for_which_device_it_is() {
     let (expired, _) = bench.token(TokenKind::Node, Some("laptop"), Some(2)).await;
     assert_eq!(told(bench.drive(&expired, "desk").await.unwrap_err()), None);
 }
+
+#[tokio::test]
+async fn services_log_in_as_root_or_a_member_of_the_group() {
+    let bench = Bench::new().await;
+    let (raw, _) = bench.token(Kind::Service, None, None).await;
+    let login = async || {
+        let (username, secret) = (Some("ann"), Secret::Token(&raw));
+        let credentials = Credentials { username, secret, role: Role::Service, device_id: "", peer: PEER };
+        bench.authenticator.authenticate(&credentials).await.map_err(|error| error.code)
+    };
+    assert_eq!(login().await.unwrap_err(), 403);
+    bench.store.accounts().set_groups(bench.ann.uid, &[Gid::SERVICES]).await.unwrap();
+    assert!(login().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_login_asks_the_store_as_much_whoever_is_named() {
+    let bench = Bench::new().await;
+    let reads = || {
+        let text = bench.store.metrics();
+        let line = text.lines().find_map(|line| line.strip_prefix("gsv_store_reads_total "));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    let mut costs = Vec::new();
+    for username in ["ann", "nobody", "root", "ann"] {
+        if costs.len() == 3 {
+            bench.store.accounts().set_locked(bench.ann.uid, true).await.unwrap();
+        }
+        let before = reads();
+        assert_eq!(bench.login(Some(username), Secret::Token("gsv_user_wrong")).await.unwrap_err(), 401);
+        costs.push(reads() - before);
+    }
+    assert!(
+        costs.iter().all(|cost| *cost == costs[0] && *cost > 0),
+        "known, unknown, root, locked: {costs:?}"
+    );
+}
+
+#[tokio::test]
+async fn guesses_of_the_setup_code_are_throttled_by_address() {
+    let bench = Bench::new().await;
+    let code = SetupCode::new(&Random::system());
+    let check = |given: Option<&str>, peer: IpAddr| {
+        bench.authenticator.check_setup_code(&code, given, peer).map_err(|error| error.code)
+    };
+    let elsewhere = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    for nothing in [None, Some(""), Some("  ")] {
+        assert_eq!(check(nothing, elsewhere), Err(403), "not a guess");
+    }
+    for _ in 0..limits::login::FAILURES_MAX {
+        assert_eq!(check(Some("guess"), elsewhere), Err(403));
+    }
+    assert_eq!(check(Some(&code.shown()), elsewhere), Err(429));
+    assert_eq!(check(Some(&code.shown()), PEER), Ok(()));
+}

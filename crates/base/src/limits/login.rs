@@ -1,5 +1,7 @@
 //! Limits of logins: throttling, passwords, names.
 
+use std::time::Duration;
+
 /// Failed logins of one user from one address within `WINDOW_MS` before the address must wait.
 pub const FAILURES_MAX: u32 = 10;
 /// The window in which failed logins are counted.
@@ -14,6 +16,8 @@ pub const TRIES_AT_ONCE: u32 = 8;
 pub const USERNAME_MAX_BYTES: usize = 32;
 /// Longest login token, in bytes.
 pub const TOKEN_MAX_BYTES: usize = 256;
+/// How often it is looked whether logins have ended with their tokens: the wall clock may jump.
+pub const EXPIRY_CHECK: Duration = Duration::from_secs(30);
 /// User and address pairs that are remembered.
 pub const RECORDS_MAX: usize = 16_384;
 /// Password hashes computed at the same time; each needs 19 MiB.

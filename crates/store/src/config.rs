@@ -7,6 +7,15 @@ use crate::secrets::Secrets;
 use crate::sql::Statement;
 use crate::{Result, Store};
 
+/// How much may be set below a prefix.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Keys.
+    pub keys: i64,
+    /// Bytes of keys and values.
+    pub bytes: i64,
+}
+
 /// Config values. See [`Store::config`].
 #[derive(Clone, Copy)]
 pub struct Config<'a>(pub(crate) &'a Store);
@@ -62,6 +71,26 @@ impl Config<'_> {
     pub async fn set(self, key: &str, value: &str) -> Result<()> {
         self.0.change_of(Topic::Config, set(self.0.secrets(), key, value)?).await?;
         Ok(())
+    }
+
+    /// Sets a value below `<prefix>/` unless there would then be more keys or bytes than may be; false when so. Keys and
+    /// values count as they are kept.
+    pub async fn set_within(self, prefix: &str, key: &str, value: &str, room: Room) -> Result<bool> {
+        let sealed = is_sensitive(key);
+        let value = if sealed { self.0.secrets().seal(&record(key), value)? } else { value.to_string() };
+        let bytes = i64::try_from(key.len() + value.len()).unwrap_or(i64::MAX);
+        // One statement, so that two at once do not both find room.
+        let statement = Statement::new(
+            "INSERT INTO config (key, value, sealed) SELECT $1, $2, $3 \
+             WHERE (SELECT COUNT(*) FROM config WHERE key >= $4 AND key < $5 AND key <> $1) < $6 \
+             AND (SELECT COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0) FROM config \
+             WHERE key >= $4 AND key < $5 AND key <> $1) <= $7 \
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value, sealed = excluded.sealed RETURNING key",
+        );
+        let statement = statement.bind(key).bind(value).bind(sealed);
+        let statement = statement.bind(format!("{prefix}/")).bind(format!("{prefix}0"));
+        let statement = statement.bind(room.keys).bind(room.bytes.saturating_sub(bytes));
+        Ok(!self.0.change_of(Topic::Config, statement).await?.is_empty())
     }
 
     /// Removes a value. False when there was none.

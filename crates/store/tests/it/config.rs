@@ -1,5 +1,6 @@
 //! Tests of config values and of reading whole branches.
 
+use store::config::Room;
 use store::{Error, Store};
 
 crate::home::with_a_store_on_both_engines! {
@@ -9,6 +10,7 @@ crate::home::with_a_store_on_both_engines! {
     texts_with_a_nul_are_refused,
     a_write_is_seen_as_soon_as_it_is_acknowledged,
     every_change_has_a_number_of_its_own,
+    a_branch_takes_so_many_keys_and_bytes,
 }
 
 async fn values_are_set_replaced_and_removed(store: &Store) {
@@ -114,4 +116,27 @@ async fn every_change_has_a_number_of_its_own(store: &Store) {
     next();
     store.accounts().remove(account.uid).await.unwrap();
     assert!(next(), "an account takes its config with it");
+}
+
+async fn a_branch_takes_so_many_keys_and_bytes(store: &Store) {
+    let room = Room { keys: 2, bytes: 100 };
+    let set =
+        async |key: &str, value: &str| store.config().set_within("u/1", key, value, room).await.unwrap();
+    store.config().set("u/10/x", &"x".repeat(1_000)).await.unwrap();
+    assert!(set("u/1/a", &"x".repeat(40)).await, "another branch does not count");
+    assert!(!set("u/1/b", &"\u{e9}".repeat(30)).await, "bytes count, not characters");
+    assert!(set("u/1/b", &"\u{e9}".repeat(20)).await);
+    assert!(!set("u/1/c", "").await, "there are two keys");
+    assert!(set("u/1/b", "other").await, "the same key is no further one");
+    assert_eq!(store.config().value("u/1/b").await.unwrap().as_deref(), Some("other"));
+    assert!(set("u/1/a", &"x".repeat(80)).await);
+    assert!(!set("u/1/b", &"x".repeat(20)).await);
+    assert_eq!(
+        store.config().value("u/1/b").await.unwrap().as_deref(),
+        Some("other"),
+        "what was there stays"
+    );
+    assert!(store.config().remove("u/1/a").await.unwrap());
+    assert!(set("u/1/token", "secret").await);
+    assert_eq!(store.config().value("u/1/token").await.unwrap().as_deref(), Some("secret"));
 }

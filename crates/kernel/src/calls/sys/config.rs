@@ -7,6 +7,7 @@ use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::sys::{ConfigEntries, ConfigEntry, ConfigGet, ConfigSet, Done};
 use serde_json::Value;
+use store::config::Room;
 
 use crate::calls::Cx;
 use crate::{access, settings};
@@ -70,8 +71,10 @@ fn may_read(caller: &Caller, key: &str) -> bool {
 
 /// The user a `users/<uid>/…` key belongs to, and the rest of it.
 fn owner_of(key: &str) -> Option<(Uid, &str)> {
-    let (uid, rest) = key.strip_prefix("users/")?.split_once('/')?;
-    Some((Uid(uid.parse().ok()?), rest))
+    let (text, rest) = key.strip_prefix("users/")?.split_once('/')?;
+    let uid = Uid(text.parse().ok()?);
+    // Written in one way only: `users/01000/…` is nobody's.
+    (uid.to_string() == text).then_some((uid, rest))
 }
 
 pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
@@ -87,7 +90,10 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
                 return Err(Error::bad_argument("sys.config.set", "key", &settings::unknown(key)));
             }
             settings::check_given("sys.config.set", "value", key, &value)?;
-            store.config().set(key, &value).await?;
+            match owner_of(key) {
+                Some((uid, _)) => set_of_user(&cx, uid, key, &value).await?,
+                None => store.config().set(key, &value).await?,
+            }
             cx.kernel.config_changed(key, Some(&value));
         }
         // Also a key that is not known: it may be left from a time when any could be set.
@@ -97,6 +103,24 @@ pub(crate) async fn set(cx: Cx, args: ConfigSet) -> Result<Done, Error> {
         }
     }
     Ok(Done { ok: true })
+}
+
+/// What a user has set is bounded, whoever sets it.
+async fn set_of_user(cx: &Cx, uid: Uid, key: &str, value: &str) -> Result<(), Error> {
+    let room =
+        Room { keys: limits::config::USER_KEYS_MAX as i64, bytes: limits::config::USER_MAX_BYTES as i64 };
+    let is_set = cx.kernel.store.config().set_within(&format!("users/{uid}"), key, value, room).await?;
+    if is_set {
+        return Ok(());
+    }
+    Err(Error::new(
+        413,
+        format!(
+            "users/{uid}/ is full: it may hold {} keys and {} bytes; remove some with `gsv config unset`",
+            limits::config::USER_KEYS_MAX,
+            limits::config::USER_MAX_BYTES
+        ),
+    ))
 }
 
 /// An empty text is as good as none, but for files, where it says that the file is empty.

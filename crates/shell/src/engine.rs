@@ -19,7 +19,8 @@ use crate::sleep::Sleep;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
 use crate::{
-    commands, endless, enter, find, line_budget, missing, normalize, rewrites, timeout, truncate, umask,
+    arithmetic, commands, endless, enter, find, line_budget, missing, normalize, rewrites, timeout, truncate,
+    umask,
 };
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
@@ -35,6 +36,9 @@ pub(crate) async fn run(
     handlers.guard(&registry);
     let _tie = umask::guard(&registry, &script_context.meter);
     let number = rewrites::shell_number();
+    if arithmetic::is_too_nested(script) {
+        return too_much(arithmetic::TOO_NESTED, session);
+    }
     let script = &*normalize::normalized(script, number);
     let settings = ScriptSettings { time, number, names_devices: script_context.meter.read_script(script) };
     let mut bash = interpreter(script_context, registry, &settings);
@@ -130,6 +134,7 @@ fn interpreter(script_context: ScriptContext, registry: BuiltinRegistry, setting
             .builtin(which.name(), Box::new(Heavy { which, deadline, uid: script_context.view.who().uid }));
     }
     builder = builder.builtin("sleep", Box::new(Sleep)).before_tool(Box::new(find::bounded));
+    builder = builder.before_tool(Box::new(arithmetic::bounded));
     builder = builder.before_tool(Box::new(rewrites::shell_from_stdin));
     let number = settings.number;
     builder = builder.before_tool(Box::new(move |event| rewrites::kill_by_number(event, number)));

@@ -12,6 +12,7 @@ use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata};
 use vfs::view::Writing;
 use vfs::{Code, Fault, FileKind, Follow, Stat, VPath, View};
 
+use crate::arithmetic;
 use crate::meter::{self, Endless, Meter};
 
 /// The tree of one user, for one command.
@@ -33,6 +34,16 @@ impl Files {
             return None;
         }
         Some(all & !umask)
+    }
+
+    /// Whether what was read of a file would be run, and would keep the interpreter busy without end.
+    async fn is_hostile_script(&self, path: &Path, bytes: &[u8]) -> bool {
+        if !std::str::from_utf8(bytes).is_ok_and(arithmetic::is_too_nested) {
+            return false;
+        }
+        let Ok(path) = virtual_path(path) else { return false };
+        let stat = self.view.stat(&path, Follow::Yes).await;
+        self.meter.runs_scripts() || stat.is_ok_and(|stat| stat.mode & 0o111 != 0)
     }
 
     /// What is made gets at most what the usual umask leaves; a wider one is a wish of its own.
@@ -64,6 +75,9 @@ impl FileSystem for Files {
             None => {}
         }
         let bytes = self.view.read(&virtual_path(path)?).await.map_err(told)?;
+        if self.is_hostile_script(path, &bytes).await {
+            return Err(bashkit::Error::Io(io::Error::new(ErrorKind::FileTooLarge, arithmetic::TOO_NESTED)));
+        }
         if self.meter.take(text, &bytes) {
             return Ok(bytes);
         }

@@ -6,6 +6,7 @@
 //! one file each under `commands`.
 
 mod adapter;
+mod arithmetic;
 mod bounds;
 mod builtins;
 mod cancellation;

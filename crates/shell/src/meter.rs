@@ -11,6 +11,7 @@ use base::limits;
 use base::sync::lock;
 use bashkit::hooks::{HookAction, ToolEvent};
 
+use crate::arithmetic;
 use crate::builtins::{self, Holds};
 use endless::Request;
 pub(crate) use endless::{Endless, size};
@@ -45,6 +46,8 @@ struct Now {
     redirected: Option<String>,
     /// A command into which such a device was redirected and that could not be given its name; and the device.
     fed: Option<(String, String)>,
+    /// Whether it reads files as scripts.
+    runs_scripts: bool,
 }
 
 impl Default for Meter {
@@ -68,6 +71,7 @@ impl Meter {
         (now.holds, now.times) = (io.holds, (io.growth)(&event.args));
         now.unread = event.args.iter().filter(|word| may_be_file(word)).map(|word| last_part(word)).collect();
         now.fed = None;
+        now.runs_scripts = arithmetic::runs_scripts(&event.name);
         if let Some(device) = now.redirected.take() {
             match endless::named(&event.name, &event.args, &device) {
                 Some(args) => event.args = args,
@@ -79,6 +83,11 @@ impl Meter {
             event.args = event.args.into_iter().flat_map(endless::with_rest).collect();
         }
         HookAction::Continue(event)
+    }
+
+    /// Whether what the command reads now is a script to it.
+    pub(crate) fn runs_scripts(&self) -> bool {
+        lock(&self.now).runs_scripts
     }
 
     /// Counts what was read of a file. False when the command holds too much by now.

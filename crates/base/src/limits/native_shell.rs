@@ -84,6 +84,11 @@ pub const SCAN_MAX_BYTES: usize = 256 * 1024;
 pub const SCAN_DEPTH_MAX: usize = 100;
 /// Longest script, in bytes. What is made of it takes ninety times as much.
 pub const SCRIPT_MAX_BYTES: usize = 4_000_000;
+/// Longest arithmetic expression with more than `ARITHMETIC_NESTED_MAX` others in it. The time the interpreter takes for
+/// it grows with the square.
+pub const ARITHMETIC_MAX_BYTES: usize = 16 * 1024;
+/// Arithmetic expressions within one that is longer than `ARITHMETIC_MAX_BYTES`.
+pub const ARITHMETIC_NESTED_MAX: usize = 32;
 /// Statements, calls and arithmetic operations of one run of `bc`.
 pub const BC_STEPS_MAX: usize = 1_000_000;
 /// Bits of a number of `bc`.

@@ -1,5 +1,7 @@
 //! URL normalisation: the gateway's address as people type it becomes a WebSocket URL.
 
+use std::net::IpAddr;
+
 use tokio_tungstenite::tungstenite::http::Uri;
 
 /// Where a socket is opened.
@@ -12,7 +14,20 @@ pub(crate) struct Address {
     pub is_tls: bool,
 }
 
+/// Whether what is sent to a URL can be read on the way: it goes to another machine, and not over TLS. So it is with an
+/// address that makes no sense.
+pub fn is_exposed(url: &str) -> bool {
+    Address::parse(url).map_or(true, |address| !address.is_tls && !address.is_this_machine())
+}
+
 impl Address {
+    /// Whether it names this machine: `localhost`, a name below it, or a loopback address.
+    fn is_this_machine(&self) -> bool {
+        let name = self.host.trim_end_matches('.').to_ascii_lowercase();
+        let ip = name.parse::<IpAddr>().map(|ip| ip.to_canonical().is_loopback());
+        ip.unwrap_or_else(|_| name == "localhost" || name.ends_with(".localhost"))
+    }
+
     /// What a person's text means, or why it means nothing.
     pub(crate) fn parse(text: &str) -> Result<Address, String> {
         let text = text.trim();
@@ -79,6 +94,34 @@ mod tests {
         assert_eq!(at("https://gsv.example"), ("gsv.example".to_string(), 443, true));
         assert_eq!(at("ws://[::1]:8787/ws"), ("::1".to_string(), 8787, false));
         assert_eq!(at("gateway.lan"), ("gateway.lan".to_string(), 80, false));
+    }
+
+    #[test]
+    fn only_tls_and_this_machine_keep_secrets() {
+        for safe in [
+            "wss://gsv.example/ws",
+            "https://10.0.0.7",
+            "ws://localhost:8787/ws",
+            "LOCALHOST:8787",
+            "ws://dev.localhost",
+            "ws://127.0.0.1:1",
+            "ws://127.9.9.9",
+            "ws://[::1]:8787/ws",
+            "ws://[::ffff:127.0.0.1]/ws",
+        ] {
+            assert!(!is_exposed(safe), "{safe}");
+        }
+        for exposed in [
+            "ws://gateway.lan:8787/ws",
+            "http://10.0.0.7:8787",
+            "ws://[fd00::1]/ws",
+            "ws://0.0.0.0:8787",
+            "ws://localhost.evil.example",
+            "ws://notlocalhost",
+            "ws://",
+        ] {
+            assert!(is_exposed(exposed), "{exposed}");
+        }
     }
 
     #[test]

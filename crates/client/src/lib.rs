@@ -15,6 +15,7 @@ mod signals;
 mod socket;
 mod transfers;
 
+pub use address::is_exposed;
 pub use connection::{Connection, Events};
 pub use link::{Line, Link};
 pub use session::{Answer, Session};

@@ -52,6 +52,9 @@ pub struct Globals {
     /// Log in with this token [env: GSV_TOKEN].
     #[arg(short, long, global = true, value_name = "TOKEN")]
     pub token: Option<String>,
+    /// Send a password to another machine even when the connection is not encrypted.
+    #[arg(long, global = true, env = "GSV_INSECURE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub insecure: bool,
     /// Print the raw JSON of the answer, and errors as JSON.
     #[arg(long, global = true)]
     pub json: bool,

@@ -5,6 +5,7 @@ mod cli;
 mod config_file;
 mod context;
 mod credentials;
+mod exposure;
 mod follow;
 mod heap;
 mod log;

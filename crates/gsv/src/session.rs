@@ -12,7 +12,7 @@ use crate::cli::version::VERSION;
 use crate::config_file::{self, ConfigFile, StoredSession};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
-use crate::prompt;
+use crate::{exposure, prompt};
 
 /// How long a session lasts when it was not `auth login` that asked for it.
 pub const SESSION_HOURS: u32 = 8;
@@ -22,7 +22,7 @@ pub async fn open(context: &Context) -> Result<Session> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
     match credentials::resolve(&context.globals, &file, &url, context.clock.now_ms()) {
-        Credentials::Known { auth, cached } => match log_in(&url, auth.clone()).await {
+        Credentials::Known { auth, cached } => match log_in(context, &url, auth.clone()).await {
             Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
             Err(failure) if failure.has_code(401) && cached => {
                 config_file::update(|file| file.remove_session(&url, &auth.username))?;
@@ -47,9 +47,40 @@ pub async fn open(context: &Context) -> Result<Session> {
     }
 }
 
+/// Logs in to make something that is to last until then, or for ever: a saved session makes nothing that outlives it, so
+/// that a person who can be asked gives the password.
+pub async fn open_to_last(context: &Context, until_ms: Option<i64>) -> Result<Session> {
+    let file = ConfigFile::load()?;
+    let url = credentials::url(&context.globals, &file);
+    let resolved = credentials::resolve(&context.globals, &file, &url, context.clock.now_ms());
+    if let Credentials::Known { auth, cached: true } = resolved
+        && prompt::is_possible(&context.output)
+        && ends_before(&file, &url, &auth.username, until_ms)
+    {
+        context.output.note("what is to outlast your session needs your password");
+        exposure::may_send_password(context, &url)?;
+        let password = prompt::password(&format!("Password for {}", auth.username))?;
+        return log_in(context, &url, Auth { password: Some(password), token: None, ..auth }).await;
+    }
+    open(context).await
+}
+
+/// Whether a saved session ends before then.
+fn ends_before(file: &ConfigFile, url: &str, username: &str, until_ms: Option<i64>) -> bool {
+    let sessions = file.sessions();
+    let session = sessions.iter().rev().find(|session| session.is_of(url, username));
+    let end_ms = session.and_then(|session| session.expires_at_ms);
+    end_ms.is_some_and(|end_ms| until_ms.is_none_or(|until_ms| until_ms > end_ms))
+}
+
+/// The gateway a command talks to.
+pub fn url(context: &Context) -> Result<String> {
+    Ok(credentials::url(&context.globals, &ConfigFile::load()?))
+}
+
 /// A socket on which nobody is logged in, for the calls that need no login.
 pub async fn open_anonymous(context: &Context) -> Result<(Connection, String)> {
-    let url = credentials::url(&context.globals, &ConfigFile::load()?);
+    let url = url(context)?;
     let (connection, _events) = Connection::open(&url).await?;
     Ok((connection, url))
 }
@@ -109,6 +140,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
     if !prompt::is_possible(&context.output) {
         return Err(otherwise);
     }
+    exposure::may_send_password(context, url)?;
     // Whoever was named is not asked for: a password typed there would be seen.
     let (username, label) = match context.globals.user.clone().filter(|name| !name.is_empty()) {
         Some(username) => {
@@ -120,7 +152,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
     for attempt in 1.. {
         let auth =
             Auth { username: username.clone(), password: Some(prompt::password(&label)?), token: None };
-        match log_in(url, auth).await {
+        match log_in(context, url, auth).await {
             Err(failure) if failure.has_code(401) && attempt < limits::cli::PASSWORD_ATTEMPTS_MAX => {
                 context.output.note(&failure.message);
             }
@@ -149,11 +181,14 @@ async fn set_up(context: &Context, url: &str, failure: Failure) -> Result<Sessio
         return Err(failure);
     }
     let auth = setup::wizard(context).await?;
-    log_in(url, auth).await
+    log_in(context, url, auth).await
 }
 
-/// Connects with these credentials.
-pub async fn log_in(url: &str, auth: Auth) -> Result<Session> {
+/// Connects with these credentials. A password goes only where it may.
+pub async fn log_in(context: &Context, url: &str, auth: Auth) -> Result<Session> {
+    if auth.password.is_some() {
+        exposure::may_send_password(context, url)?;
+    }
     Ok(Session::open(url, handshake(&new_client_id(), Some(auth))).await?)
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Alarms {
     pub(crate) pending: Arc<Alarm>,
     /// The same.
     pub(crate) trim: Arc<Alarm>,
+    /// Set by every login with a token that ends.
+    pub(crate) expiry: Arc<Alarm>,
     ping: Arc<Alarm>,
     leases: Arc<Alarm>,
     sweep: Arc<Alarm>,
@@ -39,6 +41,7 @@ impl Alarms {
             routes: alarm("late calls", expire_routes),
             pending: alarm("sockets without a login", close_overdue),
             trim: alarm("idle memory of sockets", trim),
+            expiry: alarm("logins that end with their tokens", close_expired),
             ping: alarm("keepalive of drivers", ping_drivers),
             leases: alarm("renewal of leases", renew_leases),
             sweep: alarm("sweep of old rows", sweep),
@@ -50,10 +53,9 @@ impl Alarms {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Alarm>> {
-        [&self.routes, &self.pending, &self.trim, &self.ping, &self.leases, &self.sweep]
-            .into_iter()
-            .cloned()
-            .collect()
+        let all =
+            [&self.routes, &self.pending, &self.trim, &self.expiry, &self.ping, &self.leases, &self.sweep];
+        all.into_iter().cloned().collect()
     }
 }
 
@@ -70,6 +72,10 @@ fn expire_routes(kernel: &Arc<Kernel>, now: Instant) -> Option<Duration> {
 fn close_overdue(kernel: &Arc<Kernel>, now: Instant) -> Option<Duration> {
     kernel.connections.overdue(now).iter().for_each(|pending| pending.close(Close::IDLE));
     kernel.connections.next_overdue_in(now).map(|wait| wait.max(Duration::from_secs(1)))
+}
+
+fn close_expired(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {
+    kernel.connections.close_expired(kernel.clock.now_ms())
 }
 
 fn trim(kernel: &Arc<Kernel>, _: Instant) -> Option<Duration> {

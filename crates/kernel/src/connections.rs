@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use base::clock::Clock;
@@ -19,7 +19,9 @@ use protocol::sys::Streams;
 use crate::codec::{Codec, Current};
 use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
+use crate::pending::Pending;
 use crate::routes::{self, RouteTable};
+use crate::user_memory::UserMemory;
 
 /// One socket.
 pub struct Connection {
@@ -27,6 +29,8 @@ pub struct Connection {
     pub number: u64,
     /// The other end's address.
     pub peer: IpAddr,
+    /// Whether the other end is a program on this machine.
+    pub is_local: bool,
     /// What waits to be sent.
     pub outbox: Outbox,
     /// Where its calls are counted.
@@ -43,6 +47,23 @@ pub struct Connection {
     in_flight: AtomicUsize,
     in_flight_bytes: AtomicUsize,
     heard_ms: AtomicU64,
+    /// Itself, for those who wake it.
+    me: Weak<Connection>,
+}
+
+/// Where a socket comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The address that its failures and its sockets are counted by.
+    pub ip: IpAddr,
+    /// Whether it is a program on this machine, with no proxy between.
+    pub is_local: bool,
+}
+
+impl From<IpAddr> for Source {
+    fn from(ip: IpAddr) -> Source {
+        Source { ip, is_local: ip.is_loopback() }
+    }
 }
 
 /// Who logged in on a socket.
@@ -52,7 +73,7 @@ pub struct Login {
     /// The client's own id, trimmed.
     pub client_id: String,
     /// The token it logged in with, if it was one.
-    pub token_id: Option<TokenId>,
+    pub token: Option<LoginToken>,
     /// Whether it may answer approvals.
     pub may_approve: bool,
     pub driver: Option<DriverLogin>,
@@ -66,6 +87,17 @@ pub struct Login {
     pub(crate) capabilities: Mutex<(u64, Arc<Capabilities>)>,
     /// When it logged in.
     pub(crate) since: Instant,
+    /// What all sockets of its user hold.
+    pub(crate) memory: Arc<UserMemory>,
+}
+
+/// The token of a login: it ends with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginToken {
+    /// Which.
+    pub token_id: TokenId,
+    /// When it ends, in milliseconds of wall time.
+    pub expires_at: Option<i64>,
 }
 
 /// What a driver said of itself.
@@ -93,10 +125,11 @@ impl Connection {
         driver.is_some_and(|driver| driver.confinement.is_announced())
     }
 
-    fn new(number: u64, peer: IpAddr, clock: Clock, metrics: Arc<Metrics>) -> Connection {
-        Connection {
+    fn new(number: u64, source: Source, clock: Clock, metrics: Arc<Metrics>) -> Arc<Connection> {
+        Arc::new_cyclic(|me| Connection {
             number,
-            peer,
+            peer: source.ip,
+            is_local: source.is_local,
             outbox: Outbox::default(),
             metrics,
             opened: clock.instant(),
@@ -109,7 +142,8 @@ impl Connection {
             in_flight: AtomicUsize::new(0),
             in_flight_bytes: AtomicUsize::new(0),
             heard_ms: AtomicU64::new(0),
-        }
+            me: me.clone(),
+        })
     }
 
     /// The id clients see.
@@ -152,12 +186,44 @@ impl Connection {
         if self.phase.load(Ordering::Acquire) == LOGGED_IN { self.login.get() } else { None }
     }
 
-    /// Whether the socket may be read further: not while its requests or their answers pile up. What a driver
-    /// sends are answers, which add nothing to what waits for it.
+    /// Whether the socket may be read further: not while its requests or their answers, or those of its user, pile up.
+    /// What a driver sends are answers, which add nothing to what waits for it.
     pub fn may_read(&self) -> bool {
-        self.in_flight.load(Ordering::Relaxed) < limits::socket::REQUESTS_IN_FLIGHT_MAX
-            && self.in_flight_bytes.load(Ordering::Relaxed) < limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES
-            && (!self.outbox.is_high() || self.login().is_some_and(|login| login.role == Role::Driver))
+        let (requests, bytes) =
+            (self.in_flight.load(Ordering::Relaxed), self.in_flight_bytes.load(Ordering::Relaxed));
+        let Some(login) = self.login() else {
+            return requests < limits::socket::PENDING_REQUESTS_MAX
+                && bytes < limits::socket::PENDING_MAX_BYTES
+                && self.outbox.waiting().1 < limits::socket::PENDING_MAX_BYTES;
+        };
+        let is_driver = login.role == Role::Driver;
+        let has_room = || login.memory.may_ask() && (is_driver || !login.memory.is_unread());
+        requests < limits::socket::REQUESTS_IN_FLIGHT_MAX
+            && bytes < limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES
+            && (is_driver || !self.outbox.is_high())
+            && (has_room() || self.waits_for(has_room))
+    }
+
+    /// Takes room of its user's for a large message that is on its way in. False when there is none now; the socket is
+    /// woken when there may be. Before the login messages are small.
+    pub fn reserve(&self, bytes: usize) -> bool {
+        let Some(login) = self.login() else { return true };
+        login.memory.reserve(bytes) || self.waits_for(|| login.memory.reserve(bytes))
+    }
+
+    /// Gives room back that was taken with `reserve`.
+    pub fn release(&self, bytes: usize) {
+        if let Some(login) = self.login() {
+            login.memory.release(bytes);
+        }
+    }
+
+    /// Asks to be woken when the user has room again, and looks once more.
+    fn waits_for(&self, has_room: impl Fn() -> bool) -> bool {
+        if let Some(login) = self.login() {
+            login.memory.block(self.me.clone());
+        }
+        has_room()
     }
 
     /// Notes a sign of life; only drivers are watched for one.
@@ -192,11 +258,16 @@ impl Connection {
         self.phase.compare_exchange(PENDING, LOGGING_IN, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    pub(crate) fn is_logging_in(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == LOGGING_IN
+    }
+
     pub(crate) fn abandon_login(&self) {
         self.phase.store(PENDING, Ordering::Release);
     }
 
     fn finish_login(&self, login: Login) {
+        self.outbox.count_for(&login.memory);
         // A second login is impossible while this one holds the claim.
         if self.login.set(login).is_ok() {
             self.phase.store(LOGGED_IN, Ordering::Release);
@@ -247,6 +318,8 @@ impl Peer for Connection {
 pub(crate) struct Slot {
     connection: Arc<Connection>,
     bytes: usize,
+    /// Whether its bytes are counted for the user: not when it began before the login.
+    of_user: bool,
 }
 
 impl Slot {
@@ -258,8 +331,10 @@ impl Slot {
     /// For a request with so many bytes: they are kept until it is answered.
     pub(crate) fn of_size(connection: &Arc<Connection>, bytes: usize) -> Slot {
         connection.in_flight.fetch_add(1, Ordering::Relaxed);
-        connection.in_flight_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Slot { connection: connection.clone(), bytes }
+        let before = connection.in_flight_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let of_user =
+            connection.login().map(|login| login.memory.in_flight(before, before + bytes)).is_some();
+        Slot { connection: connection.clone(), bytes, of_user }
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
@@ -271,8 +346,13 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let before = self.connection.in_flight.fetch_sub(1, Ordering::Relaxed);
         let bytes_before = self.connection.in_flight_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        let login = self.connection.login();
+        if let Some(login) = login.filter(|_| self.of_user) {
+            login.memory.in_flight(bytes_before, bytes_before - self.bytes);
+        }
         if before >= limits::socket::REQUESTS_IN_FLIGHT_MAX
             || bytes_before >= limits::socket::REQUEST_IN_FLIGHT_MAX_BYTES
+            || login.is_none()
         {
             self.connection.outbox.wake();
         }
@@ -300,6 +380,16 @@ impl Login {
         self.names_instance() && instance(self) == instance(other)
     }
 
+    /// When the login ends by itself, in milliseconds of wall time.
+    pub(crate) fn ends_at(&self) -> Option<i64> {
+        self.token.as_ref()?.expires_at
+    }
+
+    /// Whether it was made with this token.
+    pub(crate) fn is_by(&self, token_id: &TokenId) -> bool {
+        self.token.as_ref().is_some_and(|token| token.token_id == *token_id)
+    }
+
     /// The account as it is now.
     pub fn identity(&self) -> Arc<ProcessIdentity> {
         read(&self.account).clone()
@@ -310,6 +400,12 @@ impl Login {
     }
 }
 
+/// How long to wait for a moment of wall time: not to its end at once, since the wall clock may jump.
+pub(crate) fn until(end_ms: i64, now_ms: i64) -> Duration {
+    let left = Duration::from_millis(end_ms.saturating_sub(now_ms).max(0).unsigned_abs());
+    left.min(limits::login::EXPIRY_CHECK)
+}
+
 /// All sockets.
 #[derive(Default)]
 pub struct Connections {
@@ -318,11 +414,12 @@ pub struct Connections {
     metrics: Arc<Metrics>,
     next: AtomicU64,
     index: RwLock<Index>,
+    memory: Mutex<HashMap<Uid, Weak<UserMemory>>>,
 }
 
 #[derive(Default)]
 struct Index {
-    pending: BTreeMap<u64, Arc<Connection>>,
+    pending: Pending,
     live: HashMap<u64, Arc<Connection>>,
     by_client: HashMap<(Uid, Role, String), u64>,
 }
@@ -333,18 +430,28 @@ impl Connections {
         Connections { clock, metrics, ..Connections::default() }
     }
 
-    /// A new socket. Beyond the limit of sockets that have not logged in, the oldest such one is closed.
-    pub(crate) fn open(&self, peer: IpAddr) -> Arc<Connection> {
+    /// A new socket. Beyond the limit of sockets that have not logged in, an older such one is closed.
+    pub(crate) fn open(&self, source: Source) -> Arc<Connection> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let connection = Arc::new(Connection::new(number, peer, self.clock.clone(), self.metrics.clone()));
+        let connection = Connection::new(number, source, self.clock.clone(), self.metrics.clone());
         let mut index = self.write();
-        index.pending.insert(number, connection.clone());
-        if index.pending.len() > limits::socket::PENDING_SOCKETS_MAX
-            && let Some((_, oldest)) = index.pending.pop_first()
-        {
+        if let Some(oldest) = index.pending.insert(&connection) {
             oldest.close(Close::IDLE);
         }
         connection
+    }
+
+    /// What the sockets of a user hold together.
+    pub(crate) fn memory_of(&self, uid: Uid) -> Arc<UserMemory> {
+        let mut memory = lock(&self.memory);
+        if let Some(known) = memory.get(&uid).and_then(Weak::upgrade) {
+            return known;
+        }
+        // As long as a user has a socket there is one; those of others are forgotten here.
+        memory.retain(|_, known| known.strong_count() > 0);
+        let fresh = Arc::new(UserMemory::default());
+        memory.insert(uid, Arc::downgrade(&fresh));
+        fresh
     }
 
     /// Makes a socket a logged-in one, unless it is gone already. The older socket of the same user, role and
@@ -352,7 +459,7 @@ impl Connections {
     pub(crate) fn log_in(&self, connection: &Arc<Connection>, login: Login) -> bool {
         let key = (login.identity().uid, login.role, login.client_id.clone());
         let mut index = self.write();
-        index.pending.remove(&connection.number);
+        index.pending.remove(connection.number);
         if connection.outbox.is_closing() {
             return false;
         }
@@ -370,7 +477,7 @@ impl Connections {
     /// Forgets a socket.
     pub(crate) fn remove(&self, connection: &Connection) {
         let mut index = self.write();
-        index.pending.remove(&connection.number);
+        index.pending.remove(connection.number);
         index.live.remove(&connection.number);
         if let Some(login) = connection.login.get() {
             let key = (login.identity().uid, login.role, login.client_id.clone());
@@ -392,10 +499,21 @@ impl Connections {
 
     /// How long until the oldest socket that has not logged in has had its time; `None` when there is none.
     pub(crate) fn next_overdue_in(&self, now: Instant) -> Option<Duration> {
-        let index = self.read();
-        let (_, oldest) = index.pending.first_key_value()?;
-        let open_for = now.saturating_duration_since(oldest.opened);
-        Some(limits::socket::PENDING_SOCKET_TIMEOUT.saturating_sub(open_for) + Duration::from_millis(1))
+        self.read().pending.next_overdue_in(now)
+    }
+
+    /// Closes the sockets whose token has ended, and says how long until the next one does.
+    pub(crate) fn close_expired(&self, now_ms: i64) -> Option<Duration> {
+        let mut next: Option<i64> = None;
+        for connection in self.select(|login| login.ends_at().is_some()) {
+            let Some(end_ms) = connection.login().and_then(Login::ends_at) else { continue };
+            if end_ms <= now_ms {
+                connection.close(Close::EXPIRED);
+            } else {
+                next = Some(next.map_or(end_ms, |next| next.min(end_ms)));
+            }
+        }
+        next.map(|end_ms| until(end_ms, now_ms))
     }
 
     /// Every logged-in socket that fits.
@@ -430,11 +548,7 @@ impl Connections {
 
     /// Sockets that have not logged in for too long.
     pub(crate) fn overdue(&self, now: Instant) -> Vec<Arc<Connection>> {
-        let index = self.read();
-        let late = |open: &&Arc<Connection>| {
-            now.saturating_duration_since(open.opened) > limits::socket::PENDING_SOCKET_TIMEOUT
-        };
-        index.pending.values().take_while(late).cloned().collect()
+        self.read().pending.overdue(now)
     }
 
     /// Whether there is no socket at all.

@@ -18,6 +18,7 @@ mod homes;
 mod metrics;
 mod outbox;
 mod oversized;
+mod pending;
 mod recall;
 mod receive;
 mod reload;
@@ -32,28 +33,31 @@ mod tasks;
 mod tests;
 mod text_signal;
 mod ticket;
+mod user_memory;
 
-use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use base::clock::Clock;
 use base::limits;
 use base::random::Random;
+use base::sync::lock;
 use gateway::{Around, Call, Gateway, Gauges, Gone, Subsystem};
 use protocol::error::Error;
 use protocol::identity::{ProcessIdentity, Role};
+use protocol::ids::Gid;
 use protocol::router::Router;
 use protocol::signal::DeviceEvent;
 use store::Store;
 
 pub use calls::{Cx, not_implemented};
 pub use codec::{Aliased, Codec, Current, Memory};
-pub use connections::{Connection, Login};
+pub use connections::{Connection, Login, Source};
 pub use gateway::{Caller, Capabilities, Origin};
 pub use outbox::{Close, Outbox, Outgoing, Texts};
 pub use oversized::Excerpt;
+pub use user_memory::UserMemory;
 
 /// The gateway's heart.
 pub struct Kernel {
@@ -78,6 +82,8 @@ pub struct Kernel {
     alarms: alarms::Alarms,
     started_at: i64,
     setup_mode: AtomicBool,
+    /// What whoever sets the system up from another machine must know; gone with the setup.
+    setup_code: Mutex<Option<auth::SetupCode>>,
     route_numbers: AtomicU64,
 }
 
@@ -164,6 +170,7 @@ impl Kernel {
                 alarms: alarms::Alarms::new(&clock, kernel),
                 started_at: now_ms,
                 setup_mode: AtomicBool::new(setup_mode),
+                setup_code: Mutex::new(setup_mode.then(|| auth::SetupCode::new(&random))),
                 // Numbers start anywhere, so that a driver's late answer to an earlier gateway fits nothing here.
                 route_numbers: AtomicU64::new(u64::from_le_bytes(random.bytes()) >> 8),
                 version: version.to_string(),
@@ -215,6 +222,11 @@ impl Kernel {
     pub(crate) fn refresh_account(&self, identity: &ProcessIdentity) {
         self.feeds.refresh(&Arc::new(identity.clone()));
         self.connections.refresh_account(identity);
+        if !identity.uid.is_root() && !identity.gids.contains(&Gid::SERVICES) {
+            let is_service =
+                |login: &Login| login.role == Role::Service && login.identity().uid == identity.uid;
+            self.connections.close_where(Close::REVOKED, is_service);
+        }
     }
 
     /// Whether nobody has set the system up yet.
@@ -222,9 +234,20 @@ impl Kernel {
         self.setup_mode.load(Ordering::Acquire)
     }
 
+    /// The code that `sys.setup` from another machine needs, as long as nobody has set the system up.
+    pub fn setup_code(&self) -> Option<String> {
+        lock(&self.setup_code).as_ref().map(auth::SetupCode::shown)
+    }
+
+    /// The system was set up, here or by another gateway.
+    pub(crate) fn leave_setup_mode(&self) {
+        self.setup_mode.store(false, Ordering::Release);
+        lock(&self.setup_code).take();
+    }
+
     /// A socket was opened.
-    pub fn opened(&self, peer: IpAddr) -> Arc<Connection> {
-        let connection = self.connections.open(peer);
+    pub fn opened(&self, source: impl Into<Source>) -> Arc<Connection> {
+        let connection = self.connections.open(source.into());
         self.alarms.pending.within(limits::socket::PENDING_SOCKET_TIMEOUT);
         self.alarms.trim.within(limits::socket::OUTBOX_SPARE_KEPT);
         connection

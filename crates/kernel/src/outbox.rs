@@ -16,6 +16,7 @@ use futures_util::task::AtomicWaker;
 use protocol::sys::Streams;
 
 use crate::codec::{Codec, Current};
+use crate::user_memory::UserMemory;
 pub(crate) use line::{Body, Put, QueuedSignal};
 use line::{Line, Taken};
 pub(crate) use resume_gaps::ResumeGaps;
@@ -76,6 +77,10 @@ impl Close {
     pub const SILENT: Close = Close { code: 1001, reason: "No sign of life" };
     /// The account or token is no longer good.
     pub const REVOKED: Close = Close { code: 1008, reason: "Login revoked" };
+    /// The token it logged in with has come to its end.
+    pub const EXPIRED: Close = Close { code: 1008, reason: "Token expired" };
+    /// The password was changed: whoever knew only the old one is out.
+    pub const PASSWORD_CHANGED: Close = Close { code: 1008, reason: "Password changed" };
     /// The message was longer than the gateway takes, and came in pieces.
     pub const TOO_LARGE: Close = Close { code: 1009, reason: "Message too large" };
     /// The socket is gone already; nobody reads this.
@@ -96,6 +101,8 @@ pub struct Outbox {
     waker: AtomicWaker,
     /// For a user's connection: how it gets its signals.
     mode: OnceLock<Mode>,
+    /// What all sockets of its user hold, once it has one.
+    memory: OnceLock<Arc<UserMemory>>,
 }
 
 /// How a connection gets its signals.
@@ -134,6 +141,7 @@ impl Outbox {
                 self.seal(&mut queue, Close::SLOW);
             }
             self.note(&queue);
+            self.seal_if_beyond(&mut queue);
         }
         self.waker.wake();
     }
@@ -199,6 +207,7 @@ impl Outbox {
                 self.seal(&mut queue, Close::SLOW);
             }
             self.note(&queue);
+            self.seal_if_beyond(&mut queue);
             outcome
         };
         self.waker.wake();
@@ -226,8 +235,27 @@ impl Outbox {
         self.is_closing.store(true, Ordering::Release);
     }
 
+    /// With too much unread by all clients of a user, one that reads so little that much waits for it is closed.
+    fn seal_if_beyond(&self, queue: &mut Queue) {
+        if self.is_high() && !queue.sealed && self.memory.get().is_some_and(|memory| memory.is_unread()) {
+            self.seal(queue, Close::SLOW);
+        }
+    }
+
+    /// From now on what waits here is counted for a user too.
+    pub(crate) fn count_for(&self, memory: &Arc<UserMemory>) {
+        let _queue = lock(&self.queue);
+        if self.memory.set(memory.clone()).is_ok() {
+            memory.outgoing(0, self.bytes.load(Ordering::Relaxed));
+        }
+    }
+
     fn note(&self, queue: &Queue) {
-        self.bytes.store(queue.line.bytes(), Ordering::Relaxed);
+        let bytes = queue.line.bytes();
+        let before = self.bytes.swap(bytes, Ordering::Relaxed);
+        if let Some(memory) = self.memory.get() {
+            memory.outgoing(before, bytes);
+        }
         self.frames.store(queue.line.len(), Ordering::Relaxed);
     }
 

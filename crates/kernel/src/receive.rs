@@ -10,6 +10,7 @@ use protocol::error::Error;
 use protocol::frame::{self, Frame, Request};
 use protocol::identity::Role;
 
+use crate::calls::sys::setup;
 use crate::connections::{Connection, Slot};
 use crate::metrics::UNKNOWN_CALL;
 use crate::ticket::{RELAY_BYTES_MIN, Ticket};
@@ -65,9 +66,14 @@ impl Kernel {
             ("sys.setup" | "sys.setup.assist", None) if !self.in_setup_mode() => {
                 ticket.fail(Error::already_initialized());
             }
-            ("sys.setup", None) => calls::sys::setup::begin(self, ticket, request.args),
-            ("sys.setup.assist", None) => ticket.fail(Error::not_implemented(&request.call)),
-            (_, None) if self.in_setup_mode() => ticket.fail(Error::setup_required()),
+            (name @ ("sys.setup" | "sys.setup.assist"), None) => {
+                match setup::check_code(self, connection, request.args) {
+                    Err(error) => ticket.fail(error),
+                    Ok(()) if name == "sys.setup" => setup::begin(self, ticket, request.args),
+                    Ok(()) => ticket.fail(Error::not_implemented(name)),
+                }
+            }
+            (_, None) if self.in_setup_mode() => ticket.fail(setup::required(connection)),
             (_, None) => ticket.fail(Error::not_connected()),
             (name, Some(login)) => {
                 let caller = access::caller(self, connection, login);

@@ -6,7 +6,6 @@
 //! followed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use base::clock::Clock;
@@ -102,7 +101,7 @@ async fn accounts(kernel: &Arc<Kernel>, as_of: u64) -> Result<bool, store::Error
     let now = kernel.store.accounts().all().await?;
     let now: HashMap<Uid, Account> = now.into_iter().map(|account| (account.uid, account)).collect();
     if kernel.in_setup_mode() && !kernel.store.in_setup_mode().await? {
-        kernel.setup_mode.store(false, Ordering::Release);
+        kernel.leave_setup_mode();
     }
     kernel.tree.learn_homes().await?;
     let (mut removed, mut poorer) = (Vec::new(), Vec::new());

@@ -229,6 +229,9 @@ pub struct Setup {
     /// Asks for a device token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<SetupNode>,
+    /// From another machine, or through a proxy: the setup code that the gateway printed when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// The model to use.

@@ -13,10 +13,12 @@ use axum::routing::{any, get};
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use kernel::Kernel;
+use kernel::{Kernel, Source};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::admission::{Admission, Admitted};
+use crate::source::{TrustedProxies, is_proxied};
 use crate::{credentials, ws};
 
 /// A request's head must be here by then; also ends connections that never send.
@@ -30,13 +32,39 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// What the routes share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) kernel: Arc<Kernel>,
+    trusted: Arc<TrustedProxies>,
+}
+
+impl Shared {
+    /// Where a request comes from.
+    pub(crate) fn source<B>(&self, request: &Request<B>) -> Source {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+        self.trusted.source(peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), request.headers())
+    }
+
+    /// Whether a request comes from this machine and no proxy says that it passed it on.
+    pub(crate) fn is_direct<B>(&self, request: &Request<B>) -> bool {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
+        peer.is_some_and(|peer| peer.is_loopback()) && !is_proxied(request.headers())
+    }
+}
+
 /// Accepts connections for as long as it is polled.
-pub(crate) async fn accept(listener: TcpListener, kernel: &Arc<Kernel>) {
-    let service = TowerToHyperService::new(router(kernel.clone()));
+pub(crate) async fn accept(listener: TcpListener, kernel: &Arc<Kernel>, trusted: TrustedProxies) {
+    let shared = Shared { kernel: kernel.clone(), trusted: Arc::new(trusted) };
+    let service = TowerToHyperService::new(router(shared.clone()));
+    let admission = Admission::default();
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                tokio::spawn(serve_connection(stream, peer, service.clone()));
+                // One too many is closed without a word: words cost what there is too little of.
+                if let Some(place) = admission.admit(peer.ip(), shared.trusted.contains(peer.ip())) {
+                    tokio::spawn(serve_connection(stream, peer, service.clone(), place));
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -46,7 +74,12 @@ pub(crate) async fn accept(listener: TcpListener, kernel: &Arc<Kernel>) {
     }
 }
 
-async fn serve_connection(stream: TcpStream, peer: SocketAddr, service: TowerToHyperService<Router>) {
+async fn serve_connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    service: TowerToHyperService<Router>,
+    _place: Admitted,
+) {
     let keepalive =
         TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(10));
     let socket = SockRef::from(&stream);
@@ -69,15 +102,16 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, service: TowerToH
     }
 }
 
-fn router(kernel: Arc<Kernel>) -> Router {
+fn router(shared: Shared) -> Router {
+    let areas = shared.kernel.http();
     let own = Router::new()
         .route("/", get(home))
         .route("/health", any(health))
         .route("/metrics", get(metrics))
         .route("/ws", any(ws::upgrade))
         .fallback(not_found)
-        .with_state(kernel.clone());
-    kernel.http().into_iter().fold(own, Router::merge)
+        .with_state(shared);
+    areas.into_iter().fold(own, Router::merge)
 }
 
 pub(crate) async fn not_found() -> Response {
@@ -88,10 +122,15 @@ async fn health() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"healthy"}"#).into_response()
 }
 
-async fn home(State(kernel): State<Arc<Kernel>>) -> Html<String> {
-    let next = if kernel.in_setup_mode() {
-        "<p>Nobody has set it up yet. On a machine that reaches this address, run:</p>\
-         <pre>gsv auth setup</pre>"
+async fn home(State(shared): State<Shared>, request: Request<Body>) -> Html<String> {
+    let next = if shared.kernel.in_setup_mode() {
+        match shared.source(&request).is_local {
+            true => "<p>Nobody has set it up yet. On this machine, run:</p><pre>gsv auth setup</pre>",
+            false => {
+                "<p>Nobody has set it up yet. Run, with the setup code that the gateway printed when it started:</p>\
+                 <pre>gsv auth setup --code CODE --url …</pre>"
+            }
+        }
     } else {
         "<p>It is set up and running. Log in, or connect a machine as a device:</p>\
          <pre>gsv auth login\ngsv devices\ngsv device run</pre>"
@@ -111,13 +150,10 @@ async fn home(State(kernel): State<Arc<Kernel>>) -> Html<String> {
 
 /// For this machine, or for root: a proxy in front makes every request look local, so a forwarded one needs root's
 /// token or password.
-async fn metrics(State(kernel): State<Arc<Kernel>>, request: Request<Body>) -> Response {
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    let headers = request.headers();
-    let is_local = peer.is_loopback() && !ws::is_proxied(headers) && ws::names_this_machine(headers);
-    if !is_local {
-        match credentials::caller(&kernel, headers, peer).await {
+async fn metrics(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let (kernel, source, headers) = (&shared.kernel, shared.source(&request), request.headers());
+    if !source.is_local || !ws::names_this_machine(headers) {
+        match credentials::caller(kernel, headers, source.ip).await {
             Some(Ok(caller)) if caller.is_root() => {}
             Some(Err(error)) => return credentials::refuse(&error),
             Some(Ok(_)) | None => {

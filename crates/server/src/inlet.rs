@@ -5,11 +5,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use base::clock::Clock;
 use base::limits;
+use kernel::Connection;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::outlet::Outlet;
@@ -28,6 +30,15 @@ pub(crate) struct Inlet<S> {
     outlet: Outlet,
     clock: Clock,
     arrived: Instant,
+    /// Whose room large messages take, once somebody has logged in, and how much one has taken.
+    connection: Option<Arc<Connection>>,
+    reserved: usize,
+}
+
+impl<S> Drop for Inlet<S> {
+    fn drop(&mut self) {
+        self.give_back(0);
+    }
 }
 
 impl<S> Inlet<S> {
@@ -42,12 +53,46 @@ impl<S> Inlet<S> {
         };
         let mut ready = Vec::new();
         filter.copy(early, &mut ready);
-        Inlet { inner, filter, ready, served: 0, outlet: Outlet::default(), arrived: clock.instant(), clock }
+        Inlet {
+            inner,
+            filter,
+            ready,
+            served: 0,
+            outlet: Outlet::default(),
+            arrived: clock.instant(),
+            clock,
+            connection: None,
+            reserved: 0,
+        }
     }
 
-    /// Changes how large a message may be.
-    pub(crate) fn set_limit(&mut self, limit_bytes: usize) {
+    /// From now on messages may be so large, and large ones take room of the user's.
+    pub(crate) fn raise_limit(&mut self, limit_bytes: usize, connection: &Arc<Connection>) {
         self.filter.limit = limit_bytes as u64;
+        self.connection = Some(connection.clone());
+    }
+
+    /// Whether the message on its way in has the room it needs. One that has gets no more: who waits holds next to nothing.
+    fn has_room(&mut self) -> bool {
+        let Some(connection) = &self.connection else { return true };
+        let wanted = self.filter.state.unfinished(self.filter.limit);
+        if wanted > self.reserved {
+            if !connection.reserve(wanted - self.reserved) {
+                return false;
+            }
+            self.reserved = wanted;
+        } else {
+            self.give_back(wanted);
+        }
+        true
+    }
+
+    /// Gives room back but for so many bytes.
+    fn give_back(&mut self, kept: usize) {
+        if let Some(connection) = self.connection.as_ref().filter(|_| self.reserved > kept) {
+            connection.release(self.reserved - kept);
+            self.reserved = kept;
+        }
     }
 
     /// Whether a message came in pieces and grew too large. Nothing is read any more.
@@ -100,7 +145,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inlet<S> {
             if this.serve_ready(buf) || buf.remaining() == 0 {
                 return Poll::Ready(Ok(()));
             }
-            if this.is_flooded() {
+            // Whoever has no room now is woken when there is.
+            if this.is_flooded() || !this.has_room() {
                 return Poll::Pending;
             }
             if this.filter.state.is_plain() {
@@ -214,8 +260,12 @@ struct FilterState {
     left: u64,
     /// Whether that payload is swallowed.
     skip: bool,
+    /// Payload bytes of the current frame.
+    payload: u64,
     /// Payload bytes so far of a message that comes in pieces.
     pieces: u64,
+    /// Whether the current frame is the last of them.
+    is_last: bool,
     /// Those have become too many.
     flooded: bool,
 }
@@ -226,13 +276,29 @@ impl FilterState {
         self.head.is_empty() && !self.skip
     }
 
+    /// How much of the message that is on its way in is kept until it is complete; nothing for a small one. How large
+    /// one in pieces will be is not known, so that it counts as one of the largest.
+    fn unfinished(&self, limit: u64) -> usize {
+        let in_pieces = self.pieces > 0 && !(self.is_last && self.left == 0);
+        let whole = if self.left > 0 { self.payload } else { 0 };
+        let bytes = if in_pieces { self.pieces } else { whole };
+        if self.skip || bytes <= limits::socket::SMALL_MESSAGE_BYTES as u64 {
+            return 0;
+        }
+        usize::try_from(if in_pieces { limit } else { bytes }).unwrap_or(usize::MAX)
+    }
+
     /// Counts the pieces of a message. False when they have become too many.
     fn count(&mut self, head: &Head, limit: u64) -> bool {
+        self.payload = head.payload;
         match head.piece {
             Piece::None => return true,
             Piece::First => self.pieces = head.payload,
+            // Those of a message that is complete are another's.
+            Piece::More if self.is_last => self.pieces = head.payload,
             Piece::More => self.pieces = self.pieces.saturating_add(head.payload),
         }
+        self.is_last = head.is_last;
         self.pieces <= limit
     }
 }
@@ -311,6 +377,7 @@ struct Head {
     mask: [u8; 4],
     whole_message: bool,
     piece: Piece,
+    is_last: bool,
 }
 
 /// Where a frame stands in a message that comes in pieces.
@@ -339,7 +406,8 @@ impl Head {
             0x00 | 0x80 => Piece::More,
             _ => Piece::None,
         };
-        Some(Head { length, payload, mask, whole_message: matches!(first, 0x81 | 0x82), piece })
+        let (whole_message, is_last) = (matches!(first, 0x81 | 0x82), first & 0x80 != 0);
+        Some(Head { length, payload, mask, whole_message, piece, is_last })
     }
 
     fn is_oversized(&self, limit: u64) -> bool {

@@ -1,9 +1,11 @@
 //! HTTP and WebSocket front end: knows sockets and pages, and leaves the meaning of frames to the kernel.
 
+mod admission;
 mod credentials;
 mod http;
 mod inlet;
 mod outlet;
+mod source;
 mod ws;
 
 use std::io::ErrorKind;
@@ -11,12 +13,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use auth::network::Network;
 use base::clock::Clock;
 use base::limits;
 use base::random::Random;
 use base::shutdown::Shutdown;
 use kernel::Kernel;
 pub use kernel::NewArea;
+use source::TrustedProxies;
 use store::Store;
 use tokio::net::TcpListener;
 
@@ -33,15 +37,21 @@ pub struct Options {
     pub version: String,
     /// Areas beside those of the kernel's page of subsystems.
     pub areas: Vec<NewArea>,
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` says where requests come from.
+    pub trusted_proxies: Vec<Network>,
 }
 
 /// What a gateway says once it listens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ready {
     /// Where.
     pub address: SocketAddr,
     /// Whether nobody has set it up yet.
     pub setup_mode: bool,
+    /// Whether other machines can reach it: it listens beyond loopback.
+    pub is_reachable: bool,
+    /// What whoever sets it up from elsewhere needs, if that is possible.
+    pub setup_code: Option<String>,
 }
 
 /// Why a gateway does not run.
@@ -84,10 +94,18 @@ pub async fn serve(
     };
     let kernel = Kernel::start_in(setting).await?;
     let timers = tokio::spawn(kernel.clone().run_timers(shutdown.clone()));
-    on_ready(Ready { address, setup_mode: kernel.in_setup_mode() });
+    let is_reachable = !address.ip().to_canonical().is_loopback();
+    let is_elsewhere = is_reachable || !options.trusted_proxies.is_empty();
+    on_ready(Ready {
+        address,
+        setup_mode: kernel.in_setup_mode(),
+        is_reachable,
+        setup_code: kernel.setup_code().filter(|_| is_elsewhere),
+    });
+    let trusted = TrustedProxies::new(options.trusted_proxies);
     tokio::select! {
         () = shutdown.requested() => {}
-        () = http::accept(listener, &kernel) => {}
+        () = http::accept(listener, &kernel, trusted) => {}
     }
     stop(&kernel).await;
     timers.abort();

@@ -1,7 +1,7 @@
 //! WebSocket endpoint `GET /ws`: the upgrade, and one task per socket that moves messages between it and the kernel.
 
 use std::future::{Future, poll_fn};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,11 +18,11 @@ use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use kernel::{Close, Connection, Excerpt, Kernel, Outgoing};
+use kernel::{Close, Connection, Excerpt, Kernel, Outgoing, Source};
 use tokio::net::TcpStream;
 use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
 
-use crate::http::{Peer, not_found};
+use crate::http::{Shared, not_found};
 use crate::inlet::Inlet;
 use crate::outlet::Opcode;
 
@@ -34,16 +34,15 @@ const FLUSH_BYTES: usize = 256 * 1024;
 const OUTLET_BYTES_HIGH: usize = 2 * 1024 * 1024;
 
 /// Answers the upgrade request. Browsers must come from a page of this very host; programs send no origin.
-pub(crate) async fn upgrade(State(kernel): State<Arc<Kernel>>, mut request: Request<Body>) -> Response {
+pub(crate) async fn upgrade(State(shared): State<Shared>, mut request: Request<Body>) -> Response {
     let headers = request.headers();
     let Some(accept) = accept_key(request.method(), headers) else { return not_found().await };
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical());
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    if !is_same_origin(headers, peer) {
+    let source = shared.source(&request);
+    if !is_same_origin(headers, shared.is_direct(&request)) {
         return (StatusCode::FORBIDDEN, "This origin may not connect").into_response();
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else { return not_found().await };
-    tokio::spawn(run(kernel, upgrade, peer));
+    tokio::spawn(run(shared.kernel, upgrade, source));
     let headers = [
         (header::CONNECTION, "Upgrade".to_string()),
         (header::UPGRADE, "websocket".to_string()),
@@ -66,17 +65,12 @@ fn accept_key(method: &Method, headers: &HeaderMap) -> Option<String> {
     Some(base64::engine::general_purpose::STANDARD.encode(digest.digest().bytes()))
 }
 
-fn is_same_origin(headers: &HeaderMap, peer: IpAddr) -> bool {
+fn is_same_origin(headers: &HeaderMap, is_direct: bool) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     origin.zip(host).is_some_and(|((_, origin), host)| origin.eq_ignore_ascii_case(host))
-        && (!peer.is_loopback() || is_proxied(headers) || names_this_machine(headers))
-}
-
-/// Whether a proxy passed the request on.
-pub(crate) fn is_proxied(headers: &HeaderMap) -> bool {
-    ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
+        && (!is_direct || names_this_machine(headers))
 }
 
 /// Whether the request was made for this machine under its own name: a page elsewhere whose name was made to
@@ -91,17 +85,17 @@ pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, peer: IpAddr) {
+async fn run(kernel: Arc<Kernel>, upgrade: OnUpgrade, source: Source) {
     let Ok(upgraded) = upgrade.await else { return };
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
     let marker = kernel.random().tagged("oversized_");
-    let limit = limits::socket::PENDING_FRAME_MAX_BYTES;
+    let limit = limits::socket::PENDING_MAX_BYTES;
     let inlet =
         Inlet::new(parts.io.into_inner(), limit, marker.clone(), &parts.read_buf, kernel.clock().clone());
     // The inlet has let nothing larger through.
     let sizes = Limits::default().max_payload_len(Some(limits::frame::MAX_BYTES));
     let stream = ServerBuilder::new().limits(sizes).serve(inlet);
-    let connection = kernel.opened(peer);
+    let connection = kernel.opened(source);
     let mut socket =
         Socket { stream, kernel, connection, marker, limit, stall: None, closing: None, close_sent: false };
     poll_fn(|cx| socket.poll(cx)).await;
@@ -219,7 +213,7 @@ impl Socket {
     fn raise_limit(&mut self) {
         if self.limit < limits::frame::MAX_BYTES && self.connection.login().is_some() {
             self.limit = limits::frame::MAX_BYTES;
-            self.stream.get_mut().set_limit(self.limit);
+            self.stream.get_mut().raise_limit(self.limit, &self.connection);
         }
     }
 

@@ -135,6 +135,24 @@ impl Tokens<'_> {
         Ok(!self.0.change(statement).await?.is_empty())
     }
 
+    /// Revokes every token of a user and a kind that is still good, but for one. Their ids.
+    pub async fn revoke_all(
+        self,
+        uid: Uid,
+        kind: Kind,
+        but: Option<&TokenId>,
+        reason: &str,
+        now_ms: i64,
+    ) -> Result<Vec<TokenId>> {
+        let statement = Statement::new(
+            "UPDATE tokens SET revoked_at = $4, revoked_reason = $5 WHERE uid = $1 AND kind = $2 \
+             AND revoked_at IS NULL AND ($3 IS NULL OR token_id <> $3) RETURNING token_id",
+        );
+        let but = but.map(|id| id.0.clone());
+        let statement = statement.bind(uid).bind(kind.as_str()).bind(but).bind(now_ms).bind(reason);
+        self.0.change(statement).await?.into_iter().map(|mut row| row.text().map(TokenId)).collect()
+    }
+
     /// Notes that it logged somebody in.
     pub async fn used(self, token_id: &TokenId, now_ms: i64) -> Result<()> {
         let statement = Statement::new("UPDATE tokens SET last_used_at = $2 WHERE token_id = $1");

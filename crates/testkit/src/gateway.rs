@@ -26,6 +26,8 @@ pub struct Gateway {
     pub address: SocketAddr,
     /// The token of [`DEVICE`], once set up.
     pub node_token: String,
+    /// What it printed for whoever sets it up from elsewhere.
+    pub setup_code: Option<String>,
     directory: Arc<tempfile::TempDir>,
     store_url: Option<String>,
     trigger: Trigger,
@@ -37,6 +39,14 @@ impl Gateway {
     pub async fn fresh() -> Gateway {
         let own = tempfile::tempdir().expect("a temporary directory");
         Gateway::launch(Arc::new(own), None, "127.0.0.1:0").await
+    }
+
+    /// The same on another address, behind these proxies.
+    pub async fn fresh_at(listen: &str, trusted_proxies: &[&str]) -> Gateway {
+        let own = tempfile::tempdir().expect("a temporary directory");
+        let trusted =
+            trusted_proxies.iter().map(|text| text.parse().expect("a block of addresses")).collect();
+        Gateway::launch_with(Arc::new(own), None, listen, Vec::new(), trusted).await
     }
 
     /// The same with its store in PostgreSQL, set up.
@@ -57,13 +67,14 @@ impl Gateway {
     /// The same with an area beside the built-in ones.
     pub async fn set_up_with(area: server::NewArea) -> Gateway {
         let own = tempfile::tempdir().expect("a temporary directory");
-        let mut gateway = Gateway::launch_with(Arc::new(own), None, "127.0.0.1:0", vec![area]).await;
+        let mut gateway =
+            Gateway::launch_with(Arc::new(own), None, "127.0.0.1:0", vec![area], Vec::new()).await;
         gateway.setup().await;
         gateway
     }
 
     async fn launch(directory: Arc<tempfile::TempDir>, store_url: Option<String>, listen: &str) -> Gateway {
-        Gateway::launch_with(directory, store_url, listen, Vec::new()).await
+        Gateway::launch_with(directory, store_url, listen, Vec::new(), Vec::new()).await
     }
 
     async fn launch_with(
@@ -71,6 +82,7 @@ impl Gateway {
         store_url: Option<String>,
         listen: &str,
         areas: Vec<server::NewArea>,
+        trusted_proxies: Vec<server::Network>,
     ) -> Gateway {
         let (trigger, shutdown) = base::shutdown::channel();
         let options = server::Options {
@@ -79,16 +91,25 @@ impl Gateway {
             store_url: store_url.clone(),
             version: "test".to_string(),
             areas,
+            trusted_proxies,
         };
         let (told, ready) = oneshot::channel();
         let running = tokio::spawn(server::serve(options, shutdown, move |ready| {
             told.send(ready).expect("the test waits for it");
         }));
-        let address = match ready.await {
-            Ok(ready) => ready.address,
+        let ready = match ready.await {
+            Ok(ready) => ready,
             Err(_) => panic!("the gateway did not start: {:?}", running.await),
         };
-        Gateway { address, node_token: String::new(), directory, store_url, trigger, running: Some(running) }
+        Gateway {
+            address: ready.address,
+            node_token: String::new(),
+            setup_code: ready.setup_code,
+            directory,
+            store_url,
+            trigger,
+            running: Some(running),
+        }
     }
 
     /// Sends `sys.setup`.

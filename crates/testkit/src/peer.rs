@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
@@ -48,6 +50,17 @@ impl Peer {
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let (socket, _) = tokio_tungstenite::connect_async_with_config(url, Some(config), true).await?;
         Ok(Peer { socket, aside: VecDeque::new(), bytes_aside: VecDeque::new(), next_id: 0 })
+    }
+
+    /// Opens a socket whose upgrade request has further headers, as one that a proxy passes on.
+    pub async fn open_with(url: &str, headers: &[(&'static str, &str)]) -> Peer {
+        let mut request = url.into_client_request().expect("a URL");
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        let (socket, _) =
+            tokio_tungstenite::connect_async(request).await.expect("the gateway accepts sockets");
+        Peer { socket, aside: VecDeque::new(), bytes_aside: VecDeque::new(), next_id: 0 }
     }
 
     /// Opens a socket with the limits of shipped clients: frames above 1 MiB, and messages above 64 MiB, end it.
@@ -130,6 +143,16 @@ impl Peer {
                 return;
             }
         }
+    }
+
+    /// Begins a text message of so many bytes and sends the first of them.
+    pub async fn send_beginning(&mut self, size: usize, first: &[u8]) {
+        let mut frame = vec![0x81, 0xff];
+        frame.extend_from_slice(&(size as u64).to_be_bytes());
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(first);
+        let MaybeTlsStream::Plain(stream) = self.socket.get_mut() else { panic!("no TLS here") };
+        stream.write_all(&frame).await.expect("the socket takes it");
     }
 
     /// Sends any bytes.

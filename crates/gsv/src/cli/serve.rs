@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base::shutdown;
 use clap::Args;
-use server::{Options, Ready};
+use server::{Network, Options, Ready};
 use terminal::failure::{Failure, Result};
 
 use super::version::VERSION;
@@ -24,6 +24,10 @@ pub struct Serve {
     /// URL of a PostgreSQL database to use instead of SQLite in the data directory.
     #[arg(long, env = "GSV_STORE", value_name = "postgres://…", hide_env_values = true)]
     store: Option<String>,
+    /// A proxy, or a block of addresses such as 10.0.0.0/8, whose X-Forwarded-For or Forwarded header says where requests
+    /// come from; may be repeated, or a comma list.
+    #[arg(long = "trusted-proxy", env = "GSV_TRUSTED_PROXY", value_name = "ADDRESS", value_delimiter = ',')]
+    trusted_proxies: Vec<Network>,
     /// Format of log lines; GSV_LOG sets the level (`info`, `debug`, `kernel=trace` …).
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     log_format: Format,
@@ -58,6 +62,7 @@ pub async fn run(context: &Context, args: Serve) -> Result<u8> {
         store_url: args.store,
         version: VERSION.to_string(),
         areas: Vec::new(),
+        trusted_proxies: args.trusted_proxies,
     };
     let (trigger, shutdown) = shutdown::channel();
     let signals = tokio::spawn(async move {
@@ -68,32 +73,54 @@ pub async fn run(context: &Context, args: Serve) -> Result<u8> {
         stop_signal().await;
         std::process::exit(1);
     });
-    let served = server::serve(options, shutdown, |ready| announce(context, ready)).await;
+    let served = server::serve(options, shutdown, |ready| announce(context, &ready)).await;
     signals.abort();
     served.map_err(|error| Failure::new(error.to_string()))?;
     Ok(0)
 }
 
-/// Says where the gateway is, and what to do with a fresh one.
-fn announce(context: &Context, ready: Ready) {
-    let address = ready.address;
-    let mut lines = if context.output.json {
-        serde_json::json!({ "url": format!("http://{address}"), "setupMode": ready.setup_mode }).to_string()
-    } else {
-        format!("listening on http://{address}")
-    };
-    if ready.setup_mode && !context.output.json {
-        let url = match address.port() {
-            8787 => String::new(),
-            _ => format!(" --url ws://{address}/ws"),
-        };
-        lines
-            .push_str(&format!("\nthis gateway is not set up yet; in another terminal: gsv auth setup{url}"));
+/// Says where the gateway is, what to do with a fresh one, and what to mind when others can reach it.
+fn announce(context: &Context, ready: &Ready) {
+    if ready.is_reachable {
+        context.output.note(&format!(
+            "warning: other machines can reach {}, and what they send is not encrypted: put TLS, a VPN or an SSH tunnel \
+             around it (docs/guide/operations.md)",
+            ready.address
+        ));
     }
     // A gateway whose output nobody reads serves all the same.
+    let lines = if context.output.json { as_json(ready) } else { as_text(ready) };
     if let Err(failure) = context.output.line(&lines) {
         tracing::warn!("cannot print: {}", failure.message);
     }
+}
+
+fn as_json(ready: &Ready) -> String {
+    let mut line = serde_json::json!({
+        "url": format!("http://{}", ready.address), "setupMode": ready.setup_mode,
+    });
+    if let Some(code) = &ready.setup_code {
+        line["setupCode"] = code.as_str().into();
+    }
+    line.to_string()
+}
+
+fn as_text(ready: &Ready) -> String {
+    let address = ready.address;
+    let mut lines = format!("listening on http://{address}");
+    if !ready.setup_mode {
+        return lines;
+    }
+    let url = match address.port() {
+        8787 => String::new(),
+        port if address.ip().is_unspecified() => format!(" --url ws://localhost:{port}/ws"),
+        _ => format!(" --url ws://{address}/ws"),
+    };
+    lines.push_str(&format!("\nthis gateway is not set up yet; in another terminal: gsv auth setup{url}"));
+    if let Some(code) = &ready.setup_code {
+        lines.push_str(&format!("\nfrom another machine setup needs this code: {code}"));
+    }
+    lines
 }
 
 /// Returns when the program is asked to stop.

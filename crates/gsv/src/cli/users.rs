@@ -10,7 +10,7 @@ use terminal::failure::{Failure, Result};
 use terminal::output::Table;
 
 use crate::context::Context;
-use crate::{prompt, session};
+use crate::{exposure, prompt, session};
 
 /// Verbs of `gsv users`.
 #[derive(Debug, Subcommand)]
@@ -40,12 +40,15 @@ pub enum Users {
         /// Login name.
         name: String,
     },
-    /// Change a user's password.
+    /// Change a user's password, and end their other sessions.
     Passwd {
         /// Login name.
         name: String,
         #[command(flatten)]
         password: NewPassword,
+        /// Leave the connections and user tokens of the old password as they are.
+        #[arg(long)]
+        keep_sessions: bool,
     },
     /// Set a user's further groups.
     Groups {
@@ -89,6 +92,7 @@ impl std::fmt::Debug for NewPassword {
 
 impl NewPassword {
     fn obtain(self, context: &Context) -> Result<String> {
+        exposure::may_send_password(context, &session::url(context)?)?;
         match self.new_password {
             Some(password) => Ok(password),
             None if self.password_stdin => prompt::password_from_stdin(),
@@ -116,9 +120,11 @@ pub async fn run(context: &Context, users: Users) -> Result<u8> {
         Users::Unlock { name } => {
             update(context, UserUpdate { locked: Some(false), ..unchanged(name) }, "unlocked").await
         }
-        Users::Passwd { name, password } => {
+        Users::Passwd { name, password, keep_sessions } => {
             let password = Some(password.obtain(context)?);
-            update(context, UserUpdate { password, ..unchanged(name) }, "changed the password of").await
+            let keep_sessions = keep_sessions.then_some(true);
+            let call = UserUpdate { password, keep_sessions, ..unchanged(name) };
+            update(context, call, "changed the password of").await
         }
         Users::Groups { name, groups } => {
             update(context, UserUpdate { groups: Some(groups), ..unchanged(name) }, "changed the groups of")
@@ -230,7 +236,7 @@ fn paths(raw: &str, name: &str) -> Vec<String> {
 }
 
 fn unchanged(username: String) -> UserUpdate {
-    UserUpdate { username, password: None, locked: None, groups: None }
+    UserUpdate { username, password: None, locked: None, groups: None, keep_sessions: None }
 }
 
 fn table(users: &[User]) -> Table {

@@ -1,6 +1,6 @@
 //! Tests of setup, login, logout, tokens and configuration.
 
-use crate::world::World;
+use crate::world::{Running, World, gsv};
 
 #[test]
 fn a_fresh_gateway_asks_to_be_set_up_once() {
@@ -227,4 +227,65 @@ fn the_gateways_configuration_is_read_and_set() {
     assert!(all.contains("config/server/name = home\n") && !all.contains("sk-secret"), "{all}");
     let refused = world.fails(1, &["config", "set", "config/server/name", "mine"]);
     assert!(refused.starts_with("error: "), "{refused}");
+}
+
+#[test]
+fn a_password_is_not_sent_unencrypted_to_another_machine() {
+    let world = World::set_up();
+    // Nothing listens there, and nothing is sent there.
+    let far = ["--url", "ws://192.0.2.1:9/ws"];
+    for command in [
+        &["devices", "-u", "alice", "-p", "alice-password"][..],
+        &["auth", "login", "--username", "alice", "-p", "alice-password"],
+        &["auth", "setup", "--username", "alice", "--new-password", "alice-password"],
+        &["users", "passwd", "bob", "--new-password", "bobs-password"],
+    ] {
+        let refused = world.fails(1, &[command, &far].concat());
+        assert!(
+            refused.contains("is not encrypted") && refused.contains("--insecure"),
+            "{command:?}: {refused}"
+        );
+    }
+    // On this machine, under whatever name, nothing is said.
+    world.ok(&[
+        "devices",
+        "-u",
+        "alice",
+        "-p",
+        "alice-password",
+        "--url",
+        &format!("ws://localhost:{}", world.port),
+    ]);
+}
+
+#[test]
+fn a_gateway_that_others_reach_says_so_and_prints_a_code() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |listen: &str| {
+        let data = home.path().join(listen.replace(':', "-"));
+        let complaints = home.path().join("stderr");
+        let mut command = gsv(home.path());
+        command.args(["serve", "--listen", listen, "--data", data.to_str().unwrap()]);
+        let mut gateway = Running::start(command.stderr(std::fs::File::create(&complaints).unwrap()));
+        gateway.wait_for("this gateway is not set up yet");
+        gateway.signal(libc::SIGTERM);
+        assert_eq!(gateway.wait(), 0);
+        (gateway.rest(), std::fs::read_to_string(complaints).unwrap())
+    };
+    let (said, complaints) = run("0.0.0.0:0");
+    assert!(complaints.contains("warning: other machines can reach 0.0.0.0:"), "{complaints}");
+    let code = said.iter().find_map(|line| line.strip_prefix("from another machine setup needs this code: "));
+    assert!(code.is_some_and(|code| code.len() > 26), "{said:?}");
+    let (said, complaints) = run("127.0.0.1:0");
+    assert!(said.is_empty() && !complaints.contains("warning: other machines"), "{said:?} {complaints}");
+}
+
+#[test]
+fn a_token_ends_with_the_session_that_made_it() {
+    let world = World::set_up();
+    let made = world.run(&["auth", "token", "create", "--kind", "user"]);
+    assert!(made.code == 0 && made.err.contains("ends with the login that made it"), "{made:?}");
+    let made =
+        world.run(&["auth", "token", "create", "--kind", "user", "-u", "alice", "-p", "alice-password"]);
+    assert!(made.code == 0 && made.err.is_empty(), "{made:?}");
 }

@@ -104,7 +104,7 @@ mod tests {
     use crate::connections::Connections;
 
     fn connection() -> Arc<Connection> {
-        Connections::default().open(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        Connections::default().open(IpAddr::V4(Ipv4Addr::LOCALHOST).into())
     }
 
     #[test]

@@ -290,7 +290,9 @@ impl World {
         for who in [Who::Owner, Who::Group] {
             let groups = Some(vec!["users".to_string(), "team".to_string()]);
             let username = who.name().to_string();
-            root.call(&UserUpdate { username, password: None, locked: None, groups }).await.unwrap();
+            root.call(&UserUpdate { username, password: None, locked: None, groups, keep_sessions: None })
+                .await
+                .unwrap();
         }
         root.call(&SetAccess { device_id: "desk".to_string(), gid: team, allow: true }).await.unwrap();
         let mut world = World { kernel, names: Vec::new(), driver, _data: data };

@@ -43,7 +43,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         .unwrap();
     assert_eq!(made.user.groups, ["users", "services", "user7", "ann"]);
     let groups = Some(vec!["drivers".to_string()]);
-    let update = UserUpdate { username, password: None, locked: None, groups };
+    let update = UserUpdate { username, password: None, locked: None, groups, keep_sessions: None };
     assert_eq!(root.call(&update).await.unwrap().user.groups, ["users", "drivers", "ann"]);
     let read = rows_read(&kernel) - before;
     assert!(read < 100, "{read} rows were read for one user of {USERS}");

@@ -12,7 +12,8 @@ syscalls! {
     "sys.user.create" UserCreate => UserCreated, Root, Kernel, Rules, Root, by Approver;
     /// Lists all accounts by uid.
     "sys.user.list" UserList => Users, Root, Kernel, Reads, Root, by Person;
-    /// Changes a user's password, lock or groups. Locking closes the user's connections.
+    /// Changes a user's password, lock or groups. Locking closes the user's connections. A new password ends the user's
+    /// other sessions: connections of people are closed and `user` tokens revoked. Devices and services go on.
     "sys.user.update" UserUpdate => UserResult, Root, Kernel, Rules, Root, by Approver;
     /// Removes a user with everything that is its own: agents, conversations, tokens, devices, config and connected
     /// accounts. Its connections are closed. Its files are kept for root, or deleted if that is asked for.
@@ -97,6 +98,7 @@ pub struct Users {
 /// Arguments of `sys.user.update`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysUserUpdateArgs")]
+#[serde(rename_all = "camelCase")]
 pub struct UserUpdate {
     /// Whom to change.
     pub username: String,
@@ -109,6 +111,10 @@ pub struct UserUpdate {
     /// Names of the further groups it is in from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
+    /// `true` leaves the user's sessions alone when the password changes, `false` ends them in any case. Absent, they end
+    /// with the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_sessions: Option<bool>,
 }
 
 /// Arguments of `sys.user.remove`.

@@ -20,6 +20,9 @@ pub struct Assist {
     pub draft: Draft,
     /// What was said so far.
     pub messages: Vec<ChatMessage>,
+    /// From another machine, or through a proxy: the setup code that the gateway printed when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// How much a person wants to decide.

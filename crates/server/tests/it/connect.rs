@@ -156,8 +156,8 @@ async fn drivers_and_services_get_what_their_role_has() {
     assert_eq!(connected["identity"]["implements"], json!(["fs.*", "shell.exec"]));
     assert_eq!((&connected["syscalls"], &connected["signals"]), (&json!([]), &json!(["device.status"])));
 
-    let created = gateway.user().await.call("sys.token.create", json!({ "kind": "service" })).await.unwrap();
-    let auth = json!({ "username": USER, "token": created["token"]["token"] });
+    let created = gateway.root().await.call("sys.token.create", json!({ "kind": "service" })).await.unwrap();
+    let auth = json!({ "username": "root", "token": created["token"]["token"] });
     let mut service = gateway.peer().await;
     let refused = service.connect("service", "s", json!({ "auth": auth })).await.unwrap_err();
     assert_eq!(refused.pair(), (103, "Service role requires channel field"));

@@ -8,6 +8,7 @@ mod accounts;
 mod agents;
 mod config;
 mod connect;
+mod doors;
 mod frames;
 mod http;
 mod live;

@@ -17,12 +17,11 @@ async fn every_call_by_every_kind_of_caller() {
     let gateway = Gateway::set_up().await;
     let mut root = gateway.root().await;
     let mut nobody = gateway.peer().await;
-    let mut user = gateway.user().await;
     let mut driver = gateway.driver().await;
     let token =
-        user.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
+        root.call("sys.token.create", json!({ "kind": "service" })).await.unwrap()["token"]["token"].clone();
     let mut service = gateway.peer().await;
-    let auth = json!({ "auth": { "username": USER, "token": token }, "channel": "test" });
+    let auth = json!({ "auth": { "username": "root", "token": token }, "channel": "test" });
     service.connect("service", "svc", auth).await.unwrap();
     let mut bare = gateway.add_user("bare").await;
     root.call("sys.user.update", json!({ "username": "bare", "groups": [] })).await.unwrap();

@@ -103,6 +103,7 @@ async fn apply(view: &View, change: &Change) -> Result<(), Fault> {
         Change::Hash { username, uid, hash } => {
             update(view, same(username)).await?;
             store.accounts().set_hash(*uid, hash, view.tree.clock.now_ms()).await.map_err(of_store)?;
+            update(view, UserUpdate { keep_sessions: Some(false), ..same(username) }).await?;
         }
         Change::Lock { username, locked } => {
             update(view, UserUpdate { locked: Some(*locked), ..same(username) }).await?;
@@ -152,5 +153,11 @@ async fn update(view: &View, args: UserUpdate) -> Result<(), Fault> {
 
 /// Changes nothing, but is refused where a change would be.
 fn same(username: &str) -> UserUpdate {
-    UserUpdate { username: username.to_string(), password: None, locked: None, groups: None }
+    UserUpdate {
+        username: username.to_string(),
+        password: None,
+        locked: None,
+        groups: None,
+        keep_sessions: None,
+    }
 }

@@ -10,7 +10,7 @@ use terminal::times;
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::session;
-use crate::{credentials, prompt};
+use crate::{credentials, exposure, prompt};
 
 /// Arguments of `gsv auth login`.
 #[derive(Args, Debug)]
@@ -31,9 +31,12 @@ pub struct Login {
 pub async fn run(context: &Context, args: Login) -> Result<u8> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
+    if context.globals.token.is_none() {
+        exposure::may_send_password(context, &url)?;
+    }
     session::probe(&url).await?;
     let auth = ask(context, &file, &url, &args)?;
-    let session = session::log_in(&url, auth).await?;
+    let session = session::log_in(context, &url, auth).await?;
     let kept = session::keep(context, &session, args.ttl_hours).await?;
     let until = times::show(kept.value);
     context
@@ -55,7 +58,7 @@ pub async fn log_out(context: &Context) -> Result<u8> {
     let revoked = match session.token_id {
         Some(id) => {
             let auth = Auth { username: username.clone(), password: None, token: Some(session.token) };
-            revoke(&session.url, auth, id).await
+            revoke(context, &session.url, auth, id).await
         }
         None => Err(Failure::new("its id is not known")),
     };
@@ -70,8 +73,8 @@ pub async fn log_out(context: &Context) -> Result<u8> {
     Ok(0)
 }
 
-async fn revoke(url: &str, auth: Auth, token_id: String) -> Result<()> {
-    let session = session::log_in(url, auth).await?;
+async fn revoke(context: &Context, url: &str, auth: Auth, token_id: String) -> Result<()> {
+    let session = session::log_in(context, url, auth).await?;
     match session.call(&Revoke { token_id, reason: Some("logout".to_string()), uid: None }).await {
         // The gateway closes the connections of a revoked token, at times before it has answered.
         Ok(_) => Ok(()),

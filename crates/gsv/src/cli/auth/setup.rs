@@ -2,6 +2,8 @@
 
 use base::limits;
 use clap::Args;
+use client::Connection;
+use protocol::error::Reason;
 use protocol::frame::to_json;
 use protocol::spec::Syscall;
 use protocol::sys::{Auth, Setup as Call, SetupAi, SetupDone, SetupNode};
@@ -10,7 +12,7 @@ use terminal::output::pairs;
 use terminal::times;
 
 use crate::context::Context;
-use crate::{config_file, credentials, prompt, session};
+use crate::{config_file, credentials, exposure, prompt, session};
 
 /// Arguments of `gsv auth setup`.
 #[derive(Args, Default)]
@@ -27,6 +29,9 @@ pub struct Setup {
     /// Root's password; the first user's when absent.
     #[arg(long, value_name = "PASSWORD")]
     root_password: Option<String>,
+    /// The setup code that `gsv serve` printed; needed from another machine than the gateway's.
+    #[arg(long, value_name = "CODE")]
+    code: Option<String>,
     /// The gateway's time zone, such as Europe/Vienna.
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
@@ -74,9 +79,16 @@ pub async fn wizard(context: &Context) -> Result<Auth> {
 }
 
 async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Auth)> {
-    let call = ask(context, args)?;
+    exposure::may_send_password(context, &session::url(context)?)?;
+    let mut call = ask(context, args)?;
     let (connection, url) = session::open_anonymous(context).await?;
-    let raw = connection.call_raw(Call::SPEC.name, &to_json(&call), limits::client::CALL_TIMEOUT).await?;
+    let raw = match send(&connection, &call).await {
+        Err(failure) if failure.reason == Some(Reason::setup_code_required) => {
+            call.code = Some(ask_code(context, failure)?);
+            send(&connection, &call).await?
+        }
+        sent => sent?,
+    };
     connection.close().await;
     let done: SetupDone = serde_json::from_str(&raw)
         .map_err(|why| client::Error::Decode { call: Call::SPEC.name.to_string(), why: why.to_string() })?;
@@ -95,6 +107,19 @@ async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Au
         Ok(())
     })?;
     Ok((raw, done, Auth { username: call.username, password: Some(call.password), token: None }))
+}
+
+async fn send(connection: &Connection, call: &Call) -> Result<String> {
+    Ok(connection.call_raw(Call::SPEC.name, &to_json(call), limits::client::CALL_TIMEOUT).await?)
+}
+
+/// Asks a person for the setup code; where nobody can be asked, fails as told.
+fn ask_code(context: &Context, otherwise: Failure) -> Result<String> {
+    if !prompt::is_possible(&context.output) {
+        return Err(otherwise.with_hint("give it with --code, or set the gateway up on its own machine"));
+    }
+    context.output.note(&otherwise.message);
+    prompt::line("Setup code", None)
 }
 
 /// The call, from flags and answers.
@@ -139,6 +164,7 @@ fn ask(context: &Context, args: Setup) -> Result<Call> {
             label: args.node_label,
             expires_at: expires_at.map(|milliseconds| milliseconds as f64),
         }),
+        code: args.code,
     })
 }
 

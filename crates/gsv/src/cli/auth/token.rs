@@ -121,9 +121,15 @@ async fn create(context: &Context, args: CreateArgs) -> Result<u8> {
         expires_at: expires_at.map(|milliseconds| milliseconds as f64),
         approve: (args.approve || args.no_approve).then_some(args.approve),
     };
-    let session = session::open(context).await?;
+    let session = session::open_to_last(context, expires_at).await?;
     let answer = session.call(&call).await?;
     context.output.answer(&answer.raw, || describe(&answer.value.token))?;
+    let end_ms = answer.value.token.expires_at;
+    if end_ms.is_some() && end_ms != expires_at {
+        context.output.note(
+            "note: the token ends with the login that made it; one that is to last longer is made with the password (-p)",
+        );
+    }
     Ok(0)
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gateway::Gone;
 use protocol::capability;
 use protocol::error::Error;
+use protocol::identity::Role;
 use protocol::ids::{Gid, Uid};
 use protocol::signal::DeviceEvent;
 use protocol::sys::account::{
@@ -14,12 +15,14 @@ use protocol::sys::account::{
     Groups, Removed, Revoke, User, UserCreate, UserCreated, UserFiles, UserList, UserRemove, UserRemoved,
     UserResult, UserUpdate, Users,
 };
+use protocol::sys::token::Kind;
 use store::accounts::{Account, Group as GroupRow, NewAccount};
 use store::changes::Topic;
 use store::devices::Device;
 
 use super::setup::{check_password, check_username};
 use crate::calls::Cx;
+use crate::connections::Login;
 use crate::outbox::Close;
 use crate::{homes, signals};
 
@@ -66,6 +69,9 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         let password = check_password("password", password)?;
         let hash = cx.kernel.authenticator.passwords().hash(password).await?;
         store.accounts().set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await?;
+    }
+    if !args.keep_sessions.unwrap_or(args.password.is_none()) {
+        end_sessions(&cx, account.uid).await?;
     }
     if let Some(locked) = args.locked {
         store.accounts().set_locked(account.uid, locked).await?;
@@ -198,6 +204,24 @@ fn tell_gone(cx: &Cx, devices: Vec<Arc<Device>>) {
         (gone.online, gone.disconnected_at, gone.last_seen_at) = (false, Some(now_ms), now_ms);
         signals::device_status(&cx.kernel, DeviceEvent::Disconnected, &device);
     }
+}
+
+/// Ends the sessions of a person: its `user` tokens are revoked and its connections closed, but for the one that asks and
+/// its token. Devices and services keep tokens of their own.
+async fn end_sessions(cx: &Cx, uid: Uid) -> Result<(), Error> {
+    let own = cx.kernel.connections.behind(&cx.caller.origin);
+    let own_token = own.as_ref().and_then(|own| own.login()?.token.as_ref());
+    let but = own_token.map(|token| &token.token_id);
+    let now_ms = cx.kernel.clock.now_ms();
+    let tokens = cx.kernel.store.tokens();
+    tokens.revoke_all(uid, Kind::User, but, "password changed", now_ms).await?;
+    let of_person = |login: &Login| login.role == Role::User && login.identity().uid == uid;
+    for connection in cx.kernel.connections.select(of_person) {
+        if own.as_ref().is_none_or(|own| own.number != connection.number) {
+            connection.close(Close::PASSWORD_CHANGED);
+        }
+    }
+    Ok(())
 }
 
 fn close_all_of(cx: &Cx, uid: Uid) {

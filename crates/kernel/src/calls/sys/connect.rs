@@ -16,8 +16,9 @@ use store::accounts::Account;
 use store::devices::{Device, Registration};
 use store::tokens::Token;
 
+use super::setup;
 use crate::codec::Aliased;
-use crate::connections::{Connection, DriverLogin, Login};
+use crate::connections::{Connection, DriverLogin, Login, LoginToken};
 use crate::outbox::Close;
 use crate::ticket::Ticket;
 use crate::{Kernel, access, connections, routes, signals, tasks};
@@ -27,7 +28,7 @@ pub(crate) fn begin(kernel: &Arc<Kernel>, connection: &Arc<Connection>, ticket: 
     if !connection.begin_login() {
         return ticket.fail(Error::already_connected());
     }
-    let request = precheck(kernel, raw);
+    let request = precheck(kernel, connection, raw);
     let (kernel, claim) = (kernel.clone(), Claim(connection.clone()));
     tasks::run(async move {
         let connection = &claim.0;
@@ -67,7 +68,7 @@ impl Drop for Claim {
 }
 
 /// Checks 1 to 4 of the documented order, before anything else is looked at.
-fn precheck(kernel: &Kernel, raw: &str) -> Result<(Connect, Role), Error> {
+fn precheck(kernel: &Kernel, connection: &Connection, raw: &str) -> Result<(Connect, Role), Error> {
     let members = Members::parse(raw).ok_or_else(Error::unsupported_protocol)?;
     if members.get("protocol").and_then(|text| text.parse::<f64>().ok()) != Some(1.0) {
         return Err(Error::unsupported_protocol());
@@ -76,7 +77,7 @@ fn precheck(kernel: &Kernel, raw: &str) -> Result<(Connect, Role), Error> {
     let role =
         client.and_then(|client| Role::parse(&client.text("role")?)).ok_or_else(Error::invalid_role)?;
     if kernel.in_setup_mode() {
-        return Err(Error::setup_required());
+        return Err(setup::required(connection));
     }
     let normal = members.rewrite(&[], &[("protocol", "1")]);
     Ok((args::decode::<Connect>(&normal)?, role))
@@ -126,7 +127,9 @@ async fn log_in(
             Some(driver) => driver.device_id.0.clone(),
             None => request.client.id.trim().to_string(),
         },
-        token_id: token.as_ref().map(|token| token.token_id.clone()),
+        token: token
+            .as_ref()
+            .map(|token| LoginToken { token_id: token.token_id.clone(), expires_at: token.expires_at }),
         may_approve,
         driver,
         streams: request.streams.unwrap_or_default(),
@@ -134,6 +137,7 @@ async fn log_in(
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
         since: kernel.clock.instant(),
+        memory: kernel.connections.memory_of(account.uid),
     };
     let live = kernel.connections.log_in(connection, login);
     if let Some(device) = &device {
@@ -141,6 +145,9 @@ async fn log_in(
     }
     if !live {
         return Err(Error::stopping());
+    }
+    if let Some(end_ms) = token.as_ref().and_then(|token| token.expires_at) {
+        kernel.alarms.expiry.within(connections::until(end_ms, kernel.clock.now_ms()));
     }
     recheck(kernel, connection, &account, token.as_ref()).await?;
     if role == Role::User {
@@ -168,7 +175,9 @@ async fn recheck(
             found.is_none_or(|found| found.revoked_at.is_some())
         }
     };
-    match now.filter(|account| !account.locked && !revoked) {
+    // Who logged in with the password must still know it.
+    let is_outdated = |account: &Account| token.is_none() && account.hash != before.hash;
+    match now.filter(|account| !account.locked && !revoked && !is_outdated(account)) {
         None => {
             connection.close(Close::REVOKED);
             Err(Error::authentication_failed())

@@ -1,23 +1,52 @@
 //! Handler of `sys.setup`: the first user of a fresh gateway.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use base::limits;
 use base::random::Random;
+use base::sync::lock;
+use protocol::args::Members;
 use protocol::error::Error;
 use protocol::ids::{DeviceId, Gid, TokenId, Uid};
 use protocol::sys::token::TokenKind;
 use protocol::sys::{Setup, SetupDone};
 use protocol::{args, config};
+use serde_json::Value;
 use store::accounts::{NewAccount, Setup as SetupRows};
 use store::tokens::NewToken;
 
 use super::token;
+use crate::connections::Connection;
 use crate::ticket::Ticket;
 use crate::{Kernel, homes, settings, tasks};
 
-/// Handles the request; the gate has checked that the system is in setup mode.
+/// What is answered to everything else until the system is set up; elsewhere it says that a code is needed for that.
+pub(crate) fn required(connection: &Connection) -> Error {
+    let error = Error::setup_required();
+    match (connection.is_local, error.details.clone()) {
+        (false, Some(Value::Object(mut details))) => {
+            details.insert("codeRequired".to_string(), Value::Bool(true));
+            error.with_details(Value::Object(details))
+        }
+        _ => error,
+    }
+}
+
+/// Whether whoever is at the other end may set the system up: anybody on this machine, elsewhere who knows the code that
+/// the gateway printed.
+pub(crate) fn check_code(kernel: &Kernel, connection: &Connection, raw: &str) -> Result<(), Error> {
+    if connection.is_local {
+        return Ok(());
+    }
+    let members = Members::parse(raw);
+    let given = members.as_ref().and_then(|members| members.text("code"));
+    let code = lock(&kernel.setup_code);
+    // Without one the setup has just been done.
+    let code = code.as_ref().ok_or_else(Error::already_initialized)?;
+    kernel.authenticator.check_setup_code(code, given.as_deref(), connection.peer)
+}
+
+/// Handles the request; the gate has checked that the system is in setup mode, and the code.
 pub(crate) fn begin(kernel: &Arc<Kernel>, ticket: Ticket, raw: &str) {
     let request = args::decode::<Setup>(raw);
     let kernel = kernel.clone();
@@ -59,7 +88,7 @@ async fn setup(kernel: &Kernel, request: Setup) -> Result<SetupDone, Error> {
     let rows = SetupRows { account, root_hash: root_hash.clone(), config, token: new_token };
     let written = kernel.store.setup(rows).await?;
     let (account, token_row) = written.ok_or_else(Error::already_initialized)?;
-    kernel.setup_mode.store(false, Ordering::Release);
+    kernel.leave_setup_mode();
     tracing::info!(username, uid = %account.uid, "the system was set up");
     homes::add_home(&kernel.tree, account.clone(), false).await;
     Ok(SetupDone {

@@ -33,8 +33,12 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let approve = may_approve(&cx, kind, args.approve)?;
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
+    let expires_at = within_login(&cx, expires_at)?;
     let known = cx.kernel.store.accounts().by_uid(uid).await?;
-    known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
+    let owner = known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
+    if kind == TokenKind::Service && !auth::may_have_services(&owner) {
+        return Err(Error::services_only());
+    }
     let raw = auth::tokens::new(kind, cx.kernel.gateway.random());
     let row = Row {
         token_id: TokenId(cx.kernel.gateway.random().uuid()),
@@ -70,7 +74,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
     let now_ms = cx.kernel.clock.now_ms();
     let revoked = cx.kernel.store.tokens().revoke(&id, uid, reason.as_deref(), now_ms).await?;
     if revoked {
-        for connection in cx.kernel.connections.select(|login| login.token_id.as_ref() == Some(&id)) {
+        for connection in cx.kernel.connections.select(|login| login.is_by(&id)) {
             let own = cx.caller.origin.connection().is_some_and(|own| own.number() == connection.number);
             if own {
                 // Whoever revokes the token it logged in with still gets its answer.
@@ -92,6 +96,17 @@ fn may_approve(cx: &Cx, kind: TokenKind, wanted: Option<bool>) -> Result<bool, E
         Some(wanted) => Ok(wanted),
         None => Ok(kind == TokenKind::User && cx.caller.may_approve),
     }
+}
+
+/// When a new token ends: not later than the login that makes it. Where that login is not known, as in the gateway's
+/// own shell, none is made.
+fn within_login(cx: &Cx, wanted: Option<i64>) -> Result<Option<i64>, Error> {
+    let connection = cx.kernel.connections.behind(&cx.caller.origin);
+    let login = connection.as_ref().and_then(|connection| connection.login());
+    let login = login.ok_or_else(|| {
+        Error::forbidden("Permission denied: tokens are made over a connection of one's own, not from within the gateway; use `gsv auth token create`")
+    })?;
+    Ok(wanted.into_iter().chain(login.ends_at()).min())
 }
 
 /// The device a token is bound to: one of the user's under its own name, or one to come.

@@ -140,7 +140,7 @@ impl Stage {
         Login {
             role: Role::User,
             client_id: client.id.clone(),
-            token_id: None,
+            token: None,
             may_approve: true,
             driver: None,
             streams: client.streams,
@@ -148,6 +148,7 @@ impl Stage {
             account: RwLock::new(Arc::new(identity)),
             capabilities: Mutex::new((0, self.kernel.grants.of(&[Gid::USERS]))),
             since: Clock::system().instant(),
+            memory: Arc::default(),
         }
     }
 

@@ -24,6 +24,7 @@ mod error;
 mod faults;
 mod label;
 mod list;
+mod load;
 mod lock;
 mod objects;
 mod place;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base::limits::checkpoint as limits;
 use serde::Serialize;
@@ -12,8 +12,8 @@ use crate::atomic;
 use crate::error::{Error, Fault};
 use crate::faults::step;
 use crate::label::{Id, Summary};
+use crate::load;
 use crate::objects::{Objects, Oid, Pack};
-use crate::snapshot;
 use crate::state::Kind;
 use crate::store::{self, Store};
 use crate::tree;
@@ -29,7 +29,15 @@ pub struct Pruned {
 
 /// Removes what is too old, too many or too much of all workspaces of a store, counted together. A workspace in use is
 /// passed by.
-pub fn prune_all(store: &Path, now_ms: i64) -> Result<Vec<(std::path::PathBuf, Pruned)>, Error> {
+pub fn prune_all(store: &Path, now_ms: i64) -> Result<Vec<(PathBuf, Pruned)>, Error> {
+    prune_all_within(store, now_ms, limits::STORE_BYTES_MAX)
+}
+
+pub(crate) fn prune_all_within(
+    store: &Path,
+    now_ms: i64,
+    bytes_max: u64,
+) -> Result<Vec<(PathBuf, Pruned)>, Error> {
     let store = store::open_all(store)?;
     let unusable = |source| Error::Store { path: store.clone(), source };
     let mut all = Vec::new();
@@ -40,11 +48,11 @@ pub fn prune_all(store: &Path, now_ms: i64) -> Result<Vec<(std::path::PathBuf, P
             Err(Error::Busy) => continue,
             lock => lock?,
         };
-        let pruned = prune(&at, now_ms).map_err(|fault| at.told(fault))?;
+        let pruned = prune_within(&at, now_ms, bytes_max).map_err(|fault| at.told(fault))?;
         drop(lock);
         all.push((at, pruned));
     }
-    while all.iter().map(|(_, pruned)| pruned.bytes).sum::<u64>() > limits::STORE_BYTES_MAX {
+    while all.iter().map(|(_, pruned)| pruned.bytes).sum::<u64>() > bytes_max {
         let Some((place, id)) = oldest(&all)? else { break };
         let (at, pruned) = &mut all[place];
         let lock = at.lock()?;
@@ -73,14 +81,18 @@ fn oldest(all: &[(Store, Pruned)]) -> Result<Option<(usize, Id)>, Error> {
 
 /// Removes what is too old, too many or too much of one workspace. The caller holds its lock.
 pub(crate) fn prune(at: &Store, now_ms: i64) -> Result<Pruned, Fault> {
+    prune_within(at, now_ms, limits::STORE_BYTES_MAX)
+}
+
+pub(crate) fn prune_within(at: &Store, now_ms: i64, bytes_max: u64) -> Result<Pruned, Fault> {
     let entries = at.list().entries()?;
     let mut gone = too_old_or_many(&entries, now_ms);
     let mut bytes = remove(at, &gone)?;
-    while bytes > limits::STORE_BYTES_MAX {
+    while bytes > bytes_max {
         let left: Vec<&Summary> = entries.iter().filter(|summary| !gone.contains(&summary.id)).collect();
         let Some((_, older)) = left.split_last().filter(|(_, older)| !older.is_empty()) else { break };
         // What an entry added may be needed by later ones, so this may take more than one round.
-        let mut excess = bytes - limits::STORE_BYTES_MAX;
+        let mut excess = bytes - bytes_max;
         let mut next = Vec::new();
         for summary in older {
             next.push(summary.id);
@@ -154,7 +166,7 @@ fn remove_references(at: &Store, entries: &[Summary]) -> Result<(), Fault> {
 
 fn mark_commit(objects: &Objects, commit: Oid, live: &mut HashSet<Oid>) -> Result<(), Fault> {
     if live.insert(commit) {
-        let root = snapshot::tree_of(objects, &commit)?;
+        let root = load::tree_of(objects, &commit)?;
         mark_tree(objects, root, live)?;
     }
     Ok(())

@@ -22,7 +22,9 @@ use crate::take;
 /// How a checkpoint is brought back.
 ///
 /// Files that somebody changed after the run are only overwritten with `force`. Files that the checkpoint did not have
-/// are removed only if the run made them: not there before it, there at its end. Git objects are never removed.
+/// are removed only if the run made them: not there before it, there at its end. Objects of a repository that was there
+/// are never removed. What comes back has the time it had; a file whose content is replaced has that of now, as build
+/// tools would take it for unchanged otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Restore {
     /// Only these paths and what is below them, absolute or below the workspace; all when there are none.

@@ -5,11 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::Fault;
 use crate::label::{LeftOut, Why};
-use crate::objects::{Kind as ObjectKind, Objects, Oid};
+use crate::objects::Oid;
 use crate::state::{Key, Kind};
-use crate::{side, tree};
 
 /// Bytes of a path below the workspace, without a slash at either end.
 pub(crate) type Name = Vec<u8>;
@@ -55,59 +53,16 @@ pub(crate) struct Noted {
 }
 
 impl Snapshot {
-    /// Reads the snapshot of a commit.
-    pub(crate) fn load(objects: &Objects, commit: &Oid) -> Result<Snapshot, Fault> {
-        let root = tree::read(objects, &tree_of(objects, commit)?)?;
-        let damaged = || Fault::Damaged("a checkpoint without its parts".into());
-        let part = |name: &[u8]| root.iter().find(|item| item.name == name).ok_or_else(damaged);
-        let mut snapshot = Snapshot::default();
-        snapshot.load_tree(objects, &part(tree::FILES)?.oid, &mut Vec::new())?;
-        let side = objects.read(&part(tree::SIDE)?.oid, ObjectKind::Blob)?;
-        side::decode(&side, &mut snapshot).ok_or_else(damaged)?;
-        Ok(snapshot)
-    }
-
-    fn load_tree(&mut self, objects: &Objects, oid: &Oid, path: &mut Name) -> Result<(), Fault> {
-        for item in tree::read(objects, oid)? {
-            let length = push(path, &item.name);
-            let kind = item.kind;
-            let entry = Entry {
-                kind,
-                oid: (kind != Kind::Dir).then_some(item.oid),
-                mode: item.mode & 0o777,
-                uid: u32::MAX,
-                gid: u32::MAX,
-                size: 0,
-                mtime_ns: 0,
-                key: None,
-            };
-            self.entries.insert(path.clone(), entry);
-            if kind == Kind::Dir {
-                self.load_tree(objects, &item.oid, path)?;
-            }
-            path.truncate(length);
-        }
-        Ok(())
-    }
-
     /// What is not in it, without what is ignored.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         let noted = self.noted.iter().filter(|(_, noted)| noted.why != Why::Ignored);
         noted.map(|(name, noted)| LeftOut { path: path_of(name), why: noted.why }).collect()
     }
 
-    /// Whether nothing is missing that should come back.
+    /// Whether nothing is missing that should come back, and nothing was passed by unseen.
     pub(crate) fn is_whole(&self) -> bool {
-        self.noted.values().all(|noted| !noted.why.is_loss())
+        !self.has_more && self.noted.values().all(|noted| !noted.why.is_loss())
     }
-}
-
-/// The root tree of a commit.
-pub(crate) fn tree_of(objects: &Objects, commit: &Oid) -> Result<Oid, Fault> {
-    let text = objects.read(commit, ObjectKind::Commit)?;
-    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let digits = first.strip_prefix(b"tree ").and_then(|digits| std::str::from_utf8(digits).ok());
-    digits.and_then(Oid::parse).ok_or_else(|| Fault::Damaged("a commit without a tree".into()))
 }
 
 /// Appends a component and gives the length to truncate to.

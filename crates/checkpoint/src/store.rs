@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Fault};
 use crate::label::{Id, Summary};
 use crate::list::List;
+use crate::load;
 use crate::lock::Lock;
 use crate::objects::{self, Objects, Oid};
 use crate::snapshot::Snapshot;
@@ -98,7 +99,7 @@ impl Store {
     pub(crate) fn load(&self, summary: &Summary) -> Result<Snapshot, Error> {
         let damaged = || Fault::Damaged(format!("checkpoint {} has no commit", summary.id));
         let commit = Oid::parse(&summary.commit).ok_or_else(damaged);
-        let loaded = commit.and_then(|commit| Snapshot::load(&self.objects()?, &commit));
+        let loaded = commit.and_then(|commit| load::load(&self.objects()?, &commit));
         loaded.map_err(|fault| self.told(fault))
     }
 

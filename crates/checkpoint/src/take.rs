@@ -11,9 +11,10 @@ use crate::error::{Error, Fault};
 use crate::faults::step;
 use crate::label::{Label, Summary, Taken, When, Why};
 use crate::list::List;
+use crate::load;
 use crate::lock::Lock;
 use crate::objects::{Kind as ObjectKind, Objects, Oid, Writer};
-use crate::snapshot::{self, Entry, Name, Snapshot};
+use crate::snapshot::{Entry, Name, Snapshot};
 use crate::state::Kind;
 use crate::store::Store;
 use crate::tree::{self, Item};
@@ -155,7 +156,7 @@ fn keep(
     let root = tree::write(&mut writer, items)?;
     // Where nothing changed the last commit is this one too.
     let same = last.and_then(|last| Oid::parse(&last.commit));
-    let same = same.filter(|commit| snapshot::tree_of(objects, commit).is_ok_and(|tree| tree == root));
+    let same = same.filter(|commit| load::tree_of(objects, commit).is_ok_and(|tree| tree == root));
     let commit = match same {
         Some(commit) => commit,
         None => writer.add(ObjectKind::Commit, commit_text(&root, now_ms).as_bytes())?,

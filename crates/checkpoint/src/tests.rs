@@ -3,3 +3,7 @@
 mod crash;
 mod full_disk;
 mod kit;
+mod progress;
+mod race;
+mod room;
+mod torn;

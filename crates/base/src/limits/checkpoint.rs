@@ -28,7 +28,9 @@ pub const NAMES_MAX: usize = 400_000;
 pub const LISTED_MAX: usize = 1_000;
 /// An ignore file, or a list of excludes, larger than this is not honoured.
 pub const IGNORE_FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// A git index larger than this is not looked into.
+/// Patterns of one ignore file; one with more is not honoured: they are compiled before the walk goes on.
+pub const IGNORE_PATTERNS_MAX: usize = 2_000;
+/// A git index larger than this is not looked into, and neither are more bytes of names in it.
 pub const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of a file held in memory at a time.
 pub const CHUNK_BYTES: usize = 128 * 1024;

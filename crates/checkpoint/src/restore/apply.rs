@@ -122,7 +122,8 @@ impl Hand<'_> {
     fn write(&mut self, name: &Name, entry: &Entry) -> Result<(), Fault> {
         let (parent, last) = split(name);
         let dir = self.parent(parent)?;
-        let written = self.write_temporary(&dir, entry).and_then(|()| {
+        let replaces = self.present.entries.get(name).is_some_and(|present| present.kind == Kind::File);
+        let written = self.write_temporary(&dir, entry, !replaces).and_then(|()| {
             // As late as can be.
             self.check(&dir, name)?;
             step("restore: rename")?;
@@ -135,7 +136,7 @@ impl Hand<'_> {
         written
     }
 
-    fn write_temporary(&self, dir: &OwnedFd, entry: &Entry) -> Result<(), Fault> {
+    fn write_temporary(&self, dir: &OwnedFd, entry: &Entry, is_dated: bool) -> Result<(), Fault> {
         let Some(oid) = entry.oid else { return Err(Fault::Damaged("a file without content".into())) };
         match unlinkat(dir, TEMPORARY, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -156,7 +157,9 @@ impl Hand<'_> {
         self.objects.copy(&oid, ObjectKind::Blob, u64::MAX, &mut file)?;
         own(&file, entry);
         fchmod(&file, mode_of(entry.mode))?;
-        futimens(&file, &times(entry))?;
+        if is_dated {
+            futimens(&file, &times(entry))?;
+        }
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         file.sync_all()?;
         Ok(())

@@ -41,8 +41,11 @@ impl Walk<'_, '_> {
         if state.kind != Kind::Dir {
             return Ok(());
         }
+        // What is new stays new until the next run, however often it is looked at in this one.
         let is_new = self.plan.keeps_known && !self.plan.cache.ignored_dirs.contains(path);
-        self.cache.ignored_dirs.insert(path.clone());
+        if !is_new {
+            self.cache.ignored_dirs.insert(path.clone());
+        }
         if is_new && state.dev == self.device && depth < limits::DEPTH_MAX && !self.snapshot.has_more {
             let Ok(opened) = place::open_dir(dir, name) else { return Ok(()) };
             self.names_below(&opened, path, depth + 1)?;

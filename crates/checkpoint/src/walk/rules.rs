@@ -82,7 +82,9 @@ impl Rules {
 
     fn new(up: Option<Rc<Rules>>, base: Base, text: &str, repository: Option<Repository>) -> Rules {
         let mut builder = GitignoreBuilder::new(".");
-        for line in text.trim_start_matches('\u{feff}').lines() {
+        let lines = || text.trim_start_matches('\u{feff}').lines();
+        let is_small = lines().nth(limits::IGNORE_PATTERNS_MAX).is_none();
+        for line in lines().filter(|_| is_small) {
             // A pattern that cannot be understood ignores nothing: more is kept than need be.
             builder.add_line(None, line).ok();
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use base::limits::checkpoint as limits;
+
 use crate::snapshot::Name;
 
 /// Sorted names of an index.
@@ -51,6 +53,7 @@ fn read_names(bytes: &[u8], digest_bytes: usize, names: &mut Vec<Name>) -> Optio
     let count = number(8)?;
     let mut at = 12;
     let mut previous = Vec::new();
+    let mut named = 0;
     for _ in 0..count {
         let start = at;
         let flags_at = at + STAT_BYTES + digest_bytes;
@@ -64,6 +67,11 @@ fn read_names(bytes: &[u8], digest_bytes: usize, names: &mut Vec<Name>) -> Optio
         if version < 4 {
             // Padded with zeros to a multiple of eight.
             at = start + (at - start).next_multiple_of(8);
+        }
+        // Names that share their beginnings (version 4) can be far longer than the file.
+        named += name.len() as u64;
+        if named > limits::INDEX_BYTES_MAX {
+            return None;
         }
         names.push(name.clone());
         previous = name;

@@ -43,6 +43,15 @@ fn any_name_is_a_name() {
 }
 
 #[test]
+fn an_ignore_file_without_end_is_not_honoured() {
+    let kit = Kit::new();
+    let patterns: String = (0..3_000).map(|at| format!("*{at}*x[ab]{at}*\n")).collect();
+    kit.write(".gitignore", patterns + "kept\n");
+    kit.write("kept", "x");
+    assert_eq!(kit.take(When::Before).files, 2);
+}
+
+#[test]
 fn links_are_kept_as_links() {
     let kit = Kit::new();
     let outside = kit.dir.path().join("outside");

@@ -87,3 +87,16 @@ fn making_it_too_large_or_a_link_does_not_hide_it() {
     let after = take(When::After);
     assert_eq!(found(&kit, (before, after)), [".git/hooks/large", ".vscode"]);
 }
+
+#[test]
+fn what_is_hidden_in_two_steps_is_found() {
+    let kit = Kit::new();
+    kit.write(".gitignore", "out/\n");
+    let before = kit.take(When::Before).id;
+    kit.write("out/harmless", "x");
+    let between = kit.take(When::After).id;
+    assert_eq!(found(&kit, (before, between)), [""; 0]);
+    kit.write("out/.envrc", "evil");
+    let after = kit.take(When::After).id;
+    assert_eq!(found(&kit, (before, after)), ["out/.envrc"]);
+}

@@ -43,6 +43,19 @@ fn a_destroyed_workspace_comes_back() {
 }
 
 #[test]
+fn a_file_that_is_replaced_is_new_to_build_tools() {
+    let kit = Kit::new();
+    kit.write("a.c", "old");
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let file = std::fs::File::options().write(true).open(kit.path("a.c")).expect("open");
+    file.set_modified(long_ago).expect("a time");
+    let (before, _) = kit.run(|| kit.write("a.c", "new, and compiled"));
+    kit.restore(before);
+    assert_eq!(kit.read("a.c"), b"old");
+    assert!(kit.path("a.c").metadata().expect("metadata").modified().expect("a time") > long_ago);
+}
+
+#[test]
 fn a_restore_can_be_undone_and_done_again() {
     let kit = Kit::new();
     project(&kit);

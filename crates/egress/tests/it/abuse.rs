@@ -128,7 +128,7 @@ async fn ten_thousand_connections_all_get_their_turn() {
     let upstream = Upstream::echo().await;
     let world = Arc::new(world(&upstream, Clock::system()));
     let target = format!("a.example:{}", upstream.port());
-    let (clients, rounds) = (CONNECTIONS_MAX + 64, 10_000 / CONNECTIONS_MAX);
+    let (clients, rounds) = (CONNECTIONS_MAX + 64, 10_000 / (CONNECTIONS_MAX + 64) + 1);
     let mut tasks = JoinSet::new();
     for _ in 0..clients {
         let (world, target) = (world.clone(), target.clone());

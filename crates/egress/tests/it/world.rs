@@ -8,7 +8,7 @@ use base::clock::Clock;
 use egress::{Allow, Listeners, Outcome, Proxy, Refusal, Settings, Tried};
 use outgoing::Resolver;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// What a proxy is started with.
 pub struct Setup {
@@ -63,7 +63,7 @@ impl Setup {
     }
 
     pub fn start(self) -> World {
-        let tcp = |address: &str| TcpListener::bind(address).expect("a free port");
+        let tcp = |address: &str| listen(address.parse().expect("an address"));
         // Only Linux has all of 127.0.0.0/8; elsewhere nothing uses this one.
         let own = if cfg!(target_os = "linux") { "127.64.0.1" } else { "127.0.0.1" };
         let listeners = Listeners {
@@ -95,6 +95,14 @@ impl Setup {
         let proxy = Proxy::start(listeners, settings).expect("a proxy");
         World { proxy, http, socks, dns_udp, dns_tcp, transparent, lookups, reports }
     }
+}
+
+/// Listens with room for many who wait: a socket whose queue is full lets clients try again after seconds.
+fn listen(address: SocketAddr) -> TcpListener {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(address).expect("a free port");
+    let listener = socket.listen(1_024).expect("a listener");
+    listener.into_std().expect("a listener")
 }
 
 impl World {
@@ -135,10 +143,10 @@ impl World {
         let head = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.expect("the proxy reads");
         let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
-            match stream.read_u8().await {
-                Ok(byte) => answer.push(byte),
-                Err(_) => break,
+        while !answer.windows(4).any(|end| end == b"\r\n\r\n") {
+            match stream.read_buf(&mut answer).await {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
             }
         }
         if answer.starts_with(b"HTTP/1.1 200 ") {

@@ -139,7 +139,7 @@ impl Tokens<'_> {
     pub async fn revoke_all(
         self,
         uid: Uid,
-        kind: Kind,
+        kind: TokenKind,
         but: Option<&TokenId>,
         reason: &str,
         now_ms: i64,

@@ -113,7 +113,7 @@ async fn only_a_token_that_is_alive_says_for_which_device_it_is() {
 #[tokio::test]
 async fn services_log_in_as_root_or_a_member_of_the_group() {
     let bench = Bench::new().await;
-    let (raw, _) = bench.token(Kind::Service, None, None).await;
+    let (raw, _) = bench.token(TokenKind::Service, None, None).await;
     let login = async || {
         let (username, secret) = (Some("ann"), Secret::Token(&raw));
         let credentials = Credentials { username, secret, role: Role::Service, device_id: "", peer: PEER };

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use base::random::Random;
 use base::shutdown;
 use protocol::ids::TokenId;
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use store::tokens::NewToken;
 
 use super::*;
@@ -29,12 +29,13 @@ async fn gateway(data: &tempfile::TempDir, clock: &Clock) -> Arc<Kernel> {
 
 /// A socket that logged in with a token which ends then.
 async fn session(kernel: &Arc<Kernel>, name: &str, expires_at: Option<i64>) -> Arc<Connection> {
-    let raw = auth::tokens::new(Kind::User, kernel.random());
+    let raw = auth::tokens::new(TokenKind::User, kernel.random());
     let account = kernel.store.accounts().by_name("ann").await.unwrap().unwrap();
     let token = NewToken {
+        approve: true,
         token_id: TokenId(name.to_string()),
         uid: account.uid,
-        kind: Kind::User,
+        kind: TokenKind::User,
         label: None,
         hash: auth::tokens::hash(&raw),
         prefix: auth::tokens::prefix(&raw),

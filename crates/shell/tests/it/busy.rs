@@ -37,7 +37,7 @@ async fn every_limit_ends_a_script_clearly() {
 /// Scripts whose arithmetic is nested so much that looking through it once took hours.
 #[tokio::test(flavor = "multi_thread")]
 async fn nested_arithmetic_does_not_outlive_its_time() {
-    let place = Place::new().await;
+    let test_shell = TestShell::new().await;
     let nested = format!("{}1{}", "$((".repeat(300_000), "))".repeat(300_000));
     let grow = "x='$((' y='))'; for i in {1..17}; do x=$x$x y=$y$y; done; s=\"echo ${x}1$y\"";
     for script in [
@@ -51,14 +51,14 @@ async fn nested_arithmetic_does_not_outlive_its_time() {
         format!("{grow}; printf '%s' \"$s\" > s; bash s"),
         format!("{grow}; printf '%s' \"$s\" > s; chmod +x s; ./s"),
     ] {
-        let result = to_the_end(&place, &script, 60_000).await;
+        let result = to_the_end(&test_shell, &script, 60_000).await;
         let (beginning, error) = (&script[..script.len().min(120)], result.error.unwrap_or_default());
         let said = result.stderr.unwrap_or_default();
         assert!(result.exit_code.is_some_and(|code| code != 124), "{beginning}: {error} {said}");
         assert!(!error.contains("CPU") && !error.contains("longer than"), "{beginning}: {error}");
-        assert_eq!(place.shells.lost_count(), 0, "{beginning}");
+        assert_eq!(test_shell.shells.lost_count(), 0, "{beginning}");
     }
-    assert_eq!(place.run("echo $(( $((1 + 1)) * $((2 + 3)) ))").await.output, "10\n");
+    assert_eq!(test_shell.run("echo $(( $((1 + 1)) * $((2 + 3)) ))").await.output, "10\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -127,26 +127,27 @@ async fn ids_and_hashes_are_unique(store: &Store) {
 async fn all_of_a_kind_are_revoked_but_one(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
     for (name, uid, kind) in [
-        ("own", ada.uid, Kind::User),
-        ("other", ada.uid, Kind::User),
-        ("old", ada.uid, Kind::User),
-        ("device", ada.uid, Kind::Node),
-        ("bobs", bob.uid, Kind::User),
+        ("own", ada.uid, TokenKind::User),
+        ("other", ada.uid, TokenKind::User),
+        ("old", ada.uid, TokenKind::User),
+        ("device", ada.uid, TokenKind::Node),
+        ("bobs", bob.uid, TokenKind::User),
     ] {
-        let device = Some("pc".to_string()).filter(|_| kind == Kind::Node);
+        let device = Some("pc".to_string()).filter(|_| kind == TokenKind::Node);
         let new = NewToken { kind, allowed_device_id: device, ..token(name, uid) };
         store.tokens().create(new).await.unwrap();
     }
     store.tokens().revoke(&"old-1000".into(), None, Some("lost"), NOW_MS).await.unwrap();
     let own = "own-1000".into();
     let ended =
-        store.tokens().revoke_all(ada.uid, Kind::User, Some(&own), "changed", NOW_MS + 5).await.unwrap();
+        store.tokens().revoke_all(ada.uid, TokenKind::User, Some(&own), "changed", NOW_MS + 5).await.unwrap();
     assert_eq!(ended, ["other-1000".into()], "neither the old one nor those of others");
     let rows = store.tokens().of(None).await.unwrap();
     let alive = rows.iter().filter(|row| row.revoked_at.is_none()).map(|row| row.token_id.0.as_str());
     let mut alive: Vec<&str> = alive.collect();
     alive.sort_unstable();
     assert_eq!(alive, ["bobs-1001", "device-1000", "own-1000"]);
-    let ended = store.tokens().revoke_all(ada.uid, Kind::User, None, "changed", NOW_MS + 6).await.unwrap();
+    let ended =
+        store.tokens().revoke_all(ada.uid, TokenKind::User, None, "changed", NOW_MS + 6).await.unwrap();
     assert_eq!(ended, ["own-1000".into()]);
 }

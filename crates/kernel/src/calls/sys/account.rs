@@ -15,7 +15,7 @@ use protocol::sys::account::{
     Groups, Removed, Revoke, User, UserCreate, UserCreated, UserFiles, UserList, UserRemove, UserRemoved,
     UserResult, UserUpdate, Users,
 };
-use protocol::sys::token::Kind;
+use protocol::sys::token::TokenKind;
 use store::accounts::{Account, Group as GroupRow, NewAccount};
 use store::changes::Topic;
 use store::devices::Device;
@@ -214,7 +214,7 @@ async fn end_sessions(cx: &Cx, uid: Uid) -> Result<(), Error> {
     let but = own_token.map(|token| &token.token_id);
     let now_ms = cx.kernel.clock.now_ms();
     let tokens = cx.kernel.store.tokens();
-    tokens.revoke_all(uid, Kind::User, but, "password changed", now_ms).await?;
+    tokens.revoke_all(uid, TokenKind::User, but, "password changed", now_ms).await?;
     let of_person = |login: &Login| login.role == Role::User && login.identity().uid == uid;
     for connection in cx.kernel.connections.select(of_person) {
         if own.as_ref().is_none_or(|own| own.number != connection.number) {

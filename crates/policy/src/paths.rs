@@ -42,6 +42,8 @@ pub(super) struct PathContext {
     workspace: Option<String>,
     /// Absolute, or `~` and what follows it where the home is not known.
     cwd: String,
+    /// Whether that is where commands start, links or not: `..` behind a link leads elsewhere.
+    is_certain: bool,
 }
 
 impl PathContext {
@@ -52,7 +54,10 @@ impl PathContext {
         target: &Target,
         cwd: Option<&str>,
     ) -> PathContext {
-        let absolute = |path: &Option<String>| path.clone().filter(|path| path.starts_with('/'));
+        // A workspace that is everything is none.
+        let absolute = |path: &Option<String>| {
+            path.clone().filter(|path| path.starts_with('/') && collapse(path) != "/")
+        };
         let (home, workspace) = match is_native {
             true => (who.home.clone(), Some(who.home.clone())),
             false => (
@@ -62,7 +67,8 @@ impl PathContext {
         };
         let start =
             if is_native { who.cwd.clone() } else { workspace.clone().unwrap_or_else(|| home.clone()) };
-        let mut paths = PathContext { is_native, home, workspace, cwd: collapse(&start) };
+        let is_certain = cwd.is_none_or(|cwd| !cwd.split('/').any(|name| name == ".."));
+        let mut paths = PathContext { is_native, home, workspace, cwd: collapse(&start), is_certain };
         if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
             paths.cwd = paths.resolve(cwd);
         }
@@ -72,6 +78,11 @@ impl PathContext {
     /// Where commands start.
     pub(super) fn cwd(&self) -> &str {
         &self.cwd
+    }
+
+    /// Whether the working directory can be told without the machine.
+    pub(super) fn is_certain(&self) -> bool {
+        self.is_certain
     }
 
     /// The same from another working directory, which is a resolved path.

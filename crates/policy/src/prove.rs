@@ -53,6 +53,9 @@ pub(crate) fn prove(script: &str, ground: Ground<'_>) -> Result<(), String> {
     if !SHELLS.contains(&shell) {
         return Err("runs in a shell that is not known".to_string());
     }
+    if !ground.paths.is_certain() {
+        return Err("starts in a directory with .. in its path".to_string());
+    }
     let pipelines = grammar::parse(script)?;
     let mut prover = Prover { paths: ground.paths.clone(), has_quiet_git: ground.has_quiet_git };
     let mut has_moved = false;

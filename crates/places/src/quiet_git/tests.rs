@@ -103,3 +103,34 @@ fn a_repository_cannot_make_reading_run_a_program() {
     }
     assert!(git(&repository, &quiet, &["log", "--oneline"]) && git(&repository, &quiet, &["diff", "--stat"]));
 }
+
+#[test]
+fn neither_can_a_repository_within_it() {
+    let root = tempfile::tempdir().unwrap();
+    let (outer, canary) = (root.path().join("outer"), root.path().join("ran"));
+    let inner = outer.join("sub");
+    std::fs::create_dir_all(&inner).unwrap();
+    let evil = format!("echo >> {}; cat", canary.display());
+    for repository in [&inner, &outer] {
+        assert!(git(repository, &[], &["init", "--quiet", "."]));
+        std::fs::write(repository.join("f"), "x\n").unwrap();
+        assert!(git(repository, &[], &["add", "."]));
+        assert!(git(repository, &[], &["commit", "--quiet", "-m", "x"]));
+    }
+    let modules = "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n\tignore = none\n";
+    std::fs::write(outer.join(".gitmodules"), modules).unwrap();
+    assert!(git(&outer, &[], &["config", "submodule.sub.ignore", "none"]));
+    std::fs::write(inner.join("f"), "x\ny\n").unwrap();
+    std::fs::write(inner.join(".gitattributes"), "* filter=evil\n").unwrap();
+    for key in ["core.fsmonitor", "filter.evil.clean", "core.pager"] {
+        assert!(git(&inner, &[], &["config", key, &evil]));
+    }
+    git(&outer, &[], &["status"]);
+    assert!(canary.exists(), "the inner settings should have run a program");
+    std::fs::remove_file(&canary).unwrap();
+    let quiet = git_environment();
+    for args in READING {
+        git(&outer, &quiet, args);
+        assert!(!canary.exists(), "git {} ran a program of the inner repository", args.join(" "));
+    }
+}

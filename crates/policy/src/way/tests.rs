@@ -190,6 +190,20 @@ fn a_device_without_a_whole_sandbox_asks_for_all_that_is_not_proved() {
 }
 
 #[test]
+fn the_working_directory_counts() {
+    let weak = device(&[]);
+    let way = |cwd: &str| {
+        judge_with("", &weak, "shell.exec", json!({ "input": "cat x", "cwd": cwd }), Known::Unknown, None).way
+    };
+    assert_eq!([way("src"), way("/home/a/work"), way("~")], [Way::Proved; 3]);
+    assert_eq!([way("~/.ssh"), way("/home/b"), way("link/../.."), way("..")], [Way::Asked; 4]);
+    // A workspace that is the whole machine confines nothing.
+    let wide = Target { workspace: Some("/".into()), ..device(WHOLE) };
+    let write = judge_with("", &wide, "fs.write", json!({ "path": "/home/a/x" }), Known::Absent, None);
+    assert_eq!(write.way, Way::Asked);
+}
+
+#[test]
 fn the_owner_of_a_machine_can_be_stricter() {
     let mode = |mode| Target { agents: Some(mode), ..device(WHOLE) };
     expect(&mode(AgentMode::Proved), Way::Proved, &["ls"]);

@@ -73,7 +73,7 @@ impl Facts {
         }
         match syscall {
             "shell.exec" if facts.is_session => facts.stdin(args.get("input"), paths),
-            "shell.exec" => facts.command(args.get("input").and_then(Value::as_str), paths),
+            "shell.exec" => facts.command(text("input"), text("cwd"), paths),
             _ if is_routed(syscall) => facts.file(syscall, args, paths),
             _ => facts.shape = shape::of_call(syscall, args),
         }
@@ -106,12 +106,12 @@ impl Facts {
         }
     }
 
-    fn command(&mut self, input: Option<&str>, paths: &PathContext) {
+    fn command(&mut self, input: Option<&str>, cwd: Option<&str>, paths: &PathContext) {
         match input {
             Some(input) => {
                 let survey = Survey::of(input, paths);
                 self.tags |= survey.tags;
-                self.shape = survey.shape;
+                self.shape = survey.shape.and_then(|_| shape::of_command(input, cwd, paths));
                 self.findings = survey.findings;
             }
             None => self.tags |= Tags::OPAQUE,
@@ -131,7 +131,7 @@ impl Facts {
             self.tags |= paths.writing(&whole);
         }
         self.is_lost = paths.is_lost(path);
-        self.shape = shape::of_file(syscall, &whole).filter(|_| !self.is_lost);
+        self.shape = shape::of_file(syscall, path, paths);
         self.path = Some(whole);
     }
 }

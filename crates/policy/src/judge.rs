@@ -157,9 +157,11 @@ impl Remembered<'_> {
     fn covers(&self, syscall: &str, facts: &Facts) -> bool {
         let is_there = match self.scope {
             Scope::Class => self.target == facts.class(),
-            Scope::Target => self.target == facts.target,
+            Scope::Target => shape::is_same_target(self.target, &facts.target),
             Scope::Shape => {
-                self.target == facts.target && self.shape.is_some() && self.shape == facts.shape.as_deref()
+                shape::is_same_target(self.target, &facts.target)
+                    && self.shape.is_some()
+                    && self.shape == facts.shape.as_deref()
             }
         };
         self.syscall == syscall && is_there

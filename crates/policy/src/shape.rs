@@ -1,13 +1,17 @@
-//! Shapes: what a remembered approval covers besides the very call. Two calls of one shape do the same kind of thing
-//! in the same place. And the digest, which binds an approval to one call alone.
+//! Equivalence classes of calls, in words: what a remembered approval covers besides the very call. A shape is the text
+//! that a person reads and the key that is compared, so that nothing is covered that was not said. And the digest,
+//! which binds an approval to one call alone.
+
+mod plain_file;
 
 use base::limits;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::paths;
+use super::paths::{self, PathContext};
+use super::{programs, script_files};
 
-/// The shape of a script while it is made: a line for each program.
+/// Whether a script has a shape, found out while it is surveyed: a line for each program.
 #[derive(Debug)]
 pub(super) struct Shape {
     /// `None` once something has no shape.
@@ -39,14 +43,73 @@ impl Shape {
     }
 }
 
-/// The shape of a call about a file: any file in that directory.
-pub(super) fn of_file(syscall: &str, path: &str) -> Option<String> {
-    let directory = paths::directory(path);
-    // Deleting takes what is below along, and a hidden file is not like its neighbours.
-    let is_single = syscall == "fs.delete" || directory == "/" || path == "~" || is_hidden(path);
-    let place = if is_single { path.to_string() } else { format!("{directory}/*") };
-    let shape = format!("{syscall} {}", quote(&place));
+/// The shape of a command: one plain file in a directory where the program is one of a few, else its whole text.
+/// Nothing that runs a file is remembered, for the file may be another one the next time.
+pub(super) fn of_command(command: &str, cwd: Option<&str>, paths: &PathContext) -> Option<String> {
+    let script = programs::read(command);
+    let is_known = |word: &programs::Word| word.text.is_some() || word.pattern.is_some();
+    let are_known = |simple: &programs::Simple| {
+        simple.words.iter().all(is_known)
+            && simple.assignments.iter().all(|(_, value)| value.text.is_some())
+            && simple.redirections.iter().all(|redirection| is_known(&redirection.target))
+            && simple.input.as_ref().is_none_or(|input| input.text.is_some())
+    };
+    let is_clear = script.is_clear && !script.commands.is_empty() && script.commands.iter().all(are_known);
+    if !is_clear || !script_files::script_files(command, cwd).is_empty() {
+        return None;
+    }
+    let shape = plain_file::shape(command, &script, cwd, paths).or_else(|| {
+        let start = place(".", cwd, paths)?;
+        Some(format!("exactly {} in {}", quote(command.trim()), said(&start)))
+    })?;
     (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
+}
+
+/// The shape of a call about a file: any plain file in that directory, or that file alone.
+pub(super) fn of_file(syscall: &str, path: &str, paths: &PathContext) -> Option<String> {
+    let path = place(path, None, paths)?;
+    // Deleting and searching go below, and neither a hidden file nor one of the system is like its neighbours.
+    let is_single = matches!(syscall, "fs.read" | "fs.write" | "fs.edit");
+    let shape = match plain_directory(&path, paths).filter(|_| is_single) {
+        Some(directory) => format!("{syscall} of a plain file in {}", said(directory)),
+        None => format!("{syscall} of {}", quote(&path)),
+    };
+    (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
+}
+
+/// Where a path leads, in so far as that is known: absolute, below the home (`~`), or below the directory in which a
+/// device starts commands (`./`), which is not known to be the home.
+fn place(path: &str, cwd: Option<&str>, paths: &PathContext) -> Option<String> {
+    let is_whole = |path: &str| path.starts_with(['/', '~']);
+    if is_whole(path) || paths.cwd().starts_with('/') {
+        return (!paths.is_lost(path)).then(|| paths.resolve(path));
+    }
+    let path = match cwd.filter(|cwd| !cwd.is_empty()) {
+        Some(cwd) => format!("{cwd}/{path}"),
+        None => path.to_string(),
+    };
+    if is_whole(&path) {
+        return (!paths.is_lost(&path)).then(|| paths.resolve(&path));
+    }
+    let leads_up = path.split('/').any(|part| part == "..");
+    (!leads_up).then(|| format!(".{}", paths::collapse(&path)))
+}
+
+/// A directory in words.
+fn said(directory: &str) -> String {
+    match directory {
+        "." | "./" => "the directory where commands start".to_string(),
+        directory => quote(directory),
+    }
+}
+
+/// The directory of a path whose neighbours are like it: nothing on the way is hidden, and it is not the system's.
+fn plain_directory<'a>(path: &'a str, paths: &PathContext) -> Option<&'a str> {
+    let directory = paths::directory(path);
+    let names = || path.trim_start_matches("./").split('/');
+    let is_plain = path.contains('/') && !path.ends_with('/') && names().all(|name| !name.starts_with('.'));
+    let is_apart = directory == "/" || paths.is_of_the_system(path) || directory.starts_with("/dev");
+    (is_plain && !is_apart).then_some(directory)
 }
 
 /// Whether the last name begins with a dot.
@@ -56,7 +119,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
 
 /// The shape of any other call: all its arguments as they are.
 pub(super) fn of_call(syscall: &str, args: &Map<String, Value>) -> Option<String> {
-    let mut shape = format!("{syscall} ");
+    let mut shape = format!("{syscall} with exactly ");
     canonical(&Value::Object(args.clone()), &mut shape);
     (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
 }
@@ -71,6 +134,12 @@ pub(super) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 
+/// Whether two names of targets are the same: case does not matter in names of devices, and the gateway has only one.
+pub fn is_same_target(one: &str, other: &str) -> bool {
+    const NATIVE: &str = "gsv";
+    one == other || (one != NATIVE && other != NATIVE && one.trim().eq_ignore_ascii_case(other.trim()))
+}
+
 /// SHA-256 in hex, of target, call, arguments and working directory. Each has its length before it, so that no two
 /// different calls are the same text.
 pub(super) fn digest(target: &str, syscall: &str, args: &Map<String, Value>, cwd: &str) -> String {
@@ -81,6 +150,29 @@ pub(super) fn digest(target: &str, syscall: &str, args: &Map<String, Value>, cwd
         sha.update((part.len() as u64).to_be_bytes());
         sha.update(part.as_bytes());
     }
+    hex(sha)
+}
+
+/// The digest of a call together with the content of the files it runs: each path with what is there. Without files it
+/// is the digest of the call.
+pub fn digest_with_files<'a>(digest: &str, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut sha = Sha256::new();
+    let mut are_any = false;
+    for (path, content) in files {
+        are_any = true;
+        for part in [path, content] {
+            sha.update((part.len() as u64).to_be_bytes());
+            sha.update(part.as_bytes());
+        }
+    }
+    if !are_any {
+        return digest.to_string();
+    }
+    sha.update(digest.as_bytes());
+    hex(sha)
+}
+
+fn hex(sha: Sha256) -> String {
     sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -145,6 +237,29 @@ mod tests {
             assert_ne!(&first, other, "{at}");
             assert_eq!(others.iter().filter(|known| *known == other).count(), 1, "{at}");
         }
+    }
+
+    #[test]
+    fn the_digest_covers_what_the_files_say() {
+        let with = |files: &[(&str, &str)]| digest_with_files("d", files.iter().copied());
+        assert_eq!(with(&[]), "d");
+        let all = [
+            with(&[("a", "1")]),
+            with(&[("a", "2")]),
+            with(&[("b", "1")]),
+            with(&[("a", "1"), ("b", "1")]),
+            with(&[("a1", "")]),
+            digest_with_files("e", [("a", "1")]),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(one.len() == 64 && !all[at + 1..].contains(one), "{at}");
+        }
+    }
+
+    #[test]
+    fn names_of_devices_are_compared_as_the_router_does() {
+        assert!(is_same_target("Laptop", "laptop ") && is_same_target("gsv", "gsv"));
+        assert!(!is_same_target("gsv", "GSV") && !is_same_target("laptop", "lap"));
     }
 
     #[test]

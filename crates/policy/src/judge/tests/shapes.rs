@@ -13,26 +13,97 @@ fn shape(command: &str) -> Option<String> {
 }
 
 #[test]
-fn a_shape_is_the_program_its_options_and_its_places() {
+fn one_plain_file_stands_for_its_neighbours() {
     for (command, expected) in [
-        ("rm notes.txt", "rm /home/alice/project/*"),
-        ("/bin/rm ./notes.txt other.txt", "rm /home/alice/project/*"),
-        ("rm -rf build", "rm -rf /home/alice/project/build"),
-        ("rm -- -x", "rm -- /home/alice/project/*"),
-        ("rm *.o", "rm /home/alice/project/*.o"),
-        ("rm ~/x", "rm /home/alice/*"),
-        ("rm /x", "rm /x"),
-        ("rm .env", "rm /home/alice/project/.env"),
-        ("sudo rm notes.txt", "sudo; rm /home/alice/project/*"),
-        ("ls | grep x > out/f", "ls; > /home/alice/project/out/*; grep /home/alice/project/*"),
-        ("echo a b c", "echo …"),
-        ("git reset --hard", "git reset --hard"),
-        ("cd /tmp/y && rm x", "cd /tmp/y; rm ./x"),
-        ("make deploy", "make deploy"),
-        ("A=b make 'a b'", "A=b; make 'a b'"),
+        ("rm notes.txt", "rm of a single plain file in /home/alice/project"),
+        ("rm  './notes 2.txt' ", "rm of a single plain file in /home/alice/project"),
+        ("rm -f ~/x", "rm -f of a single plain file in /home/alice"),
+        ("mkdir -p out/x", "mkdir -p of a single directory in /home/alice/project/out"),
+        ("chmod 600 x", "chmod 600 of a single file or directory in /home/alice/project"),
+        ("chmod -v 777 x", "chmod -v 777 of a single file or directory in /home/alice/project"),
+        ("chown bob:staff x", "chown bob:staff of a single file or directory in /home/alice/project"),
+        ("rm '/home/alice/my notes/x'", "rm of a single plain file in '/home/alice/my notes'"),
     ] {
-        assert_eq!(shape(command), Some(format!("in /home/alice/project; {expected}")), "{command}");
+        assert_eq!(shape(command).as_deref(), Some(expected), "{command}");
     }
+}
+
+#[test]
+fn everything_else_is_remembered_as_it_is() {
+    for command in [
+        "rm -rf build",
+        "rm a b",
+        "rm *",
+        "rm *.o",
+        "rm x*",
+        "rm .env",
+        "rm /x",
+        "rm .git/config",
+        "rm /etc/hosts",
+        "rm -- -x",
+        "rm --force x",
+        "rm x &",
+        "rm x > out",
+        "rm x < in",
+        "rm x; make",
+        "yes | rm -i x",
+        "A=b rm x",
+        "sudo rm x",
+        "sudo -u bob rm x",
+        "/bin/rm x",
+        "chmod -R 600 x",
+        "chmod 600 x y",
+        "chmod 600 /usr/x",
+        "mv a b",
+        "cp a b",
+        "cat <<E\nx\nE",
+        "git reset --hard",
+        "make deploy",
+        "A=b make 'a b'",
+        "ls | grep x > out/f",
+        "cd /tmp/y && rm x",
+    ] {
+        let expected = format!("exactly {} in /home/alice/project", crate::shape::quote(command));
+        assert_eq!(shape(command), Some(expected), "{command}");
+    }
+}
+
+#[test]
+fn where_a_device_starts_commands_is_not_its_home() {
+    let on = |args: Value| {
+        let mut args = args;
+        args["target"] = json!("mac");
+        judge("shell.exec", args).shape
+    };
+    let start = "rm of a single plain file in the directory where commands start";
+    assert_eq!(on(json!({ "input": "rm x" })).as_deref(), Some(start));
+    assert_eq!(on(json!({ "input": "rm ~/x" })).as_deref(), Some("rm of a single plain file in ~"));
+    let below = on(json!({ "input": "rm x", "cwd": "sub" }));
+    assert_eq!(below.as_deref(), Some("rm of a single plain file in ./sub"));
+    assert_eq!(on(json!({ "input": "rm sub/x" })), below);
+    let home = on(json!({ "input": "rm x", "cwd": "~/sub" }));
+    assert_eq!(home.as_deref(), Some("rm of a single plain file in ~/sub"));
+    assert_eq!(on(json!({ "input": "rm x", "cwd": "/srv/y" })), on(json!({ "input": "rm /srv/y/x" })));
+    assert_eq!(
+        on(json!({ "input": "make x" })).as_deref(),
+        Some("exactly 'make x' in the directory where commands start")
+    );
+    assert_ne!(on(json!({ "input": "make x" })), on(json!({ "input": "make x", "cwd": "~" })));
+}
+
+#[test]
+fn files_have_their_shapes() {
+    let of = |call: &str, path: &str| judge(call, json!({ "path": path })).shape.expect("a shape");
+    assert_eq!(of("fs.write", "x"), "fs.write of a plain file in /home/alice/project");
+    assert_eq!(of("fs.edit", "~/a b/x"), "fs.edit of a plain file in '/home/alice/a b'");
+    assert_eq!(of("fs.delete", "x"), "fs.delete of /home/alice/project/x");
+    assert_eq!(of("fs.write", ".env"), "fs.write of /home/alice/project/.env");
+    assert_eq!(of("fs.write", ".git/hooks/x"), "fs.write of /home/alice/project/.git/hooks/x");
+    assert_eq!(of("fs.write", "/etc/passwd"), "fs.write of /etc/passwd");
+    let there = |path: &str| judge("fs.write", json!({ "path": path, "target": "mac" })).shape;
+    assert_eq!(there("x").as_deref(), Some("fs.write of a plain file in the directory where commands start"));
+    assert_eq!(there("~/x").as_deref(), Some("fs.write of a plain file in ~"));
+    assert_eq!(there("/etc/x").as_deref(), Some("fs.write of /etc/x"));
 }
 
 #[test]
@@ -42,6 +113,8 @@ fn what_is_not_known_has_no_shape() {
         "rm \"$x\"",
         "$x",
         "sh x.sh",
+        "./x",
+        "make -f x",
         "find . | xargs rm",
         "cp $(cat f) b",
         "cd $x; rm y",
@@ -59,13 +132,21 @@ fn what_is_not_known_has_no_shape() {
     }
     let on = |target: &str, path: &str| judge("fs.write", json!({ "path": path, "target": target })).shape;
     assert_eq!(on("mac", "~/../x"), None);
-    assert_eq!(on("mac", "~/a/x").as_deref(), Some("fs.write ~/a/*"));
+    assert_eq!(on("mac", "../x"), None);
     assert_eq!(judge("shell.exec", json!({ "input": "", "sessionId": "s" })).shape, None);
 }
 
 #[test]
 fn different_dangers_have_different_shapes() {
     for (one, other) in [
+        ("rm x", "rm *"),
+        ("rm x", "rm x y"),
+        ("rm x", "yes | rm x"),
+        ("rm x", "rm x <<E\ny\nE"),
+        ("chmod 600 x", "chmod 777 x"),
+        ("chmod 600 x", "chmod u+s x"),
+        ("chown bob x", "chown root x"),
+        ("sudo -u bob rm x", "sudo -u root rm x"),
         ("rm -rf build", "rm -rf src"),
         ("rm -rf build", "rm -rf ."),
         ("rm -rf build", "rm -rf /"),
@@ -110,10 +191,12 @@ fn remembered_approvals_cover_what_they_say() {
     assert_eq!(action(&named, there("rm x", "mac")), Action::Ask);
     let mac = rule(Scope::Target, "shell.exec", "mac", None);
     assert_eq!(action(&mac, there("sudo rm y", "mac")), Action::Auto);
+    assert_eq!(action(&mac, there("sudo rm y", "MAC")), Action::Auto);
     assert_eq!(action(&mac, there("rm x", "pi")), Action::Ask);
     let remembered = judge("shell.exec", there("rm x", "mac")).shape.expect("a shape");
     let shaped = rule(Scope::Shape, "shell.exec", "mac", Some(&remembered));
     assert_eq!(action(&shaped, there("rm y", "mac")), Action::Auto);
+    assert_eq!(action(&shaped, there("rm y", "Mac")), Action::Auto);
     assert_eq!(action(&shaped, there("rm y/z", "mac")), Action::Ask);
     assert_eq!(action(&shaped, there("rm x", "pi")), Action::Ask);
     assert_eq!(action(&shaped, there("rm $x", "mac")), Action::Ask);
@@ -218,11 +301,16 @@ const PIECES: &[&str] = &[
 
 /// Commands that are alike in some ways and not in others.
 fn alike() -> impl Strategy<Value = String> {
-    let wrapper =
-        prop::sample::select(&["", "sudo ", "env A=b ", "nice ", "cd /tmp; ", "cd ..; ", "sh -c "][..]);
+    let wrapper = prop::sample::select(
+        &["", "", "", "", "sudo ", "env A=b ", "nice ", "cd /tmp; ", "cd ..; ", "sh -c "][..],
+    );
     let program = prop::sample::select(
         &[
             "rm",
+            "rm",
+            "rm -f",
+            "touch",
+            "mkdir",
             "rm -r",
             "cp",
             "cat",
@@ -276,9 +364,9 @@ fn alike() -> impl Strategy<Value = String> {
         ][..],
     );
     let redirect = prop::sample::select(
-        &["", " > a", " > b", " >> a", " > /etc/a", " > /dev/null", " > /dev/tcp/x/1"][..],
+        &["", "", "", "", "", " > a", " > b", " >> a", " > /etc/a", " > /dev/null", " > /dev/tcp/x/1"][..],
     );
-    (wrapper, program, prop::collection::vec(operand, 0..3), redirect).prop_map(
+    (wrapper, program, prop::collection::vec(operand, 1..3), redirect).prop_map(
         |(wrapper, program, operands, redirect)| {
             let command = format!("{program} {}{redirect}", operands.join(" "));
             if wrapper == "sh -c " {
@@ -295,7 +383,7 @@ fn commands_of_one_shape_have_the_same_tags() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen: HashMap<(bool, String), (Vec<String>, String)> = HashMap::new();
     let mut again = 0;
-    for _ in 0..20_000 {
+    for _ in 0..10_000 {
         let command = alike().new_tree(&mut runner).expect("a command").current();
         for target in ["gsv", "mac"] {
             let judgement = judge("shell.exec", json!({ "input": command, "target": target }));
@@ -307,5 +395,5 @@ fn commands_of_one_shape_have_the_same_tags() {
             again += usize::from(*first != command);
         }
     }
-    assert!(again > 1_000, "only {again} commands had the shape of another");
+    assert!(again > 50, "only {again} commands had the shape of another");
 }

@@ -9,6 +9,7 @@ mod files;
 mod finish;
 mod hil;
 mod load;
+mod order;
 mod outcome;
 mod plan;
 
@@ -24,6 +25,7 @@ use base::shutdown::Shutdown;
 use futures_util::FutureExt;
 use model::{Cancel, ToolCall};
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
+use protocol::proc::approval::ScriptFile;
 use store::Store;
 use store::approvals::ApprovalRow;
 use store::change::Change;
@@ -71,6 +73,8 @@ struct VolatileState {
     touched: HashMap<usize, (String, String)>,
     /// Those that waited or wait for a person.
     approvals: HashMap<String, ApprovalRow>,
+    /// The script files of calls, by their place, as they were a moment ago. Looked at for one decision only.
+    script_files: HashMap<usize, Vec<ScriptFile>>,
     cancel: Cancel,
     /// Counts the events of the run.
     seq: Arc<AtomicU64>,
@@ -100,6 +104,8 @@ enum TaskKind {
     Prepare,
     Turn,
     Call(usize),
+    /// Looks at the script files of a call.
+    Look(usize),
 }
 
 /// What a task came to.
@@ -107,6 +113,7 @@ enum TaskOutcome {
     Prepared(Result<Arc<Setup>, String>),
     Turned(TurnEnd),
     Called(CallEnd),
+    Looked(Vec<ScriptFile>),
 }
 
 /// Why an actor goes.
@@ -133,6 +140,7 @@ impl VolatileState {
             calls: Vec::new(),
             touched: HashMap::new(),
             approvals: HashMap::new(),
+            script_files: HashMap::new(),
             cancel: Cancel::new(),
             seq: Arc::new(AtomicU64::new(seq)),
             used: Used::default(),

@@ -1,11 +1,37 @@
 //! Approval requests and remembered rules: what a request says on the wire, and which rule covers which request.
 
 use protocol::error::Error;
-use protocol::proc::approval::{HilRequest, Scope};
+use protocol::proc::approval::{HilRequest, Scope, ScriptFile};
+use serde::{Deserialize, Serialize};
 use store::approvals::{ApprovalRow, RuleRow};
+
+/// What a question shows besides the call, kept with it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Details {
+    /// Sentences, the most important first.
+    pub(crate) reasons: Vec<String>,
+    /// Where the command would run.
+    pub(crate) cwd: Option<String>,
+    /// The script files it names, as they were.
+    pub(crate) files: Vec<ScriptFile>,
+}
+
+impl Details {
+    /// Those of a request; none of one from before there were any.
+    pub(crate) fn of(row: &ApprovalRow) -> Details {
+        row.details.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+}
+
+/// What a shape covers, in words.
+pub(crate) fn shape_text(shape: &str, target: &str) -> String {
+    format!("{shape} on {target}")
+}
 
 /// A request as the wire shows it.
 pub(crate) fn request(row: &ApprovalRow) -> HilRequest {
+    let Details { reasons, cwd, files } = Details::of(row);
     HilRequest {
         request_id: row.request_id.clone(),
         run_id: row.run_id.clone(),
@@ -18,6 +44,10 @@ pub(crate) fn request(row: &ApprovalRow) -> HilRequest {
         target: Some(row.target.clone()),
         tags: Some(row.tags.clone()).filter(|tags| !tags.is_empty()),
         shape: row.shape.clone(),
+        shape_text: row.shape.as_deref().map(|shape| shape_text(shape, &row.target)),
+        reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+        cwd,
+        files: Some(files).filter(|files| !files.is_empty()),
     }
 }
 
@@ -50,7 +80,8 @@ pub(crate) fn rule(
 
 /// Whether two rules say the same.
 pub(crate) fn is_same(a: &RuleRow, b: &RuleRow) -> bool {
-    (&a.syscall, a.scope, &a.target, &a.shape) == (&b.syscall, b.scope, &b.target, &b.shape)
+    (&a.syscall, a.scope, &a.shape) == (&b.syscall, b.scope, &b.shape)
+        && policy::is_same_target(&a.target, &b.target)
 }
 
 /// Whether a rule is about what a request asks for: remembering that request would make the same rule.

@@ -36,6 +36,7 @@ mod profile;
 mod prompt;
 mod results;
 mod run;
+mod script_files;
 mod setup;
 mod signals;
 mod skills;

@@ -162,7 +162,7 @@ impl RunState {
         if let Some(since) = self.waiting_since.take() {
             self.waited_ms += (row.created_at - since).max(0);
         }
-        self.waiting_since = (next(self) == Next::Wait).then_some(row.created_at);
+        self.waiting_since = self.waits_for_person().then_some(row.created_at);
         Ok(())
     }
 
@@ -226,12 +226,20 @@ impl RunState {
         self.calls.iter().filter(|call| matches!(call.phase, Phase::Sent { .. })).count()
     }
 
+    /// Whether there is nothing to do but wait for a person. A call that nobody decided on while somebody is asked
+    /// about another one waits for that answer.
+    fn waits_for_person(&self) -> bool {
+        let is_busy = |call: &Call| matches!(call.phase, Phase::Answered { .. } | Phase::Sent { .. });
+        let is_asked = |call: &Call| matches!(call.phase, Phase::Asked { .. });
+        !self.ended && self.calls.iter().any(is_asked) && !self.calls.iter().any(is_busy)
+    }
+
     /// What its process is doing, as lists show it.
     pub(crate) fn state(&self) -> ProcessState {
         match next(self) {
             Next::Model | Next::Over => ProcessState::Running,
-            Next::Wait => ProcessState::WaitingHil,
-            Next::Calls(_) => ProcessState::WaitingTool,
+            _ if self.waits_for_person() => ProcessState::WaitingHil,
+            Next::Calls(_) | Next::Wait => ProcessState::WaitingTool,
         }
     }
 

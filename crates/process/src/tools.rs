@@ -8,15 +8,18 @@ use model::ToolCall;
 use policy::{Action, AgentMode, Call, Judgement, Known, Policy, Remembered, Target};
 use protocol::confine::{Confinement, Way};
 use protocol::error::Reason;
+use protocol::proc::approval::ScriptFile;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
-use store::approvals::RuleRow;
+use store::approvals::{ApprovalRow, RuleRow};
 use store::processes::ProcessRow;
 
+use crate::approval::Details;
 use crate::known_files::KnownFiles;
 use crate::media;
 use crate::process_gateway::ProcessGateway;
 use crate::results::{RenderedResult, render};
+use crate::script_files;
 use crate::setup::Setup;
 use crate::world::World;
 use gateway::{Permit, Recalled};
@@ -31,6 +34,13 @@ const LOST: &str = "The device was lost while this call was under way, and what 
 
 /// The gateway itself, as a target.
 const NATIVE: &str = "gsv";
+
+/// What a model is told of a call that a person allowed when it was another one.
+pub(crate) const NOT_APPROVED: &str = "The call is not the one that was approved: its target, arguments or working \
+                                       directory changed. Make it again to have it approved.";
+
+/// The call that runs commands.
+pub(crate) const SHELL: &str = "shell.exec";
 
 /// What is allowed, as it stands at the moment.
 pub(crate) struct PolicyInForce<'a> {
@@ -103,6 +113,18 @@ pub(crate) struct Checked {
     pub(crate) judgement: Judgement,
 }
 
+impl Checked {
+    /// Whether nothing can be changed by it, so that it need not wait for anybody.
+    pub(crate) fn only_reads(&self) -> bool {
+        only_reads(self.syscall)
+    }
+}
+
+/// Whether a call only reads, whatever its arguments are.
+pub(crate) fn only_reads(syscall: &str) -> bool {
+    protocol::spec(syscall).is_some_and(Spec::only_reads)
+}
+
 /// The syscall behind a tool.
 pub(crate) fn syscall(tool: &str) -> Option<&'static Spec> {
     protocol::spec_of_tool(tool)
@@ -157,24 +179,44 @@ pub(crate) fn judge(
     }
 }
 
+/// What a question about a call shows besides it.
+pub(crate) fn details(
+    setup: &Setup,
+    process: &ProcessRow,
+    syscall: &str,
+    call: &ToolCall,
+    judgement: &Judgement,
+    files: Vec<ScriptFile>,
+) -> Details {
+    let seen = Call { profile: &process.profile, syscall, args: &call.arguments, who: &setup.identity };
+    let given = call.arguments.get("cwd").and_then(Value::as_str).filter(|cwd| !cwd.is_empty());
+    // Where a device starts commands is not known here.
+    let own = (judgement.target == "gsv").then_some(setup.identity.cwd.as_str());
+    let cwd = given.or(own).filter(|_| syscall == SHELL).map(str::to_string);
+    Details { reasons: judgement.reasons.clone(), cwd, files }
+}
+
 /// A row of the store as the policy sees it.
 fn remembered(row: &RuleRow) -> Remembered<'_> {
     let RuleRow { syscall, scope, target, shape, .. } = row;
     Remembered { syscall, scope: *scope, target, shape: shape.as_deref() }
 }
 
-/// Decides on a call that a person allowed: it must be the very call that was shown to them.
-pub(crate) fn confirm(verdict: Verdict, digest: &str) -> Verdict {
-    match verdict {
-        Verdict::Go(checked) | Verdict::Ask(checked) if checked.judgement.digest == digest => {
-            Verdict::Go(Checked { way: Way::Approved, ..checked })
-        }
-        Verdict::Go(_) | Verdict::Ask(_) => Verdict::Refuse(
-            "The call is not the one that was approved: its target, arguments or working directory changed. \
-             Make it again to have it approved."
-                .to_string(),
-        ),
-        refused => refused,
+/// Decides on a call that a person allowed: it must be the very call that was shown to them, and the script files it
+/// names must say what they said then.
+pub(crate) fn confirm(verdict: Verdict, approved: &ApprovalRow, now: &[ScriptFile]) -> Verdict {
+    let (Verdict::Go(checked) | Verdict::Ask(checked)) = verdict else { return verdict };
+    let asked = Details::of(approved).files;
+    if script_files::digest(&checked.judgement.digest, &asked) != approved.digest {
+        return Verdict::Refuse(NOT_APPROVED.to_string());
+    }
+    match script_files::changed(&asked, now).as_slice() {
+        [] => Verdict::Go(Checked { way: Way::Approved, ..checked }),
+        changed => Verdict::Refuse(format!(
+            "The call is not the one that was approved: {} changed since it was shown. Make it again to have it \
+             approved.",
+            changed.join(", ")
+        )),
     }
 }
 
@@ -255,7 +297,7 @@ impl Invocation {
     }
 
     fn only_reads(&self) -> bool {
-        protocol::spec(&self.syscall).is_some_and(Spec::only_reads)
+        only_reads(&self.syscall)
     }
 
     async fn ask_device(&self, wait: Duration) -> Recalled {

@@ -37,8 +37,10 @@ pub struct ApprovalRow {
     pub tags: Vec<String>,
     /// What `shape` would cover.
     pub shape: Option<String>,
-    /// Of target, call, arguments and working directory.
+    /// Of target, call, arguments, working directory and script files.
     pub digest: String,
+    /// JSON: what the question shows besides.
+    pub details: Option<String>,
     /// In milliseconds.
     pub created_at: i64,
     /// What a person said; `None` while nobody has, or once the run that asked is over.
@@ -71,7 +73,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT request_id, pid, uid, run_id, conversation_id, turn, place, call_id, tool_name, syscall, target, \
-             args, tags, shape, digest, created_at, decision, decided_at, decided_by FROM approvals ",
+             args, tags, shape, digest, details, created_at, decision, decided_at, decided_by FROM approvals ",
             $rest
         )
     };
@@ -134,8 +136,8 @@ impl Change {
     pub fn ask(self, row: &ApprovalRow) -> Change {
         let statement = Statement::new(
             "INSERT INTO approvals (request_id, pid, uid, run_id, conversation_id, turn, place, call_id, tool_name, \
-             syscall, target, args, tags, shape, digest, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+             syscall, target, args, tags, shape, digest, details, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
         )
         .bind(row.request_id.as_str())
         .bind(&self.pid)
@@ -152,6 +154,7 @@ impl Change {
         .bind(row.tags.join(" "))
         .bind(row.shape.as_deref().map(storable))
         .bind(row.digest.as_str())
+        .bind(row.details.as_deref().map(storable))
         .bind(row.created_at);
         self.step(statement)
     }
@@ -218,6 +221,7 @@ fn approval_from(mut row: Row) -> Result<ApprovalRow> {
         tags: row.text()?.split_whitespace().map(str::to_string).collect(),
         shape: row.text_or_null()?,
         digest: row.text()?,
+        details: row.text_or_null()?,
         created_at: row.int()?,
         decision: None,
         withdrawn: false,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use base::limits;
 use futures_util::FutureExt;
 use gateway::Permit;
+use policy::ScriptFiles;
 use protocol::config;
 use protocol::signal::run::Change as What;
 use store::runs::RunRow;
@@ -15,8 +16,9 @@ use super::{Actor, CachedContext, StoreResult, TaskKind, TaskOutcome};
 use crate::prepare;
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
+use crate::script_files;
 use crate::starter;
-use crate::tools::Invocation;
+use crate::tools::{self, Invocation};
 use crate::turn::Turn;
 
 /// What a task that ended leaves.
@@ -113,6 +115,27 @@ impl Actor {
             permit: Permit { way: *way, run: Some(run.run_id.clone()), hosts },
             args: args.unwrap_or_else(|| "{}".to_string()),
         })
+    }
+
+    /// Looks at the script files of a call, on its target; whoever decides on the call is asked again then.
+    pub(super) fn look(&mut self, place: usize, target: &str, names: ScriptFiles) {
+        if self.is_busy(TaskKind::Look(place)) {
+            return;
+        }
+        let (world, process, target) = (self.host.world.clone(), self.process.clone(), target.to_string());
+        self.start(TaskKind::Look(place), async move {
+            TaskOutcome::Looked(script_files::look(&world, &process, &target, names).await)
+        });
+    }
+
+    /// The script files of a call were looked at. If that failed, nothing is known of them.
+    pub(super) fn looked(&mut self, place: usize, looked: Result<TaskOutcome, String>) {
+        let Some(call) = self.live.calls.get(place) else { return };
+        let files = match looked {
+            Ok(TaskOutcome::Looked(files)) => files,
+            _ => script_files::unseen(script_files::named(tools::SHELL, &call.arguments)),
+        };
+        self.live.script_files.insert(place, files);
     }
 
     fn start(&mut self, work: TaskKind, task: impl Future<Output = TaskOutcome> + Send + 'static) {

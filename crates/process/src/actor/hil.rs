@@ -26,6 +26,8 @@ impl Actor {
             true => Some(self.rule(&row, args.remember_scope.unwrap_or(Scope::Class)).await?),
             false => None,
         };
+        // What was seen before the answer is no longer known to be so.
+        self.live.script_files.clear();
         let mut draft = self.draft();
         answer(&mut draft, &row, args.decision, by);
         if let Some(rule) = &rule {

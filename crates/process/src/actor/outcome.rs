@@ -31,7 +31,8 @@ impl Actor {
                 Some((TaskKind::Call(place), Err(why))) => {
                     calls.push((place, Finished { result: RenderedResult::error(&why), media: None }));
                 }
-                Some((_, Ok(TaskOutcome::Called(_)))) => {}
+                Some((TaskKind::Look(place), looked)) => self.looked(place, looked),
+                Some((_, Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_)))) => {}
                 Some((_, Ok(TaskOutcome::Prepared(prepared)))) => match prepared {
                     Ok(setup) => self.live.setup = Some(setup),
                     Err(why) => self.fail_run(generation_failed(&why)).await?,
@@ -180,6 +181,7 @@ impl Actor {
         }
         answer::assign_call_ids(&mut message, turn, &self.host.world.random);
         self.live.calls = super::load::calls_of(&message);
+        self.live.script_files.clear();
         let spent = cost::used(&message.usage);
         self.live.used = cost::sum(&self.live.used, &spent);
         if let Some((_, used)) = &mut self.used {

@@ -2,17 +2,20 @@
 //! refused), and the decision is durable before anything leaves.
 
 use base::limits;
-use protocol::proc::approval::Decision;
+use model::ToolCall;
+use protocol::proc::approval::{Decision, ScriptFile};
 use protocol::signal::run::{HilRequested, ToolStarted};
 use store::approvals::ApprovalRow;
 
 use super::draft::Draft;
+use super::order::Order;
 use super::{Actor, StoreResult};
 use crate::approval;
 use crate::prepare;
 use crate::results::RenderedResult;
 use crate::run::step::{Ask, Intent, Step};
 use crate::run::{self, Act, Next, Phase, RunState};
+use crate::script_files;
 use crate::setup::Setup;
 use crate::tools::{self, Checked, PolicyInForce, Verdict};
 
@@ -32,8 +35,13 @@ impl Actor {
         let known = self.look_for_files(draft, &setup).await;
         let gateway = self.host.world.outside.clone();
         let in_force = PolicyInForce { policy, rules, gateway: &gateway, known: &known };
-        for (place, act) in acts {
-            self.plan_one(draft, place, act, &setup, &in_force);
+        let mut order = Order::default();
+        for place in 0..draft.facts.run.as_ref().map_or(0, |run| run.calls.len()) {
+            let act = acts.iter().find(|(at, _)| *at == place).map(|(_, act)| *act);
+            if let Some(act) = act.filter(|act| *act != Act::Await) {
+                self.plan_one(draft, (place, act), &setup, &in_force, &mut order);
+            }
+            self.note(draft, place, &mut order);
         }
         Ok(())
     }
@@ -41,25 +49,21 @@ impl Actor {
     fn plan_one(
         &mut self,
         draft: &mut Draft,
-        place: usize,
-        act: Act,
+        (place, act): (usize, Act),
         setup: &Setup,
         in_force: &PolicyInForce<'_>,
+        order: &mut Order,
     ) {
         let Some(run) = &draft.facts.run else { return };
         let full = run.under_way() >= limits::process::TOOLS_AT_ONCE;
-        if act == Act::Await {
-            return;
-        }
-        let Some(call) = self.live.calls.get(place) else {
+        let Some(call) = self.live.calls.get(place).cloned() else {
             let lost = "The arguments of this call are lost. Make it again.";
             return self.conclude(draft, place, RenderedResult::error(lost), None);
         };
-        let judged = || tools::judge(setup, &self.process, call, place, in_force);
+        let approved = self.approved(run, place);
         let verdict = match act {
-            Act::Make => tools::confirm(judged(), &self.digest(run, place)),
             Act::Refuse => Verdict::Refuse("Tool execution denied by user".to_string()),
-            Act::Judge | Act::Await => judged(),
+            Act::Make | Act::Judge | Act::Await => tools::judge(setup, &self.process, &call, place, in_force),
         };
         match verdict {
             Verdict::Refuse(why) => self.conclude(draft, place, RenderedResult::error(&why), None),
@@ -67,19 +71,76 @@ impl Actor {
                 self.tell_started(draft, place, &call.name);
                 self.conclude(draft, place, RenderedResult::error(&why), None);
             }
-            Verdict::Ask(checked) => self.ask_person(draft, place, checked),
-            Verdict::Go(_) if full => {}
+            Verdict::Go(checked) | Verdict::Ask(checked) if act == Act::Make => {
+                let Some(files) = self.script_files(place, &call, &checked) else {
+                    return order.asks(&checked.judgement.target);
+                };
+                let confirmed = approved.map(|row| tools::confirm(Verdict::Go(checked), &row, &files));
+                match confirmed {
+                    Some(Verdict::Go(checked)) if full => order.asks(&checked.judgement.target),
+                    Some(Verdict::Go(checked)) => self.intend(draft, place, checked),
+                    Some(Verdict::Refuse(why)) => {
+                        self.conclude(draft, place, RenderedResult::error(&why), None)
+                    }
+                    _ => self.conclude(draft, place, RenderedResult::error(tools::NOT_APPROVED), None),
+                }
+            }
+            Verdict::Ask(checked) => {
+                let target = checked.judgement.target.clone();
+                if !order.is_being_written(&target)
+                    && let Some(files) = self.script_files(place, &call, &checked)
+                {
+                    return self.ask_person(draft, place, checked, setup, files);
+                }
+                order.asks(&target);
+            }
+            Verdict::Go(checked) if checked.only_reads() => {
+                if !full {
+                    self.intend(draft, place, checked);
+                }
+            }
+            Verdict::Go(checked) if full || order.must_wait(&checked.judgement.target) => {
+                order.writes(&checked.judgement.target);
+            }
             Verdict::Go(checked) => self.intend(draft, place, checked),
         }
     }
 
+    /// Notes what the calls after this one have to wait for.
+    fn note(&self, draft: &Draft, place: usize, order: &mut Order) {
+        let call = draft.facts.run.as_ref().and_then(|run| run.calls.get(place));
+        match call.map(|call| &call.phase) {
+            Some(Phase::Asked { request_id }) => {
+                if let Some(row) = self.live.approvals.get(request_id) {
+                    order.asks(&row.target);
+                }
+            }
+            Some(Phase::Sent { syscall, target, .. }) if !tools::only_reads(syscall) => order.writes(target),
+            _ => {}
+        }
+    }
+
+    /// The script files of a call as they are now; `None` while they are looked at. Each look serves one decision.
+    fn script_files(&mut self, place: usize, call: &ToolCall, checked: &Checked) -> Option<Vec<ScriptFile>> {
+        let names = script_files::named(checked.syscall, &call.arguments);
+        if names.is_empty() {
+            return Some(Vec::new());
+        }
+        let seen = self.live.script_files.remove(&place);
+        if seen.is_none() {
+            self.look(place, &checked.judgement.target, names);
+        }
+        seen
+    }
+
     /// What a person allowed when they allowed a call.
-    fn digest(&self, run: &RunState, place: usize) -> String {
-        let request_id = match run.calls.get(place).map(|call| &call.phase) {
-            Some(Phase::Answered { request_id, decision: Decision::Approve }) => request_id,
-            _ => return String::new(),
-        };
-        self.live.approvals.get(request_id).map(|row| row.digest.clone()).unwrap_or_default()
+    fn approved(&self, run: &RunState, place: usize) -> Option<ApprovalRow> {
+        match &run.calls.get(place)?.phase {
+            Phase::Answered { request_id, decision: Decision::Approve } => {
+                self.live.approvals.get(request_id).cloned()
+            }
+            _ => None,
+        }
     }
 
     fn intend(&mut self, draft: &mut Draft, place: usize, checked: Checked) {
@@ -115,9 +176,18 @@ impl Actor {
         draft.tell(Some(&run_id), &started);
     }
 
-    fn ask_person(&mut self, draft: &mut Draft, place: usize, checked: Checked) {
+    fn ask_person(
+        &mut self,
+        draft: &mut Draft,
+        place: usize,
+        checked: Checked,
+        setup: &Setup,
+        files: Vec<ScriptFile>,
+    ) {
         let Some(run) = &draft.facts.run else { return };
         let (call, judgement) = (&self.live.calls[place], checked.judgement);
+        let digest = script_files::digest(&judgement.digest, &files);
+        let details = tools::details(setup, &self.process, checked.syscall, call, &judgement, files);
         let row = ApprovalRow {
             request_id: self.host.world.random.uuid(),
             pid: self.process.pid.clone(),
@@ -133,7 +203,8 @@ impl Actor {
             args: protocol::frame::to_json(&call.arguments),
             tags: judgement.tags,
             shape: judgement.shape,
-            digest: judgement.digest,
+            digest,
+            details: Some(protocol::frame::to_json(&details)),
             created_at: draft.now_ms,
             decision: None,
             withdrawn: false,

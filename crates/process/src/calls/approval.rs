@@ -6,7 +6,7 @@ use protocol::outcome::Outcome;
 use protocol::proc::approval::{Approval, ApprovalRevoked, Approvals, PendingApproval, PendingApprovals};
 use store::approvals::RuleRow;
 
-use crate::approval::request;
+use crate::approval::{request, shape_text};
 use crate::host::Host;
 
 impl Host {
@@ -45,5 +45,6 @@ impl Host {
 
 fn to_wire(rule: RuleRow) -> Approval {
     let RuleRow { approval_id, syscall, scope, target, shape, created_at } = rule;
-    Approval { approval_id, syscall, scope, target, shape, created_at }
+    let shape_text = shape.as_deref().map(|shape| shape_text(shape, &target));
+    Approval { approval_id, syscall, scope, target, shape, shape_text, created_at }
 }

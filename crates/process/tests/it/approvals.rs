@@ -1,6 +1,10 @@
 //! Tests of approvals: several may wait at once, the first answer counts, and what is remembered is not asked again.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
 use model::fake::Turn;
+use protocol::error::Error;
 use protocol::literal::Nullable;
 use protocol::outcome::Outcome;
 use protocol::proc::approval::{Decision, Hil, Resolved, Scope};
@@ -215,4 +219,164 @@ async fn a_pending_approval_and_the_queue_survive_a_restart() {
     assert!(ends.iter().all(|end| end["status"] == "ok" && end["text"] == "gone"), "{ends:?}");
     let second = asked(again.fixture.server.received().last().unwrap());
     assert_eq!(second.last().unwrap()["role"], "user", "the queued message was taken in: {second:?}");
+}
+
+/// A scene whose files are these, by target and path; and what was run, in order.
+async fn with_files(script: Vec<Turn>) -> (Scene, Files, Calls) {
+    let (files, calls): (Files, Calls) = Default::default();
+    let (seen, made) = (files.clone(), calls.clone());
+    let scene = Scene::with_tools(script, move |name, args| {
+        let what = args["input"].as_str().or(args["path"].as_str()).unwrap();
+        made.lock().unwrap().push(format!("{name} {what}"));
+        if name != "fs.read" {
+            return Ok(json!({ "ok": true, "status": "completed", "output": "" }));
+        }
+        match seen.lock().unwrap().get(args["path"].as_str().unwrap()) {
+            Some(Ok(text)) => Ok(json!({ "ok": true, "content": text, "path": "x", "size": text.len() })),
+            Some(Err(error)) => Err(error.clone()),
+            None => Ok(json!({ "ok": false, "error": "no such file" })),
+        }
+    })
+    .await;
+    (scene, files, calls)
+}
+
+type Files = Arc<Mutex<HashMap<&'static str, Result<&'static str, Error>>>>;
+type Calls = Arc<Mutex<Vec<String>>>;
+
+fn shell(id: &str, input: &str) -> Turn {
+    Turn::tool(id, "Shell", json!({ "input": input, "target": "mac" }))
+}
+
+async fn results(scene: &Scene) -> Vec<String> {
+    let rows = scene.fixture.messages(scene.pid()).await.into_iter();
+    rows.filter(|row| row.role == ToolResult).map(|row| row.content).collect()
+}
+
+#[tokio::test]
+async fn a_script_that_changes_after_the_approval_does_not_run() {
+    let script =
+        vec![shell("a", "sh x.sh"), shell("b", "sh x.sh"), shell("c", "sh x.sh"), Turn::text("done")];
+    let (scene, files, calls) = with_files(script).await;
+    files.lock().unwrap().insert("x.sh", Ok("echo hello"));
+    let run = scene.send("run it").await;
+    let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == "a").await;
+    assert_eq!((&asked["files"][0]["path"], &asked["files"][0]["state"]), (&json!("x.sh"), &json!("read")));
+    assert!(asked["shape"].is_null(), "what runs a file is not remembered: {asked}");
+    hil(&scene, &answer(asked["requestId"].as_str().unwrap(), Decision::Approve)).await;
+
+    let second = request(&scene, "b").await;
+    files.lock().unwrap().insert("x.sh", Ok("rm -rf ~"));
+    hil(&scene, &answer(&second, Decision::Approve)).await;
+
+    let third = request(&scene, "c").await;
+    files.lock().unwrap().insert("x.sh", Err(Error::device_offline("mac")));
+    hil(&scene, &answer(&third, Decision::Approve)).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    let results = results(&scene).await;
+    assert!(results[0].contains("completed"), "{results:?}");
+    for refused in &results[1..] {
+        assert!(refused.contains("not the one that was approved: x.sh changed"), "{results:?}");
+    }
+    let ran = calls.lock().unwrap().iter().filter(|call| call.starts_with("shell.exec")).count();
+    assert_eq!(ran, 1);
+}
+
+#[tokio::test]
+async fn a_script_that_appears_after_the_question_does_not_run() {
+    let (scene, files, _) = with_files(vec![shell("a", "./new"), Turn::text("done")]).await;
+    let run = scene.send("run it").await;
+    let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == "a").await;
+    assert_eq!(
+        (&asked["files"][0]["state"], &asked["files"][0]["why"]),
+        (&json!("unread"), &json!("no such file"))
+    );
+    files.lock().unwrap().insert("./new", Ok("rm -rf ~"));
+    hil(&scene, &answer(asked["requestId"].as_str().unwrap(), Decision::Approve)).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    assert!(results(&scene).await[0].contains("./new changed"));
+}
+
+#[tokio::test]
+async fn a_device_that_cannot_tell_is_said_and_the_text_is_approved() {
+    let (scene, files, _) = with_files(vec![shell("a", "sh x.sh; sh $y"), Turn::text("done")]).await;
+    files.lock().unwrap().insert("x.sh", Err(Error::device_offline("mac")));
+    let run = scene.send("run it").await;
+    let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == "a").await;
+    let states: Vec<_> =
+        asked["files"].as_array().unwrap().iter().map(|file| file["state"].clone()).collect();
+    assert_eq!(states, [json!("unknown"), json!("unknown")], "{asked}");
+    hil(&scene, &answer(asked["requestId"].as_str().unwrap(), Decision::Approve)).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    assert!(results(&scene).await[0].contains("completed"));
+}
+
+#[tokio::test]
+async fn a_question_with_a_script_survives_a_restart() {
+    let (scene, files, _) = with_files(vec![shell("a", "sh x.sh"), Turn::text("done")]).await;
+    files.lock().unwrap().insert("x.sh", Ok("echo hello"));
+    let run = scene.send("run it").await;
+    let id = request(&scene, "a").await;
+    scene.host.stop().await;
+    let again = Scene::on(scene.fixture.clone(), |name, _| match name {
+        "fs.read" => Ok(json!({ "ok": true, "content": "echo other", "path": "x", "size": 10 })),
+        _ => panic!("it runs"),
+    });
+    again.host.recover().await;
+    hil(&again, &answer(&id, Decision::Approve)).await;
+    assert_eq!(again.finished(&run).await["text"], "done");
+    assert!(results(&again).await[0].contains("x.sh changed"));
+}
+
+#[tokio::test]
+async fn what_writes_waits_for_an_open_question_about_its_target() {
+    let write = |path: &str, target: &str| json!({ "path": path, "content": "x", "target": target });
+    let turn = Turn::new()
+        .call("before", "Write", write("/before", "mac"))
+        .call("asked", "Delete", json!({ "path": "/a", "target": "mac" }))
+        .call("after", "Write", write("/after", "MAC"))
+        .call("read", "Read", json!({ "path": "/b", "target": "mac" }))
+        .call("elsewhere", "Write", write("/c", "gsv"))
+        .call("again", "Delete", json!({ "path": "/d", "target": "mac" }));
+    let (scene, _, calls) = with_files(vec![turn, Turn::text("done")]).await;
+    let gate = scene.recorder.hold("fs.write");
+    let run = scene.send("go").await;
+    scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "read").await;
+    assert!(
+        scene.recorder.all("proc.run.hil.requested").is_empty(),
+        "what is asked about is still being written"
+    );
+    gate.notify_one();
+    gate.notify_one();
+    let asked = request(&scene, "asked").await;
+    scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "elsewhere").await;
+    assert_eq!(scene.fixture.state().await, State::WaitingHil);
+    assert!(!calls.lock().unwrap().contains(&"fs.write /after".to_string()));
+    assert_eq!(
+        scene.recorder.all("proc.run.hil.requested").len(),
+        1,
+        "a question waits for the writes before it"
+    );
+    hil(&scene, &answer(&asked, Decision::Deny)).await;
+    scene.recorder.until("proc.run.tool.started", |body| body["callId"] == "after").await;
+    gate.notify_one();
+    let again = request(&scene, "again").await;
+    hil(&scene, &answer(&again, Decision::Approve)).await;
+    assert_eq!(scene.finished(&run).await["text"], "done");
+    assert!(calls.lock().unwrap().contains(&"fs.delete /d".to_string()));
+}
+
+#[tokio::test]
+async fn a_question_says_why_and_what_would_be_remembered() {
+    let scene = Scene::new(vec![shell("a", "rm notes.txt"), Turn::text("done")]).await;
+    scene.send("clean up").await;
+    let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == "a").await;
+    assert_eq!(asked["reasons"], json!(["`rm notes.txt` may destroy something for good."]));
+    let words = "rm of a single plain file in the directory where commands start on mac";
+    assert_eq!(asked["shapeText"], words);
+    let scope = Some(Scope::Shape);
+    let id = asked["requestId"].as_str().unwrap();
+    hil(&scene, &Hil { remember: Some(true), remember_scope: scope, ..answer(id, Decision::Approve) }).await;
+    let Outcome::Done(list) = scene.host.approvals_list(scene.pid()).await.unwrap() else { panic!() };
+    assert_eq!(list.approvals[0].shape_text.as_deref(), Some(words));
 }

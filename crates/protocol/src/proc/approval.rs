@@ -76,6 +76,51 @@ pub struct HilRequest {
     /// What `rememberScope: "shape"` would cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// The same in words, with the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape_text: Option<String>,
+    /// Why it waits, in sentences, the most important first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Vec<String>>,
+    /// Where the command would run, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The script files that the command names. The approval covers the content of those that were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<ScriptFile>>,
+}
+
+/// A script file that a command names, as it was when the question was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProcHilFile")]
+pub struct ScriptFile {
+    /// Its path on the target.
+    pub path: String,
+    /// What is known of its content.
+    pub state: ScriptFileState,
+    /// SHA-256 of what the target said of it, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Its size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Why it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What is known of the content of a script file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ProcHilFileState")]
+pub enum ScriptFileState {
+    /// It was read: if it changes, the approval does not hold.
+    Read,
+    /// The target says why it has no text to show, such as that there is no such file. If it says something else later,
+    /// the approval does not hold.
+    Unread,
+    /// The target did not say: the approval covers the command's text alone.
+    Unknown,
 }
 
 /// Arguments of `proc.approvals.pending`.
@@ -179,9 +224,12 @@ pub struct Approval {
     pub scope: Scope,
     /// `gsv`, `device` for every device, or one device.
     pub target: String,
-    /// The program and the shape of its arguments, for scope `shape`.
+    /// What it covers, for scope `shape`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// The same in words, with the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape_text: Option<String>,
     /// When it was given, in milliseconds.
     pub created_at: i64,
 }

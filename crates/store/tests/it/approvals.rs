@@ -34,6 +34,7 @@ pub fn approval(request_id: &str, run_id: &str) -> ApprovalRow {
         tags: vec!["destructive".to_string(), "mutating".to_string()],
         shape: Some("rm -r *".to_string()),
         digest: "abc".to_string(),
+        details: Some(r#"{"reasons":["it deletes"]}"#.to_string()),
         created_at: NOW_MS,
         decision: None,
         withdrawn: false,
@@ -44,7 +45,7 @@ pub fn approval(request_id: &str, run_id: &str) -> ApprovalRow {
 
 async fn a_request_waits_and_is_answered_once(store: &Store) {
     let pid = made(store, "p").await;
-    let bare = ApprovalRow { tags: vec![], shape: None, ..approval("bare", "r") };
+    let bare = ApprovalRow { tags: vec![], shape: None, details: None, ..approval("bare", "r") };
     store.keep(Change::new(&pid).ask(&approval("q", "r")).ask(&bare)).await.unwrap();
     assert_eq!(store.approvals().by_id("q").await.unwrap(), Some(approval("q", "r")));
     assert_eq!(store.approvals().by_id("bare").await.unwrap(), Some(bare));

@@ -164,6 +164,7 @@ fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
         tags: vec![],
         shape: None,
         digest: String::new(),
+        details: None,
         created_at,
         decision: None,
         withdrawn: false,

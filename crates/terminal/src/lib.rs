@@ -2,6 +2,7 @@
 //! `chat` share it; it makes no calls.
 
 pub mod escape;
+pub mod exact;
 pub mod failure;
 pub mod hangup;
 pub mod interrupts;

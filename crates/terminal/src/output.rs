@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::escape;
 use crate::failure::{Failure, Result};
 
 /// Knows who reads: a person at a terminal, a pipe, or a program that asked for JSON.
@@ -166,8 +167,7 @@ pub fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
+            c => escape::character(c).unwrap_or('\u{fffd}'),
         })
         .collect()
 }
@@ -192,6 +192,6 @@ mod tests {
 
     #[test]
     fn the_text_of_others_cannot_steer_the_terminal() {
-        assert_eq!(clean("a\nb\u{1b}[2J\u{9b}c"), "a b\u{fffd}[2J\u{fffd}c");
+        assert_eq!(clean("a\nb\u{1b}[2J\u{9b}c\u{202e}d"), "a b␛[2J\u{fffd}c\u{fffd}d");
     }
 }

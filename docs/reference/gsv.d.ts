@@ -2401,8 +2401,10 @@ export interface ProcApproval {
   target: string;
   /** When it was given, in milliseconds. */
   createdAt: number;
-  /** The program and the shape of its arguments, for scope `shape`. */
+  /** What it covers, for scope `shape`. */
   shape?: string;
+  /** The same in words, with the target. */
+  shapeText?: string;
 }
 
 /** Arguments of `proc.approvals.list`. */
@@ -2911,6 +2913,23 @@ export interface ProcHilArgs {
 /** What a person said. */
 export type ProcHilDecision = "approve" | "deny";
 
+/** A script file that a command names, as it was when the question was asked. */
+export interface ProcHilFile {
+  /** Its path on the target. */
+  path: string;
+  /** What is known of its content. */
+  state: ProcHilFileState;
+  /** SHA-256 of what the target said of it, in hex. */
+  digest?: string;
+  /** Its size in bytes. */
+  size?: number;
+  /** Why it was not read. */
+  why?: string;
+}
+
+/** What is known of the content of a script file. */
+export type ProcHilFileState = "read" | "unread" | "unknown";
+
 /** A tool call that waits for a person. */
 export interface ProcHilRequest {
   /** Names it in `proc.hil`. */
@@ -2929,8 +2948,16 @@ export interface ProcHilRequest {
   createdAt: number;
   /** The conversation of that run. */
   conversationId?: string;
+  /** Where the command would run, as far as that is known. */
+  cwd?: string;
+  /** The script files that the command names. The approval covers the content of those that were read. */
+  files?: ProcHilFile[];
+  /** Why it waits, in sentences, the most important first. */
+  reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
   shape?: string;
+  /** The same in words, with the target. */
+  shapeText?: string;
   /** Why it waits, such as `destructive`. */
   tags?: string[];
   /** Where it would run. */
@@ -3165,8 +3192,16 @@ export interface ProcPendingApproval {
   createdAt: number;
   /** The conversation of that run. */
   conversationId?: string;
+  /** Where the command would run, as far as that is known. */
+  cwd?: string;
+  /** The script files that the command names. The approval covers the content of those that were read. */
+  files?: ProcHilFile[];
+  /** Why it waits, in sentences, the most important first. */
+  reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
   shape?: string;
+  /** The same in words, with the target. */
+  shapeText?: string;
   /** Why it waits, such as `destructive`. */
   tags?: string[];
   /** Where it would run. */
@@ -3296,8 +3331,16 @@ export interface ProcRunHilRequested {
   createdAt: number;
   /** The conversation of that run. */
   conversationId?: string;
+  /** Where the command would run, as far as that is known. */
+  cwd?: string;
+  /** The script files that the command names. The approval covers the content of those that were read. */
+  files?: ProcHilFile[];
+  /** Why it waits, in sentences, the most important first. */
+  reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
   shape?: string;
+  /** The same in words, with the target. */
+  shapeText?: string;
   /** Why it waits, such as `destructive`. */
   tags?: string[];
   /** Where it would run. */

@@ -1,10 +1,8 @@
-//! Approval prompt of a tool call: what is asked, what the answers cover, and what an answer means.
+//! Answers to an approval question: what each covers, and what a typed one means.
 
 use protocol::proc::approval::{Decision, HilRequest, Scope};
-use terminal::escape;
-use terminal::layout::{Style, YELLOW};
+use terminal::exact;
 
-use super::look::Look;
 use super::tools;
 
 /// An answer to a question.
@@ -47,38 +45,34 @@ impl Answer {
 /// What a remembered approval of this call would cover.
 pub fn coverage(request: &HilRequest, scope: Scope) -> String {
     let target = target(request);
-    let call = &request.syscall;
+    let call = exact::line(&request.syscall);
     match scope {
-        Scope::Shape => {
-            let shape = request.shape.as_deref().unwrap_or(call);
-            format!("{} on {target}", escape::line(shape))
-        }
-        Scope::Target => format!("every {} on {target}", escape::line(call)),
-        Scope::Class if target == "gsv" => format!("every {} on gsv", escape::line(call)),
-        Scope::Class => format!("every {} on every device", escape::line(call)),
+        Scope::Shape => match (&request.shape_text, &request.shape) {
+            (Some(words), _) => exact::line(words),
+            (None, Some(shape)) => format!("{} on {target}", exact::line(shape)),
+            (None, None) => format!("{call} on {target}"),
+        },
+        Scope::Target => format!("every {call} on {target}"),
+        Scope::Class if target == "gsv" => format!("every {call} on gsv"),
+        Scope::Class => format!("every {call} on every device"),
     }
 }
 
-fn target(request: &HilRequest) -> String {
+/// Where a call would run.
+pub fn target(request: &HilRequest) -> String {
     let named = request.target.as_deref().or_else(|| tools::target(&request.syscall, &request.args));
-    escape::line(named.unwrap_or("gsv"))
+    exact::line(named.unwrap_or("gsv"))
 }
 
-/// The scopes that can be chosen, the narrowest first; on `gsv` target and class are the same.
+/// The scopes that a key chooses, the narrowest first. Every device at once is not among them: that takes
+/// `gsv approvals approve --remember class --every-device`.
 pub fn scopes(request: &HilRequest) -> Vec<Scope> {
-    let mut scopes = Vec::new();
-    if request.shape.is_some() {
-        scopes.push(Scope::Shape);
-    }
-    scopes.push(Scope::Target);
-    if target(request) != "gsv" {
-        scopes.push(Scope::Class);
-    }
-    scopes
+    let shape = request.shape.is_some().then_some(Scope::Shape);
+    shape.into_iter().chain([Scope::Target]).collect()
 }
 
 /// The key that chooses a scope.
-fn answer_key(scope: Scope) -> char {
+pub fn key(scope: Scope) -> char {
     match scope {
         Scope::Shape => 's',
         Scope::Target => 't',
@@ -86,45 +80,53 @@ fn answer_key(scope: Scope) -> char {
     }
 }
 
-/// The question with everything that is asked about.
-pub fn question(request: &HilRequest, look: Look) -> String {
-    let name = if request.tool_name.is_empty() { &request.syscall } else { &request.tool_name };
-    let tags = request.tags.as_ref().filter(|tags| !tags.is_empty());
-    let why = tags.map_or_else(String::new, |tags| format!(" ({})", escape::line(&tags.join(", "))));
-    let title = format!("{} on {} asks for approval{why}", escape::line(name), target(request));
-    let mut out =
-        format!("{}\n", look.paint(Style { bold: true, ..Style::colour(YELLOW) }, &format!("? {title}")));
-    let changes = tools::changes(&request.syscall, &request.args, look);
-    if changes.is_empty() || request.syscall == "fs.write" {
-        out.push_str(&tools::in_full(&request.syscall, &request.args, look));
-    } else {
-        let path = request.args.get("path").and_then(serde_json::Value::as_str).unwrap_or_default();
-        out.push_str(&format!("    {}\n{changes}", look.paint(Style::BOLD, &escape::line(path))));
-    }
-    out.push_str("  [y] approve once   [n] deny\n");
-    for scope in scopes(request) {
-        out.push_str(&format!("  [{}] always: {}\n", answer_key(scope), coverage(request, scope)));
-    }
-    out
+/// What somebody typed at a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reply {
+    /// An answer.
+    Answer(Answer),
+    /// Show everything, or less again.
+    Fold,
+    /// Leave it for later.
+    Later,
+    /// Say what the keys mean.
+    Help,
 }
 
-/// The prompt with the letters that this request takes.
-pub fn answer_prompt(request: &HilRequest) -> String {
-    let keys: String = scopes(request).into_iter().map(|scope| format!("/{}", answer_key(scope))).collect();
+/// What the keys mean.
+pub const HELP: &str = "  y  approve this call, once\n  n  deny it\n  s  approve it, and do not ask again for what is said \
+                        above\n  t  approve it, and every such call on this target\n  f  show everything, or less again\n  \
+                        l  leave it for later\n";
+
+/// The prompt for the answer; `more` are further keys.
+pub fn answer_prompt(request: &HilRequest, more: &[char]) -> String {
+    let keys: String = scopes(request)
+        .into_iter()
+        .map(key)
+        .chain(more.iter().copied())
+        .map(|key| format!("/{key}"))
+        .collect();
     format!("Allow? [y/n{keys}] ")
 }
 
 /// What a typed answer means; `None` when it must be asked again.
-pub fn parse(request: &HilRequest, typed: &str) -> Option<Answer> {
+pub fn parse(request: &HilRequest, typed: &str) -> Option<Reply> {
     let typed = typed.trim().to_ascii_lowercase();
     let scopes = scopes(request);
+    let always = |scope: Scope| Some(Reply::Answer(Answer::Always(scope)));
     match typed.as_str() {
-        "y" | "yes" | "o" | "once" | "approve" => Some(Answer::Once),
-        "n" | "no" | "d" | "deny" => Some(Answer::Deny),
-        "a" | "always" => scopes.first().map(|scope| Answer::Always(*scope)),
+        "y" | "yes" | "o" | "once" | "approve" => Some(Reply::Answer(Answer::Once)),
+        "n" | "no" | "d" | "deny" => Some(Reply::Answer(Answer::Deny)),
+        "f" | "fold" | "unfold" => Some(Reply::Fold),
+        "l" | "later" => Some(Reply::Later),
+        "?" | "h" | "help" => Some(Reply::Help),
+        // Only the narrowest is meant by a word that does not say how wide.
+        "a" | "always" => {
+            scopes.first().filter(|scope| **scope == Scope::Shape).and_then(|scope| always(*scope))
+        }
         typed => {
-            let named = |scope: &&Scope| typed == answer_key(**scope).to_string() || typed == name(**scope);
-            scopes.iter().find(named).map(|scope| Answer::Always(*scope))
+            let named = |scope: &&Scope| typed == key(**scope).to_string() || typed == name(**scope);
+            scopes.iter().find(named).and_then(|scope| always(*scope))
         }
     }
 }
@@ -144,49 +146,48 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Look = Look { colour: false, columns: Some(80) };
-
     fn request(target: &str, shape: Option<&str>) -> HilRequest {
         serde_json::from_value(json!({
             "requestId": "a1", "runId": "r", "callId": "c", "toolName": "Shell", "syscall": "shell.exec",
-            "args": { "input": "rm -rf build\u{1b}[8m", "target": target }, "createdAt": 1, "target": target,
-            "tags": ["destructive"], "shape": shape,
+            "args": { "input": "rm x", "target": target }, "createdAt": 1, "target": target, "shape": shape,
         }))
         .unwrap()
     }
 
     #[test]
-    fn the_question_shows_everything_and_what_each_answer_covers() {
-        let text = question(&request("desk", Some("rm -rf *")), PLAIN);
-        assert_eq!(
-            text,
-            "? Shell on desk asks for approval (destructive)\n    rm -rf build␛[8m\n  [y] approve once   [n] deny\n  \
-             [s] always: rm -rf * on desk\n  [t] always: every shell.exec on desk\n  \
-             [c] always: every shell.exec on every device\n"
-        );
-    }
-
-    #[test]
-    fn on_the_gateway_target_and_class_are_one() {
+    fn the_widest_comes_last_and_every_device_has_no_key() {
+        let desk = request("desk", Some("rm of a single plain file in /srv/x"));
+        assert_eq!(scopes(&desk), [Scope::Shape, Scope::Target]);
+        assert_eq!(coverage(&desk, Scope::Shape), "rm of a single plain file in /srv/x on desk");
+        assert_eq!(coverage(&desk, Scope::Target), "every shell.exec on desk");
+        for typed in ["c", "class", "every"] {
+            assert_eq!(parse(&desk, typed), None, "{typed}");
+        }
         assert_eq!(scopes(&request("gsv", None)), [Scope::Target]);
-        assert_eq!(parse(&request("gsv", None), "c"), None);
-        assert_eq!(answer_prompt(&request("gsv", None)), "Allow? [y/n/t] ");
+        assert_eq!(answer_prompt(&request("gsv", None), &[]), "Allow? [y/n/t] ");
+        assert_eq!(answer_prompt(&desk, &['f', '?']), "Allow? [y/n/s/t/f/?] ");
     }
 
     #[test]
     fn answers_mean_what_they_say() {
-        let request = request("desk", Some("rm -rf *"));
-        for (typed, answer) in [
-            ("y", Some(Answer::Once)),
-            (" Yes ", Some(Answer::Once)),
-            ("n", Some(Answer::Deny)),
-            ("a", Some(Answer::Always(Scope::Shape))),
-            ("target", Some(Answer::Always(Scope::Target))),
-            ("c", Some(Answer::Always(Scope::Class))),
+        let request = request("desk", Some("rm of a single plain file in /srv/x"));
+        for (typed, reply) in [
+            ("y", Some(Reply::Answer(Answer::Once))),
+            (" Yes ", Some(Reply::Answer(Answer::Once))),
+            ("n", Some(Reply::Answer(Answer::Deny))),
+            ("a", Some(Reply::Answer(Answer::Always(Scope::Shape)))),
+            ("target", Some(Reply::Answer(Answer::Always(Scope::Target)))),
+            ("F", Some(Reply::Fold)),
+            ("?", Some(Reply::Help)),
             ("", None),
             ("maybe", None),
         ] {
-            assert_eq!(parse(&request, typed), answer, "{typed}");
+            assert_eq!(parse(&request, typed), reply, "{typed}");
         }
+    }
+
+    #[test]
+    fn always_alone_is_never_every_call() {
+        assert_eq!(parse(&request("desk", None), "a"), None);
     }
 }

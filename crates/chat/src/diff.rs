@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use terminal::escape;
+use terminal::exact;
 use terminal::layout::{self, GREEN, RED, Style};
 
 use crate::look::Look;
@@ -52,13 +53,31 @@ pub fn render(old: &str, new: &str, indent: &str, look: Look) -> String {
     out
 }
 
+/// Every line of both texts, with nothing left out, for somebody who decides about the change.
+pub fn whole(old: &str, new: &str) -> Vec<(Style, String)> {
+    let parts = |text: &'_ str| -> Vec<String> {
+        if text.is_empty() { Vec::new() } else { text.split('\n').map(exact::line).collect() }
+    };
+    let (old, new) = (parts(old), parts(new));
+    let (old, new) = (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
+    let shown = compare_lines(old, new).into_iter().map(|line| match line {
+        Line::Same(text) => (Style::DIM, format!("  {text}")),
+        Line::Removed(text) => (Style::colour(RED), format!("- {text}")),
+        Line::Added(text) => (Style::colour(GREEN), format!("+ {text}")),
+    });
+    shown.collect()
+}
+
 fn paint(style: Style, indent: &str, text: &str, look: Look) -> String {
     let text = look.cut(&escape::line(&text.replace('\t', "    ")), layout::width(indent));
     format!("{indent}{}\n", look.paint(style, &text))
 }
 
 fn compare<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    compare_lines(old.lines().collect(), new.lines().collect())
+}
+
+fn compare_lines<'a>(old: Vec<&'a str>, new: Vec<&'a str>) -> Vec<Line<'a>> {
     let mut input = InternedInput::default();
     input.update_before(old.iter().copied());
     input.update_after(new.iter().copied());

@@ -25,9 +25,11 @@ mod gateway;
 mod input;
 pub mod look;
 mod markdown;
+pub mod question;
 pub mod tools;
 pub mod transcript;
 mod view;
+pub mod watch;
 
 use editor::{Editor, Typed};
 use following::Ended;

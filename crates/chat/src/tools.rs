@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use terminal::escape;
+use terminal::exact;
 use terminal::layout::{self, RED, Style};
 
 use crate::diff;
@@ -64,7 +65,7 @@ pub fn summary(syscall: &str, args: &Args) -> String {
         }
         _ => others(args, &["target"]),
     };
-    escape::line(&plain)
+    exact::line(plain.trim_end_matches('\n'))
 }
 
 /// The line a call begins with.
@@ -88,35 +89,6 @@ pub fn changes(syscall: &str, args: &Args, look: Look) -> String {
         "fs.write" => diff::render("", text("content"), INDENT, look),
         _ => String::new(),
     }
-}
-
-/// Everything a call would do, for somebody who decides about it: nothing is left out.
-pub fn in_full(syscall: &str, args: &Args, look: Look) -> String {
-    let mut out = String::new();
-    let mut rest = args.clone();
-    rest.remove("target");
-    if syscall == "shell.exec"
-        && let Some(Value::String(input)) = rest.remove("input")
-    {
-        for line in input.lines() {
-            out.push_str(&format!("    {}\n", look.paint(Style::BOLD, &escape::line(line))));
-        }
-    }
-    if syscall.starts_with("fs.")
-        && let Some(Value::String(path)) = rest.remove("path")
-    {
-        out.push_str(&format!("    {}\n", look.paint(Style::BOLD, &escape::line(&path))));
-    }
-    for (name, value) in &rest {
-        let text = match value {
-            Value::String(text) => escape::block(text),
-            other => escape::block(&other.to_string()),
-        };
-        let mut lines = text.lines();
-        out.push_str(&format!("    {}: {}\n", escape::line(name), lines.next().unwrap_or_default()));
-        lines.for_each(|line| out.push_str(&format!("      {line}\n")));
-    }
-    out
 }
 
 /// What came of a call: its first lines, or why it failed.
@@ -211,7 +183,7 @@ fn told(result: &Map<String, Value>) -> String {
     if result.keys().all(|name| name == "ok" || name == "path") {
         return "done".to_string();
     }
-    others(result, &["ok"])
+    escape::line(&others(result, &["ok"]))
 }
 
 fn as_text(value: &Value) -> String {
@@ -252,7 +224,7 @@ fn others(args: &Map<String, Value>, without: &[&str]) -> String {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            format!("{name}={}", layout::cut(&escape::line(&value), ARGUMENT_CHARS_MAX))
+            format!("{name}={}", layout::cut(&value, ARGUMENT_CHARS_MAX))
         })
         .collect();
     parts.join(" ")
@@ -368,14 +340,6 @@ mod tests {
         let failed = json!({ "ok": false, "status": "failed", "output": "", "exitCode": 2 }).to_string();
         assert_eq!(ending(false, None, Some(&failed)), "exit 2");
         assert_eq!(ending(false, None, None), "failed");
-    }
-
-    #[test]
-    fn who_decides_sees_everything() {
-        let command = args(json!({ "input": "echo 1\nrm -rf /\u{1b}[8m", "cwd": "/x", "target": "desk" }));
-        assert_eq!(in_full("shell.exec", &command, PLAIN), "    echo 1\n    rm -rf /␛[8m\n    cwd: /x\n");
-        let edit = args(json!({ "path": "a\u{202e}b", "oldString": "x\ny" }));
-        assert_eq!(in_full("fs.edit", &edit, PLAIN), "    a\u{fffd}b\n    oldString: x\n      y\n");
     }
 
     #[test]

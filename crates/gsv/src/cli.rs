@@ -17,6 +17,7 @@ pub mod cp;
 pub mod device;
 pub mod devices;
 pub mod groups;
+pub mod policy;
 pub mod proc;
 pub mod run;
 pub mod serve;
@@ -101,6 +102,9 @@ pub enum Command {
     Proc(proc::Proc),
     /// List and answer the tool calls that wait for you.
     Approvals(approvals::Approvals),
+    /// Try what agents may do.
+    #[command(subcommand)]
+    Policy(policy::Policy),
     /// Show what agents have used, in tokens and money.
     Cost(cost::CostArgs),
     /// A prompt whose commands run on a target.
@@ -134,6 +138,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Chat(args) => chat::run(&context.output, args, async || session::open(context).await).await,
         Command::Proc(args) => proc::run(context, args).await,
         Command::Approvals(args) => approvals::run(context, args).await,
+        Command::Policy(args) => policy::run(context, args).await,
         Command::Cost(args) => cost::run(context, args).await,
         Command::Shell(args) => shell::run(context, args).await,
         Command::Run(args) => run::run(context, args).await,

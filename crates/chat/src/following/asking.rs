@@ -6,10 +6,11 @@ use terminal::failure::{Failure, Result};
 use terminal::layout::Style;
 
 use super::super::Chat;
-use super::super::approval::{self, Answer};
+use super::super::approval::{self, Answer, Reply};
 use super::super::editor::{self, Typed};
 use super::super::gateway::Arrived;
 use super::super::look::Look;
+use super::super::question::{self, Fold};
 use super::{Following, payload_of};
 
 impl Chat<'_> {
@@ -22,20 +23,32 @@ impl Chat<'_> {
         self.print(following)?;
         if !editor::can_ask(self.output) {
             let id = &request.request_id;
-            let what = approval::question(&request, Look { colour: false, columns: None });
-            let what: Vec<&str> = what.lines().take_while(|line| !line.contains("[y]")).collect();
-            what.iter().for_each(|line| self.output.note(line));
+            let what = question::subject(&request, Look { colour: false, columns: None }, Fold::Whole);
+            what.lines().for_each(|line| self.output.note(line));
             self.output.note(&format!("waiting: `gsv approvals approve {id}` or `gsv approvals deny {id}`"));
             return Ok(());
         }
-        self.tell(&format!("\n{}", approval::question(&request, self.look())))?;
+        let mut fold = Fold::Folded;
+        self.tell(&format!("\n{}", question::render(&request, self.look(), fold)))?;
         loop {
             match self.typed_answer(following, &request).await? {
-                Typed::Line(typed) => {
-                    let Some(answer) = approval::parse(&request, &typed) else { continue };
-                    self.answer(&request, answer).await?;
-                    return self.drop_answered(following, answer).await;
-                }
+                Typed::Line(typed) => match approval::parse(&request, &typed) {
+                    Some(Reply::Answer(answer)) => {
+                        self.answer(&request, answer).await?;
+                        return self.drop_answered(following, answer).await;
+                    }
+                    Some(Reply::Fold) => {
+                        fold = fold.other();
+                        self.tell(&question::render(&request, self.look(), fold))?;
+                    }
+                    Some(Reply::Help) => self.tell(approval::HELP)?,
+                    Some(Reply::Later) => {
+                        let id = &request.request_id;
+                        self.output.note(&format!("it waits: `gsv approvals approve {id}`"));
+                        return Ok(());
+                    }
+                    None => {}
+                },
                 Typed::Cancelled => {
                     self.output.note("answered elsewhere");
                     return Ok(());
@@ -56,7 +69,8 @@ impl Chat<'_> {
 
     /// Waits for a typed answer. What arrives meanwhile is kept for later; an answer from elsewhere ends the wait.
     async fn typed_answer(&mut self, following: &Following, request: &HilRequest) -> Result<Typed> {
-        let mut typing = editor::question(self.output, &approval::answer_prompt(request));
+        let mut typing =
+            editor::question(self.output, &approval::answer_prompt(request, question::keys(request)));
         let (mut kept, mut refresh) = (Vec::new(), false);
         let typed = loop {
             let arrived = tokio::select! {

@@ -1,9 +1,9 @@
 //! `gsv approvals`: tool calls that wait for a person, answers to them, and what is approved for good.
 
-use chat::approval::{coverage, name, question};
-use chat::done;
+use chat::approval::{coverage, name};
 use chat::look::Look;
-use chat::tools;
+use chat::question::{self, Fold};
+use chat::{done, tools, watch};
 use clap::{Args, Subcommand, ValueEnum};
 use client::Session;
 use protocol::frame::to_json;
@@ -41,6 +41,14 @@ enum Action {
         /// The request, or the beginning of its id.
         id: String,
     },
+    /// Show questions as they come, and answer them.
+    ///
+    /// With --json each question is a line, and nothing is answered.
+    Watch {
+        /// Only of this process.
+        #[arg(long, value_name = "PID")]
+        pid: Option<String>,
+    },
     /// Let a call run.
     Approve {
         /// The request, or the beginning of its id.
@@ -48,6 +56,9 @@ enum Action {
         /// Do not ask again for what this covers.
         #[arg(long, value_enum, value_name = "SCOPE")]
         remember: Option<Remember>,
+        /// With `--remember class` for a call on a device: yes, on every device, those to come included.
+        #[arg(long)]
+        every_device: bool,
     },
     /// Refuse a call.
     Deny {
@@ -102,13 +113,25 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
         Action::Show { id } => {
             let pending = find(&session, &id).await?;
             let look = Look { colour: context.output.colour, columns: None };
-            let text = || question(&pending.request, look).trim_end().to_string();
+            let text = || question::render(&pending.request, look, Fold::Whole).trim_end().to_string();
             context.output.answer(&to_json(&pending), text)?;
         }
-        Action::Approve { id, remember } => {
-            decide(context, &session, &id, Decision::Approve, remember.map(Scope::from)).await?;
+        Action::Watch { pid } => return watch::run(&context.output, session, pid.map(Pid)).await,
+        Action::Approve { id, remember, every_device } => {
+            let pending = find(&session, &id).await?;
+            let scope = remember.map(Scope::from);
+            let is_wide = scope == Some(Scope::Class) && pending.request.target.as_deref() != Some("gsv");
+            if is_wide && !every_device {
+                let what = coverage(&pending.request, Scope::Class);
+                return Err(Failure::usage(format!("this would allow {what}, those to come included"))
+                    .with_hint("--remember shape or target, or add --every-device"));
+            }
+            decide(context, &session, pending, Decision::Approve, scope).await?;
         }
-        Action::Deny { id } => decide(context, &session, &id, Decision::Deny, None).await?,
+        Action::Deny { id } => {
+            let pending = find(&session, &id).await?;
+            decide(context, &session, pending, Decision::Deny, None).await?;
+        }
         Action::Rules { pid } => {
             let rules = rules(&session, pid.map(Pid)).await?;
             let raw: Vec<_> =
@@ -123,11 +146,10 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
 async fn decide(
     context: &Context,
     session: &Session,
-    id: &str,
+    pending: PendingApproval,
     decision: Decision,
     remember_scope: Option<Scope>,
 ) -> Result<()> {
-    let pending = find(session, id).await?;
     if remember_scope == Some(Scope::Shape) && pending.request.shape.is_none() {
         return Err(Failure::usage("this call has no shape to remember").with_hint("--remember target"));
     }

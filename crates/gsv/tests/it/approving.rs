@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::world::{PATIENCE, Running, World};
 
 /// A chat that asks to delete a file on the device, and the request that waits.
-fn asking(world: &World) -> (Running, Value, PathBuf) {
+pub fn asking(world: &World) -> (Running, Value, PathBuf) {
     let file = world.workspace().join("old.txt");
     std::fs::write(&file, "old").unwrap();
     let chat = Running::start(&mut world.command(&["chat", "delete old.txt on desk"]));
@@ -80,6 +80,40 @@ fn an_approval_for_good_is_listed_and_revoked() {
     let (mut chat, request, _) = asking(&world);
     world.ok(&["approvals", "deny", id(&request)]);
     assert_eq!(chat.wait(), 0);
+}
+
+#[test]
+fn every_device_at_once_takes_two_words() {
+    let world = World::with_device();
+    let (mut chat, request, file) = asking(&world);
+    let refused = world.fails(2, &["approvals", "approve", id(&request), "--remember", "class"]);
+    assert!(
+        refused.contains("every fs.delete on every device") && refused.contains("--every-device"),
+        "{refused}"
+    );
+    assert!(file.exists());
+    world.ok(&["approvals", "approve", id(&request), "--remember", "class", "--every-device"]);
+    assert_eq!(chat.wait(), 0);
+    assert_eq!(world.json(&["approvals", "rules"])["approvals"][0]["approval"]["target"], "device");
+}
+
+#[test]
+fn a_command_is_tried_without_running() {
+    let world = World::with_device();
+    let file = world.workspace().join("old.txt");
+    std::fs::write(&file, "old").unwrap();
+    let told = world.ok(&["policy", "test", "--target", "desk", "--", "rm", "old.txt"]);
+    for part in ["a person is asked", "on desk", "`rm old.txt` may destroy", "rm of a single plain file in"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let ls = world.json(&["policy", "test", "--", "ls"]);
+    assert_eq!((&ls["action"], &ls["target"]), (&"auto".into(), &"gsv".into()));
+    let uid = world.json(&["proc", "list"])["processes"][0]["uid"].clone();
+    let policy = r#"{"rules":[{"match":"shell.exec","action":"deny"}]}"#;
+    world.ok(&["config", "set", &format!("users/{uid}/ai/tools/approval"), policy]);
+    assert_eq!(world.json(&["policy", "test", "--", "ls"])["action"], "deny");
+    assert!(world.fails(1, &["policy", "test", "--target", "none", "--", "ls"]).contains("no device none"));
+    assert!(file.exists());
 }
 
 #[test]

@@ -28,4 +28,6 @@ mod terminal;
 mod tls;
 #[cfg(target_os = "linux")]
 mod told_to_end;
+#[cfg(target_os = "linux")]
+mod watching;
 mod world;

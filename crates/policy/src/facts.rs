@@ -58,6 +58,7 @@ impl Facts {
     /// Looks at a call.
     pub(super) fn of(syscall: &str, args: &Map<String, Value>, paths: &PathContext) -> Facts {
         let target = Facts::target(syscall, args);
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
         let mut facts = Facts {
             is_native: target == NATIVE,
             target,

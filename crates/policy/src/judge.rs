@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use super::facts::Facts;
 use super::rules::{self, Action, Rule};
 use super::shape;
-use super::target::{AgentMode, Target};
+use super::target::Target;
 use super::way::{self, Course, Known, Setting, Way, Widening};
+use protocol::confine::AgentMode;
 
 /// A policy: rules and a default.
 ///

@@ -31,5 +31,5 @@ pub use parts::simple_commands;
 pub use rules::Action;
 pub use script_files::{ScriptFiles, script_files};
 pub use shape::{digest_with_files, is_same_target};
-pub use target::{AgentMode, Target};
+pub use target::Target;
 pub use way::{Known, Way, Widening};

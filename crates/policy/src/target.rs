@@ -1,5 +1,7 @@
 //! Facts about the target of a call: what its driver announced of its sandbox, its workspace and its shell.
 
+use protocol::confine::{AgentMode, Confinement};
+
 /// What confined commands must be kept from for a sandbox to be whole.
 const WHOLE: &[&str] = &["fs", "secrets", "network", "processes"];
 
@@ -19,28 +21,10 @@ pub struct Target {
     pub agents: Option<AgentMode>,
 }
 
-/// What the owner of a machine lets agents do there without a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentMode {
-    /// Only what is proved to read.
-    Proved,
-    /// That, and everything else inside the sandbox.
-    Confined,
-    /// Nothing: everything is asked about.
-    Ask,
-    /// Nothing at all, not even after a question.
-    Off,
-}
-
-impl AgentMode {
-    /// The mode of that name; one that is not known is as strict as a question.
-    pub fn named(name: &str) -> AgentMode {
-        match name {
-            "proved" => AgentMode::Proved,
-            "confined" => AgentMode::Confined,
-            "off" => AgentMode::Off,
-            _ => AgentMode::Ask,
-        }
+impl From<Confinement> for Target {
+    fn from(told: Confinement) -> Target {
+        let Confinement { confine, workspace, home, shell, agents } = told;
+        Target { confine, workspace, home, shell, agents }
     }
 }
 
@@ -81,9 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_mode_asks() {
-        assert_eq!(AgentMode::named("confined"), AgentMode::Confined);
-        assert_eq!(AgentMode::named("everything"), AgentMode::Ask);
+    fn where_nobody_said_confined_commands_run() {
         assert_eq!(Target::default().mode(), AgentMode::Confined);
     }
 }

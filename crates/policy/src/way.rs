@@ -12,7 +12,8 @@ use super::findings::{Findings, Need};
 use super::paths::PathContext;
 use super::prove::{self, Ground};
 use super::tags::Tags;
-use super::target::{AgentMode, Target};
+use super::target::Target;
+use protocol::confine::AgentMode;
 
 /// How a call would run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
-use policy::{Action, AgentMode, Call, Judgement, Known, Policy, Remembered, Target};
-use protocol::confine::{Confinement, Way};
+use policy::{Action, Call, Judgement, Known, Policy, Remembered, Target};
+use protocol::confine::Way;
 use protocol::error::Reason;
 use protocol::proc::approval::ScriptFile;
 use protocol::spec::Spec;
@@ -57,15 +57,7 @@ pub(crate) struct PolicyInForce<'a> {
 fn target_of(gateway: &ProcessGateway, setup: &Setup, args: &Map<String, Value>) -> Target {
     let device = args.get("target").and_then(Value::as_str).filter(|name| !name.is_empty());
     let told = device.and_then(|device| gateway.confinement(&setup.identity, device));
-    let told = told.unwrap_or_default();
-    let agents = told.agents.map(|mode| match mode {
-        protocol::confine::AgentMode::Proved => AgentMode::Proved,
-        protocol::confine::AgentMode::Confined => AgentMode::Confined,
-        protocol::confine::AgentMode::Ask => AgentMode::Ask,
-        protocol::confine::AgentMode::Off => AgentMode::Off,
-    });
-    let Confinement { confine, workspace, home, shell, .. } = told;
-    Target { confine, workspace, home, shell, agents }
+    told.unwrap_or_default().into()
 }
 
 /// The device and the resolved path of a call about a file; `None` for the gateway's own files.
@@ -182,13 +174,11 @@ pub(crate) fn judge(
 /// What a question about a call shows besides it.
 pub(crate) fn details(
     setup: &Setup,
-    process: &ProcessRow,
     syscall: &str,
     call: &ToolCall,
     judgement: &Judgement,
     files: Vec<ScriptFile>,
 ) -> Details {
-    let seen = Call { profile: &process.profile, syscall, args: &call.arguments, who: &setup.identity };
     let given = call.arguments.get("cwd").and_then(Value::as_str).filter(|cwd| !cwd.is_empty());
     // Where a device starts commands is not known here.
     let own = (judgement.target == "gsv").then_some(setup.identity.cwd.as_str());

@@ -3,8 +3,9 @@
 use chat::done;
 use clap::Subcommand;
 use client::{Session, Signals};
-use policy::{Action, Call, Judgement, Policy as Rules, Remembered};
+use policy::{Action, Call, Judgement, Known, Policy as Rules, Remembered, Way};
 use protocol::config;
+use protocol::confine::Confinement;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity};
 use protocol::ids::Pid;
 use protocol::proc::approval::{Approval, ApprovalsList};
@@ -76,9 +77,9 @@ pub async fn run(context: &Context, policy: Policy) -> Result<u8> {
     args.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?.into()))));
     let policy = policy_of(&session, &who).await?;
     let trial = Trial { args, who, device, policy, remembered };
-    let (judgement, reasons) = judge(&trial);
-    let told = explain(&trial, &judgement, &reasons);
-    context.output.answer(&to_json(&trial, &judgement, &reasons).to_string(), || {
+    let judgement = judge(&trial);
+    let told = explain(&trial, &judgement);
+    context.output.answer(&to_json(&trial, &judgement).to_string(), || {
         let told: Vec<(&str, String)> =
             told.iter().map(|(name, value)| (*name, exact::line(value))).collect();
         pairs(&told)
@@ -87,22 +88,29 @@ pub async fn run(context: &Context, policy: Policy) -> Result<u8> {
 }
 
 /// Judges a trial as the gateway would.
-fn judge(trial: &Trial) -> (Judgement, Vec<String>) {
-    let call = Call { profile: PROFILE, syscall: "shell.exec", args: &trial.args, who: &trial.who };
+fn judge(trial: &Trial) -> Judgement {
+    let told = trial.device.clone().unwrap_or_default();
+    let told: Confinement = serde_json::from_value(told).unwrap_or_default();
+    let call = Call {
+        profile: PROFILE,
+        syscall: "shell.exec",
+        args: &trial.args,
+        who: &trial.who,
+        target: &told.into(),
+        session: None,
+        known: &|_, _| Known::Unknown,
+    };
     let remembered = trial.remembered.iter().map(|rule| Remembered {
         syscall: &rule.syscall,
         scope: rule.scope,
         target: &rule.target,
         shape: rule.shape.as_deref(),
     });
-    let judgement = Rules::parse(&trial.policy).judge(call, remembered);
-    let reasons = policy::reasons(call, &judgement);
-    (judgement, reasons)
+    Rules::parse(&trial.policy).judge(call, remembered)
 }
 
-/// What came out, line by line. Whatever a judgement comes to say of the way in which a command would run belongs here
-/// and in [`to_json`].
-fn explain(trial: &Trial, judgement: &Judgement, reasons: &[String]) -> Vec<(&'static str, String)> {
+/// What came out, line by line.
+fn explain(trial: &Trial, judgement: &Judgement) -> Vec<(&'static str, String)> {
     let input = trial.args["input"].as_str().unwrap_or_default();
     let decision = match judgement.action {
         Action::Auto => "it runs unasked",
@@ -117,7 +125,8 @@ fn explain(trial: &Trial, judgement: &Judgement, reasons: &[String]) -> Vec<(&'s
     if !judgement.tags.is_empty() {
         told.push(("tags", judgement.tags.join(", ")));
     }
-    told.extend(reasons.iter().map(|reason| ("because", reason.clone())));
+    told.push(("way", way(judgement).to_string()));
+    told.extend(judgement.reasons.iter().map(|reason| ("because", format!("it {reason}"))));
     let files = policy::script_files(input, trial.args.get("cwd").and_then(Value::as_str));
     told.extend(
         files.paths.into_iter().map(|path| ("runs", format!("{path} (an approval covers its content)"))),
@@ -128,6 +137,15 @@ fn explain(trial: &Trial, judgement: &Judgement, reasons: &[String]) -> Vec<(&'s
         None => ("remember", "not by its shape: it is asked about every time".to_string()),
     });
     told
+}
+
+/// How it would run.
+fn way(judgement: &Judgement) -> &'static str {
+    match judgement.way {
+        Way::Proved => "proved to only read",
+        Way::Confined => "confined: inside the sandbox",
+        Way::Asked => "after an approval, outside the sandbox",
+    }
 }
 
 /// Where a command would run, as far as the driver has said.
@@ -157,14 +175,19 @@ fn place(trial: &Trial, judgement: &Judgement) -> String {
 }
 
 /// The same for programs.
-fn to_json(trial: &Trial, judgement: &Judgement, reasons: &[String]) -> Value {
+fn to_json(trial: &Trial, judgement: &Judgement) -> Value {
+    let way = match judgement.way {
+        Way::Proved => "proved",
+        Way::Confined => "confined",
+        Way::Asked => "asked",
+    };
     let action = match judgement.action {
         Action::Auto => "auto",
         Action::Ask => "ask",
         Action::Deny => "deny",
     };
     json!({
-        "action": action, "target": judgement.target, "tags": judgement.tags, "reasons": reasons,
+        "action": action, "target": judgement.target, "way": way, "tags": judgement.tags, "reasons": judgement.reasons,
         "shape": judgement.shape, "where": place(trial, judgement),
     })
 }
@@ -215,8 +238,7 @@ mod tests {
     }
 
     fn told(trial: &Trial) -> String {
-        let (judgement, reasons) = judge(trial);
-        let told = explain(trial, &judgement, &reasons);
+        let told = explain(trial, &judge(trial));
         told.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
     }
 
@@ -226,7 +248,8 @@ mod tests {
         assert_eq!(
             text,
             "command: rm x\ndecision: a person is asked\nwhere: on the gateway, in /home/ann\n\
-             tags: destructive, mutating\nbecause: `rm x` may destroy something for good.\n\
+             tags: destructive, mutating\nway: after an approval, outside the sandbox\n\
+             because: it deletes or overwrites something for good\n\
              remember: rm of a single plain file in /home/ann on gsv\n"
         );
         let text = told(&trial(json!({ "input": "sh x.sh" }), None));
@@ -237,7 +260,7 @@ mod tests {
     fn what_the_driver_says_is_told() {
         let on = |device: Value| {
             let trial = trial(json!({ "input": "ls", "target": "desk" }), Some(device));
-            place(&trial, &judge(&trial).0)
+            place(&trial, &judge(&trial))
         };
         assert_eq!(on(json!({ "online": true })), "on desk, which has no sandbox");
         assert_eq!(

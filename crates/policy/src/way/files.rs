@@ -5,7 +5,7 @@ use places::{classify, may_hold};
 use super::{Course, Known, Setting, Way};
 use crate::facts::Facts;
 use crate::tags::Tags;
-use crate::target::AgentMode;
+use protocol::confine::AgentMode;
 
 /// Hidden names that every project has and that nothing runs.
 const PLAIN_HIDDEN: &[&str] = &[

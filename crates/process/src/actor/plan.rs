@@ -187,7 +187,7 @@ impl Actor {
         let Some(run) = &draft.facts.run else { return };
         let (call, judgement) = (&self.live.calls[place], checked.judgement);
         let digest = script_files::digest(&judgement.digest, &files);
-        let details = tools::details(setup, &self.process, checked.syscall, call, &judgement, files);
+        let details = tools::details(setup, checked.syscall, call, &judgement, files);
         let row = ApprovalRow {
             request_id: self.host.world.random.uuid(),
             pid: self.process.pid.clone(),

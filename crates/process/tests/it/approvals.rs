@@ -350,7 +350,7 @@ async fn what_writes_waits_for_an_open_question_about_its_target() {
     gate.notify_one();
     let asked = request(&scene, "asked").await;
     scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "elsewhere").await;
-    assert_eq!(scene.fixture.state().await, State::WaitingHil);
+    assert_eq!(scene.fixture.state().await, ProcessState::WaitingHil);
     assert!(!calls.lock().unwrap().contains(&"fs.write /after".to_string()));
     assert_eq!(
         scene.recorder.all("proc.run.hil.requested").len(),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::clock::Clock;
-use protocol::confine::Confine;
+use protocol::confine::{Confine, Way};
 use protocol::error::Error;
 use sandbox::{Sandbox, Setup};
 use tokio::process::Command;
@@ -61,7 +61,12 @@ impl Confiner {
         let (confiner, confine, cwd) = (self.clone(), confine.clone(), cwd.to_path_buf());
         let working = tokio::task::spawn_blocking(move || {
             let mut spec = confiner.view.spec(command, &cwd, run.tmp(), &confine);
-            spec.env = environment::of(&run.proxy_environment());
+            let mut set = run.proxy_environment();
+            set.extend(confiner.view.environment());
+            if confine.way == Way::Proved {
+                set.extend(places::git_environment());
+            }
+            spec.env = environment::of(&set);
             confiner.sandbox.command(&spec, Some(run.network())).map(|confined| (confined, run))
         });
         let (confined, run) = working

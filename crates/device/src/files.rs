@@ -78,6 +78,11 @@ impl Files {
         Files { root, workspace, home, edits: Arc::default(), guard: None }
     }
 
+    /// The same files with another home directory than that of the user who runs this.
+    pub fn at_home(self, home: PathBuf) -> Files {
+        Files { home: Some(home), ..self }
+    }
+
     /// The same files for a call of an agent that nobody approved.
     pub fn guarded(&self, guard: Arc<Guard>) -> Files {
         Files { guard: Some(guard), ..self.clone() }

@@ -34,6 +34,11 @@ impl View {
         spec
     }
 
+    /// Variables that say where things are.
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        self.home.to_str().map(|home| ("HOME".to_string(), home.to_string())).into_iter().collect()
+    }
+
     fn roots(&self) -> Roots<'_> {
         Roots { home: self.home.to_str(), workspace: self.workspace.to_str(), fold_case: false }
     }

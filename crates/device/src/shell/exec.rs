@@ -72,7 +72,12 @@ async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Co
     };
     let Some(confiner) = agents.confiner() else {
         return match confine.way {
-            Way::Proved => Ok((child::plain(input, cwd), None)),
+            Way::Proved => {
+                let mut command = child::plain(input, cwd);
+                // What a repository's settings would run, git does not run.
+                command.envs(places::git_environment());
+                Ok((command, None))
+            }
             _ => Err(Error::forbidden("Not allowed without approval: this device has no sandbox")),
         };
     };

@@ -13,6 +13,7 @@ mod at_the_prompt;
 mod chatting;
 mod compaction_crash;
 mod copying;
+mod corpus;
 mod crash;
 mod login;
 mod native_copying;

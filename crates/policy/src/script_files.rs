@@ -72,7 +72,7 @@ impl Search {
         }
         self.depth += 1;
         let script = programs::read(text);
-        let reads_stdin = script.commands.iter().any(|simple| is_fed(simple));
+        let reads_stdin = script.commands.iter().any(is_fed);
         for simple in &script.commands {
             self.simple(simple, reads_stdin);
         }
@@ -129,7 +129,7 @@ impl Search {
         match args.get(operands) {
             Some(word) if args[..operands].iter().any(is_text) => match word.text.as_deref() {
                 Some(text) => self.script(text),
-                None => {}
+                None => self.lost(&word.start),
             },
             // The value of an option may stand before the script.
             Some(_) => {
@@ -148,9 +148,8 @@ impl Search {
     /// looked for in vain.
     fn interpreter(&mut self, args: &[Word]) {
         const TEXTS: &[&str] = &["-c", "-e", "-E", "-m", "--eval", "--execute", "-p", "--print", "--command"];
-        let mut words = args.iter();
         let mut left = INTERPRETER_WORDS;
-        while let Some(word) = words.next() {
+        for word in args {
             match word.text.as_deref() {
                 // The rest are parameters of that text.
                 Some(text) if TEXTS.contains(&text) => return,

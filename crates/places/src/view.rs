@@ -25,7 +25,8 @@ pub static PROTECTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 
 /// How a path stands in the view. What may be read in the workspace (`.env`) is shown there.
 pub fn view_of(path: &str, at: &Roots<'_>) -> View {
-    if classify(path, at).is_some_and(|place| place.kind.is_secret() && place.at != At::Anywhere) {
+    let is_shown = |place: &Place| place.at == At::Anywhere && at.is_in_workspace(path);
+    if classify(path, at).is_some_and(|place| place.kind.is_secret() && !is_shown(place)) {
         return View::Hidden;
     }
     if may_hold(path, at).is_some() { View::Opened } else { View::Shown }
@@ -53,8 +54,10 @@ pub fn to_hide(at: &Roots<'_>, list: &mut dyn FnMut(&str) -> Vec<String>) -> Vec
     for place in PLACES.iter().filter(|place| place.kind.is_secret()) {
         let start = match (place.at, at.home) {
             (At::Home, Some(home)) => home.trim_end_matches('/').to_string(),
+            // What may be anywhere is looked for where it usually is: beside the home's other settings.
+            (At::Anywhere, Some(home)) => home.trim_end_matches('/').to_string(),
             (At::System, _) => String::new(),
-            // Other homes are whole directories beside the user's; the rest may be anywhere.
+            // Other homes are whole directories beside the user's.
             _ => continue,
         };
         expand(start, &names(place.pattern.trim_end_matches('$')), at.fold_case, list, &mut found);
@@ -170,6 +173,7 @@ mod tests {
             "/home/alice/.config/google-chrome-beta/x",
             "/home/alice/.config/nvim/init.lua",
             "/home/alice/.docker/config.json",
+            "/home/alice/.netrc",
             "/home/alice/app/.env",
             "/home/bob/x",
             "/etc/ssh/ssh_host_rsa_key",
@@ -184,6 +188,7 @@ mod tests {
                 "/etc/ssh/ssh_host_rsa_key",
                 "/home/alice/.config/google-chrome-beta",
                 "/home/alice/.docker",
+                "/home/alice/.netrc",
                 "/home/alice/.ssh",
                 "/home/bob",
                 "/root",
@@ -201,6 +206,7 @@ mod tests {
             ("/home/alice/.config/nvim", View::Shown),
             ("/home/alice/.bashrc", View::Shown),
             ("/home/alice/.ssh/x", View::Hidden),
+            ("/home/alice/.netrc", View::Hidden),
             ("/home/alice/app", View::Shown),
             ("/home/alice/app/.env", View::Shown),
             ("/home/bob", View::Hidden),

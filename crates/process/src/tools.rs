@@ -108,7 +108,7 @@ pub(crate) struct Checked {
 impl Checked {
     /// Whether nothing can be changed by it, so that it need not wait for anybody.
     pub(crate) fn only_reads(&self) -> bool {
-        only_reads(self.syscall)
+        self.way == Way::Proved || only_reads(self.syscall)
     }
 }
 
@@ -183,7 +183,8 @@ pub(crate) fn details(
     // Where a device starts commands is not known here.
     let own = (judgement.target == "gsv").then_some(setup.identity.cwd.as_str());
     let cwd = given.or(own).filter(|_| syscall == SHELL).map(str::to_string);
-    Details { reasons: judgement.reasons.clone(), cwd, files }
+    let reasons = judgement.reasons.iter().map(|reason| format!("It {reason}.")).collect();
+    Details { reasons, cwd, files }
 }
 
 /// A row of the store as the policy sees it.

@@ -45,8 +45,10 @@ impl View {
 
     /// Secrets that are there, and what the driver keeps for itself.
     fn hidden(&self) -> Vec<PathBuf> {
-        let places = places::to_hide(&self.roots(), &mut names);
-        places.into_iter().map(PathBuf::from).chain([self.state.clone()]).collect()
+        // A command has a /proc of its own, and may read what is in its workspace.
+        let mut list = |directory: &str| if is_proc(directory) { Vec::new() } else { names(directory) };
+        let places = places::to_hide(&self.roots(), &mut list).into_iter().map(PathBuf::from);
+        places.filter(|path| !path.starts_with(&self.workspace)).chain([self.state.clone()]).collect()
     }
 
     /// The home directory and those in it that hold secrets beside other things.
@@ -112,6 +114,10 @@ impl View {
 /// Directories that are not searched for repositories.
 const HEAVY: &[&str] =
     &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", "dist", "build", ".next", ".gradle"];
+
+fn is_proc(directory: &str) -> bool {
+    directory == "/proc" || directory.starts_with("/proc/")
+}
 
 /// The names in a directory; none of what is no directory. Names that are no text can not be places.
 fn names(directory: &str) -> Vec<String> {

@@ -103,7 +103,12 @@ fn a_command_is_tried_without_running() {
     let file = world.workspace().join("old.txt");
     std::fs::write(&file, "old").unwrap();
     let told = world.ok(&["policy", "test", "--target", "desk", "--", "rm", "old.txt"]);
-    for part in ["a person is asked", "on desk", "`rm old.txt` may destroy", "rm of a single plain file in"] {
+    for part in [
+        "a person is asked",
+        "on desk",
+        "it deletes or overwrites something for good",
+        "rm of a single plain file in",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let ls = world.json(&["policy", "test", "--", "ls"]);

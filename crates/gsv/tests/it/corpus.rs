@@ -27,7 +27,8 @@ const SECRET: &str = "THE-SECRET-THAT-MUST-STAY";
 const STAGES: usize = 4;
 
 fn commands(corpus: &str) -> impl Iterator<Item = String> {
-    let lines = corpus.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("== "));
+    let lines =
+        corpus.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("== "));
     lines.map(|line| line.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r"))
 }
 

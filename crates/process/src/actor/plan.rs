@@ -3,6 +3,7 @@
 
 use base::limits;
 use model::ToolCall;
+use protocol::confine::Way;
 use protocol::proc::approval::{Decision, ScriptFile};
 use protocol::signal::run::{HilRequested, ToolStarted};
 use store::approvals::ApprovalRow;
@@ -115,7 +116,11 @@ impl Actor {
                     order.asks(&row.target);
                 }
             }
-            Some(Phase::Sent { syscall, target, .. }) if !tools::only_reads(syscall) => order.writes(target),
+            Some(Phase::Sent { syscall, target, way })
+                if *way != Way::Proved && !tools::only_reads(syscall) =>
+            {
+                order.writes(target)
+            }
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of approvals: several may wait at once, the first answer counts, and what is remembered is not asked again.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use model::fake::Turn;
@@ -238,6 +239,7 @@ async fn with_files(script: Vec<Turn>) -> (Scene, Files, Calls) {
         }
     })
     .await;
+    scene.fixture.is_bare.store(true, Ordering::SeqCst);
     (scene, files, calls)
 }
 
@@ -339,6 +341,11 @@ async fn what_writes_waits_for_an_open_question_about_its_target() {
         .call("elsewhere", "Write", write("/c", "gsv"))
         .call("again", "Delete", json!({ "path": "/d", "target": "mac" }));
     let (scene, _, calls) = with_files(vec![turn, Turn::text("done")]).await;
+    let policy = json!({ "rules": [
+        { "match": "fs.write", "action": "auto" }, { "match": "fs.delete", "action": "ask" },
+    ] });
+    let key = format!("users/{}/ai/tools/approval", scene.fixture.identity.uid);
+    scene.fixture.set(&key, &policy.to_string()).await;
     let gate = scene.recorder.hold("fs.write");
     let run = scene.send("go").await;
     scene.recorder.until("proc.run.tool.finished", |body| body["callId"] == "read").await;
@@ -369,9 +376,12 @@ async fn what_writes_waits_for_an_open_question_about_its_target() {
 #[tokio::test]
 async fn a_question_says_why_and_what_would_be_remembered() {
     let scene = Scene::new(vec![shell("a", "rm notes.txt"), Turn::text("done")]).await;
+    scene.fixture.is_bare.store(true, Ordering::SeqCst);
     scene.send("clean up").await;
     let asked = scene.recorder.until("proc.run.hil.requested", |body| body["callId"] == "a").await;
-    assert_eq!(asked["reasons"], json!(["`rm notes.txt` may destroy something for good."]));
+    let reasons = asked["reasons"].as_array().unwrap();
+    assert_eq!(reasons[0], "It deletes or overwrites something for good: rm.");
+    assert_eq!(reasons[2], "It runs on a device that has no sandbox for it.");
     let words = "rm of a single plain file in the directory where commands start on mac";
     assert_eq!(asked["shapeText"], words);
     let scope = Some(Scope::Shape);

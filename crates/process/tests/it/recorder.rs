@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use gateway::{Caller, Capabilities, Core, Later, OutgoingSignal, Recalled, SignalBody};
 use protocol::calls::Calling;
+use protocol::confine::Confinement;
 use protocol::error::Error;
+use protocol::identity::ProcessIdentity;
 use protocol::identity::Role;
 use protocol::ids::{Gid, Pid, Uid};
 use serde_json::{Value, json};
@@ -189,6 +191,21 @@ impl Core for Behind {
                 gate.notified().await;
             }
             answer
+        })
+    }
+
+    /// Every device has a whole sandbox, and all of it is the workspace.
+    fn confinement(&self, _: &ProcessIdentity, _: &str) -> Option<Confinement> {
+        if self.0.fixture.is_bare.load(Ordering::SeqCst) {
+            return None;
+        }
+        let words = ["fs", "secrets", "network", "processes"];
+        Some(Confinement {
+            confine: Some(words.map(str::to_string).to_vec()),
+            workspace: Some("/".to_string()),
+            home: Some("/home/me".to_string()),
+            shell: Some("/bin/bash".to_string()),
+            agents: None,
         })
     }
 

@@ -33,6 +33,8 @@ pub struct Fixture {
     pub pid: Pid,
     pub server: Server,
     pub tree: Arc<vfs::Tree>,
+    /// Whether devices have no sandbox.
+    pub is_bare: AtomicBool,
     /// By request id.
     pub effects: Mutex<HashMap<String, Effect>>,
     /// True when nobody looks any more.
@@ -88,6 +90,7 @@ impl Fixture {
             pid: pid.clone(),
             server,
             tree: Arc::new(tree),
+            is_bare: AtomicBool::new(false),
             effects: Mutex::default(),
             over: AtomicBool::new(false),
             _data: data,

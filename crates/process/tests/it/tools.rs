@@ -174,14 +174,14 @@ async fn told_of_a_loss(tool: &str, args: Value, recalled: Recalled) -> (String,
 
 #[tokio::test]
 async fn a_call_whose_device_is_lost_is_asked_about_and_never_repeated() {
-    let write = || json!({ "path": "/a", "content": "x", "target": "mac" });
-    let found = Recalled::Answered(Ok(json!({ "ok": true, "path": "/a" }).to_string()));
-    let told = told_of_a_loss("Write", write(), found).await;
-    assert_eq!(told, (r#"{"ok":true,"path":"/a"}"#.to_string(), 1));
-    let (told, made) = told_of_a_loss("Write", write(), Recalled::Unknown).await;
+    let shell = || json!({ "input": "make", "target": "mac" });
+    let found = Recalled::Answered(Ok(json!({ "ok": true }).to_string()));
+    let told = told_of_a_loss("Shell", shell(), found).await;
+    assert_eq!(told, (r#"{"ok":true}"#.to_string(), 1));
+    let (told, made) = told_of_a_loss("Shell", shell(), Recalled::Unknown).await;
     assert!(told.contains("It is not known whether it took effect"), "{told}");
     assert_eq!(made, 1);
-    let told = told_of_a_loss("Write", write(), Recalled::NeverSent).await;
+    let told = told_of_a_loss("Shell", shell(), Recalled::NeverSent).await;
     assert_eq!(told, ("Error: Device disconnected: mac".to_string(), 1));
     let told = told_of_a_loss("Read", json!({ "path": "/a", "target": "mac" }), Recalled::Unknown).await;
     assert_eq!(told, ("Error: Device disconnected: mac".to_string(), 1));

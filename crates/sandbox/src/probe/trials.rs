@@ -102,6 +102,12 @@ impl Stage {
         self.root.join("work").join(name).into()
     }
 
+    /// A file that is no secret. A command has a `/tmp` of its own, in which none of ours is.
+    fn readable(&self) -> OsString {
+        let is_private = ["/tmp", "/var/tmp"].iter().any(|place| self.root.starts_with(place));
+        if is_private { "/etc/passwd".into() } else { self.outside("readable").into() }
+    }
+
     fn spec(&self, mode: Mode) -> Spec {
         let mut spec = Spec::new(Vec::new(), self.root.join("work"), self.root.join("tmp"));
         spec.hidden = vec![self.outside("secret")];
@@ -125,7 +131,7 @@ impl Stage {
             ("fs", "create a file outside", "write", self.outside("new").into(), false),
             ("fs", "change the mode of a file outside", "mode", self.outside("canary").into(), false),
             ("fs", "write in a protected directory", "write", self.work("protected/new"), false),
-            ("secrets", "read a file outside", "read", self.outside("readable").into(), true),
+            ("secrets", "read a file outside", "read", self.readable(), true),
             ("secrets", "read a secret", "read", self.outside("secret").into(), false),
             ("network", "connect to a port of this machine", "tcp", address.into(), false),
             ("network", "connect to a socket of this machine", "unix", self.outside("s").into(), false),

@@ -79,7 +79,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "policy",
         ],
     ),
-    ("testkit", &["base", "protocol", "store", "model", "server", "legacy"]),
+    ("testkit", &["base", "protocol", "store", "model", "server", "legacy", "sandbox"]),
     ("xtask", &["base", "protocol"]),
 ];
 

@@ -77,6 +77,10 @@ pub(crate) struct Effort {
     pub idle_connections: usize,
     /// Starts of the cold start measure.
     pub starts: usize,
+    /// Small commands of the confined measure, on each side.
+    pub commands: usize,
+    /// Builds of the confined measure, on each side.
+    pub builds: usize,
 }
 
 impl Effort {
@@ -86,6 +90,8 @@ impl Effort {
         timed: Duration::from_millis(2_000),
         idle_connections: 10_000,
         starts: 10,
+        commands: 200,
+        builds: 3,
     };
     const QUICK: Effort = Effort {
         rounds: 3,
@@ -93,6 +99,8 @@ impl Effort {
         timed: Duration::from_millis(500),
         idle_connections: 2_000,
         starts: 3,
+        commands: 20,
+        builds: 1,
     };
 }
 

@@ -74,6 +74,11 @@ impl Spread {
     pub(crate) fn median(&self) -> f64 {
         self.median
     }
+
+    /// The median with the lowest and the highest behind it.
+    pub(crate) fn text(&self) -> String {
+        format!("{:.2} ({:.2} to {:.2})", self.median, self.low, self.high)
+    }
 }
 
 impl Row {
@@ -143,8 +148,7 @@ impl Row {
             Some(bar) => bar.text(&self.unit),
             None => String::new(),
         };
-        let ratio =
-            self.ratio.map(|ratio| format!("{:.2} ({:.2} to {:.2})", ratio.median, ratio.low, ratio.high));
+        let ratio = self.ratio.map(|ratio| ratio.text());
         let met = self.met.map_or("", |met| if met { "yes" } else { "no" });
         [
             self.what.clone(),

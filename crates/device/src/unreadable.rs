@@ -11,7 +11,8 @@ pub fn shut() -> std::io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[allow(
     clippy::disallowed_methods,
     reason = "the test needs processes of another user, outside of any runtime"

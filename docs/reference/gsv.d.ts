@@ -514,7 +514,10 @@ export interface Syscalls {
     args: SysUserListArgs;
     result: SysUserListResult;
   };
-  /** Changes a user's password, lock or groups. Locking closes the user's connections. */
+  /**
+   * Changes a user's password, lock or groups. Locking closes the user's connections. A new password ends the user's
+   * other sessions: connections of people are closed and `user` tokens revoked. Devices and services go on.
+   */
   "sys.user.update": {
     args: SysUserUpdateArgs;
     result: SysUserResult;
@@ -1333,6 +1336,9 @@ export type ConnectionIdentity = {
   /** The channel it serves. */
   channel: string;
 };
+
+/** What agents may do unasked on a device. */
+export type DeviceAgents = "proved" | "confined" | "ask" | "off";
 
 /** What happened to a device. */
 export type DeviceEvent = "connected" | "disconnected";
@@ -4576,10 +4582,23 @@ export interface SysConnectClient {
 export interface SysConnectDriver {
   /** Patterns of the calls it answers. */
   implements: string[];
+  /** What agents may do there unasked, by the word of whoever started the driver; `confined` when absent. */
+  agents?: DeviceAgents;
+  /**
+   * What the sandbox of the machine enforces, found by trying: `fs`, `secrets`, `network`, `processes`, `limits`,
+   * `rehearse`, or `fs-write` alone. Empty where there is no sandbox; absent for drivers that know of none.
+   */
+  confine?: string[];
+  /** The home directory of the user the driver runs as: a resolved, absolute path. */
+  home?: string;
   /** Names the running program: calls under way survive a reconnect of the same one. */
   instance?: string;
   /** Whether it remembers the results of calls marked `durable`, and tells them when asked again. */
   remembers?: boolean;
+  /** The shell that reads commands, as an absolute path. */
+  shell?: string;
+  /** Where relative paths and commands start, and what confined commands may write: a resolved, absolute path. */
+  workspace?: string;
 }
 
 /** Result of `sys.connect`. */
@@ -4652,6 +4671,16 @@ export interface SysDevice {
   connectedAt: number | null;
   /** When it last went away; `null` while connected. */
   disconnectedAt: number | null;
+  /** What agents may do there unasked. */
+  agents?: DeviceAgents;
+  /** What its sandbox enforces for agents, as its driver found by trying; only while connected. */
+  confine?: string[];
+  /** The home directory of the user its driver runs as. */
+  home?: string;
+  /** The shell that reads commands there. */
+  shell?: string;
+  /** Where relative paths and commands start there, and what confined commands may write. */
+  workspace?: string;
 }
 
 /** Arguments of `sys.device.access`. */
@@ -4953,6 +4982,8 @@ export interface SysNewToken {
   createdAt: number;
   /** When it ends. */
   expiresAt: number | null;
+  /** Whether logins with it may answer approvals. */
+  approve: boolean;
 }
 
 /** Arguments of `sys.oauth.forget`. */
@@ -5047,6 +5078,8 @@ export interface SysSetupArgs {
   ai?: SysSetupAi;
   /** Where to import the system repository from. */
   bootstrap?: SysBootstrapArgs;
+  /** From another machine, or through a proxy: the setup code that the gateway printed when it started. */
+  code?: string;
   /** Asks for a device token. */
   node?: SysSetupNode;
   /** Root's password; the user's when absent. */
@@ -5063,6 +5096,8 @@ export interface SysSetupAssistArgs {
   draft: OnboardingDraft;
   /** What was said so far. */
   messages: OnboardingMessage[];
+  /** From another machine, or through a proxy: the setup code that the gateway printed when it started. */
+  code?: string;
 }
 
 /** Result of `sys.setup.assist`. */
@@ -5107,6 +5142,11 @@ export interface SysTokenCreateArgs {
   allowedDeviceId?: string;
   /** Must fit the kind. */
   allowedRole?: Role;
+  /**
+   * For user tokens: whether logins with it may answer approvals. As the connection that makes it when absent, and
+   * true only for one that may itself.
+   */
+  approve?: boolean;
   /** When it ends, in milliseconds. */
   expiresAt?: number;
   /** A note for people. */
@@ -5162,6 +5202,8 @@ export interface SysTokenRecord {
   revokedAt: number | null;
   /** Why. */
   revokedReason: string | null;
+  /** Whether logins with it may answer approvals. */
+  approve: boolean;
 }
 
 /** Arguments of `sys.token.revoke`. */
@@ -5278,6 +5320,11 @@ export interface SysUserUpdateArgs {
   username: string;
   /** Names of the further groups it is in from now on. */
   groups?: string[];
+  /**
+   * `true` leaves the user's sessions alone when the password changes, `false` ends them in any case. Absent, they end
+   * with the password.
+   */
+  keepSessions?: boolean;
   /** Locks or unlocks the account; its password is kept. */
   locked?: boolean;
   /** The new password. */

@@ -89,7 +89,9 @@ async fn a_client_that_resumes_after_a_crash_reads_anew_and_misses_no_end() {
             assert_eq!(frame["data"]["status"], "started", "{frame}");
         }
         if let Some(place) = frame["seq"].as_u64() {
-            assert_eq!(place, seq + 1, "no gap before the crash");
+            // Deltas that are merged for a slow reader have the number of the last of them.
+            let may_skip = frame["signal"] == "proc.run.stream" && place > seq;
+            assert!(place == seq + 1 || may_skip, "no gap before the crash: {place} after {seq}: {frame}");
             seq = place;
             names.push(frame["signal"].as_str().unwrap().to_string());
         }

@@ -77,7 +77,7 @@ struct Desk {
 impl Desk {
     fn new() -> Desk {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let home = tempfile::Builder::new().prefix("gsv-").tempdir().unwrap();
+        let home = tempfile::Builder::new().prefix("home-").tempdir().unwrap();
         Desk { home, port: free.local_addr().unwrap().port() }
     }
 
@@ -280,7 +280,7 @@ fn plain(line: &str) -> String {
         (r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d", "TIME"),
         (r"was lost: .*; trying", "was lost: …; trying"),
         (r"^[\d,]+ tokens$", "N tokens"),
-        (r"/tmp/gsv-\w+", "/home/alice"),
+        (r"/tmp/home-\w+", "/home/alice"),
         // Where the shell is, at the right edge.
         (r" {20,}\S+$", ""),
         // Said where the port is another one.

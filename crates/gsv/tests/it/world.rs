@@ -34,7 +34,7 @@ pub struct Said {
 impl World {
     /// A fresh gateway that nobody has set up.
     pub fn fresh() -> World {
-        let home = tempfile::Builder::new().prefix("gsv-").tempdir().unwrap();
+        let home = tempfile::Builder::new().prefix("home-").tempdir().unwrap();
         let (gateway, port) = serve(home.path(), 0, &[]);
         World { home, gateway, port, device: None }
     }

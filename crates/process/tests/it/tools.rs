@@ -158,7 +158,7 @@ async fn a_picture_that_was_read_is_kept_as_one() {
 /// What a model is told of a call of this tool whose device is lost on the way, and how often the call was made.
 async fn told_of_a_loss(tool: &str, args: Value, recalled: Recalled) -> (String, usize) {
     let lost = |name: &str, _: &Value| match name {
-        "fs.write" | "fs.read" => Err(Error::device_disconnected("mac")),
+        "shell.exec" | "fs.read" => Err(Error::device_disconnected("mac")),
         _ => Ok(json!({ "ok": true })),
     };
     let scene = Scene::with_tools(vec![Turn::tool("a", tool, args), Turn::text("noted")], lost).await;

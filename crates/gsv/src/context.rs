@@ -1,11 +1,10 @@
 //! Context object that every command gets: the global flags, a way to print, a clock.
 
-use std::sync::atomic::AtomicBool;
-
 use base::clock::Clock;
 use terminal::output::Output;
 
 use crate::cli::Globals;
+use crate::exposure::Consent;
 
 /// Passed to every command.
 pub struct Context {
@@ -15,25 +14,30 @@ pub struct Context {
     pub output: Output,
     /// The wall clock.
     pub clock: Clock,
-    /// Whether a person has agreed to send a password that can be read on the way.
-    pub may_be_read: AtomicBool,
+    /// Whether a password may be sent where it can be read on the way.
+    consent: Consent,
 }
 
 impl Context {
     /// A context of the real world.
     pub fn new(globals: Globals) -> Context {
         let output = Output::new(globals.json);
-        Context { globals, output, clock: Clock::system(), may_be_read: AtomicBool::new(false) }
+        Context { consent: Consent::new(globals.insecure), globals, output, clock: Clock::system() }
     }
 
     /// The same world under other global flags.
     pub fn with_globals(&self, globals: Globals) -> Context {
         Context {
             output: Output::new(globals.json),
+            // What was agreed to for one gateway is not for another.
+            consent: Consent::new(globals.insecure),
             globals,
             clock: self.clock.clone(),
-            // What was agreed to for one gateway is not for another.
-            may_be_read: AtomicBool::new(false),
         }
+    }
+
+    /// Whether a password may be sent to a gateway; a person may be asked.
+    pub fn may_send_password(&self, url: &str) -> terminal::failure::Result<()> {
+        self.consent.for_password(&self.output, url)
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::version::VERSION;
 use crate::config_file::{self, ConfigFile, StoredSession};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
-use crate::{exposure, prompt};
+use crate::prompt;
 
 /// How long a session lasts when it was not `auth login` that asked for it.
 pub const SESSION_HOURS: u32 = 8;
@@ -58,7 +58,7 @@ pub async fn open_to_last(context: &Context, until_ms: Option<i64>) -> Result<Se
         && ends_before(&file, &url, &auth.username, until_ms)
     {
         context.output.note("what is to outlast your session needs your password");
-        exposure::may_send_password(context, &url)?;
+        context.may_send_password(&url)?;
         let password = prompt::password(&format!("Password for {}", auth.username))?;
         return log_in(context, &url, Auth { password: Some(password), token: None, ..auth }).await;
     }
@@ -140,7 +140,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
     if !prompt::is_possible(&context.output) {
         return Err(otherwise);
     }
-    exposure::may_send_password(context, url)?;
+    context.may_send_password(url)?;
     // Whoever was named is not asked for: a password typed there would be seen.
     let (username, label) = match context.globals.user.clone().filter(|name| !name.is_empty()) {
         Some(username) => {
@@ -187,7 +187,7 @@ async fn set_up(context: &Context, url: &str, failure: Failure) -> Result<Sessio
 /// Connects with these credentials. A password goes only where it may.
 pub async fn log_in(context: &Context, url: &str, auth: Auth) -> Result<Session> {
     if auth.password.is_some() {
-        exposure::may_send_password(context, url)?;
+        context.may_send_password(url)?;
     }
     Ok(Session::open(url, handshake(&new_client_id(), Some(auth))).await?)
 }

@@ -19,9 +19,9 @@ use protocol::sys::Streams;
 use crate::codec::{Codec, Current};
 use crate::metrics::Metrics;
 use crate::outbox::{Close, Outbox, Outgoing};
-use crate::pending::Pending;
+use crate::pending::{Pending, Waiting};
 use crate::routes::{self, RouteTable};
-use crate::user_memory::UserMemory;
+use crate::user_memory::{UserMemory, Wake};
 
 /// One socket.
 pub struct Connection {
@@ -276,6 +276,12 @@ impl Connection {
     }
 }
 
+impl Wake for Connection {
+    fn wake(&self) {
+        self.outbox.wake();
+    }
+}
+
 impl Peer for Connection {
     fn number(&self) -> u64 {
         self.number
@@ -419,7 +425,7 @@ pub struct Connections {
 
 #[derive(Default)]
 struct Index {
-    pending: Pending,
+    pending: Pending<Connection>,
     live: HashMap<u64, Arc<Connection>>,
     by_client: HashMap<(Uid, Role, String), u64>,
 }
@@ -435,7 +441,8 @@ impl Connections {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let connection = Connection::new(number, source, self.clock.clone(), self.metrics.clone());
         let mut index = self.write();
-        if let Some(oldest) = index.pending.insert(&connection) {
+        let waiting = Waiting { socket: connection.clone(), peer: source.ip, since: connection.opened };
+        if let Some(oldest) = index.pending.insert(number, waiting, Connection::is_logging_in) {
             oldest.close(Close::IDLE);
         }
         connection

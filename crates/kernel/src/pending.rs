@@ -9,22 +9,37 @@ use std::time::{Duration, Instant};
 use auth::network;
 use base::limits;
 
-use crate::connections::Connection;
-
-/// Sockets without a login, the oldest first.
-#[derive(Default)]
-pub(crate) struct Pending {
-    all: BTreeMap<u64, Arc<Connection>>,
+/// Sockets without a login, the oldest first, by their numbers.
+pub(crate) struct Pending<S> {
+    all: BTreeMap<u64, Waiting<S>>,
     by_address: HashMap<IpAddr, BTreeSet<u64>>,
 }
 
-impl Pending {
-    /// Takes a socket in; another may have to go for it.
-    pub(crate) fn insert(&mut self, connection: &Arc<Connection>) -> Option<Arc<Connection>> {
-        let address = network::customer(connection.peer);
-        self.all.insert(connection.number, connection.clone());
+/// One of them.
+pub(crate) struct Waiting<S> {
+    pub(crate) socket: Arc<S>,
+    pub(crate) peer: IpAddr,
+    pub(crate) since: Instant,
+}
+
+impl<S> Default for Pending<S> {
+    fn default() -> Pending<S> {
+        Pending { all: BTreeMap::new(), by_address: HashMap::new() }
+    }
+}
+
+impl<S> Pending<S> {
+    /// Takes a socket in; another may have to go for it, at best one that is not busy logging in.
+    pub(crate) fn insert(
+        &mut self,
+        number: u64,
+        waiting: Waiting<S>,
+        is_busy: impl Fn(&S) -> bool,
+    ) -> Option<Arc<S>> {
+        let address = network::customer(waiting.peer);
+        self.all.insert(number, waiting);
         let own = self.by_address.entry(address).or_default();
-        own.insert(connection.number);
+        own.insert(number);
         let address = if own.len() > limits::socket::PENDING_SOCKETS_PER_ADDRESS_MAX {
             address
         } else if self.all.len() > limits::socket::PENDING_SOCKETS_MAX {
@@ -33,33 +48,28 @@ impl Pending {
         } else {
             return None;
         };
-        let last = self.oldest_of(address)?;
-        self.remove(last)
-    }
-
-    /// The oldest socket of an address; one that is logging in only if all are.
-    fn oldest_of(&self, address: IpAddr) -> Option<u64> {
         let own = self.by_address.get(&address)?;
-        let is_idle = |number: &&u64| self.all.get(number).is_some_and(|one| !one.is_logging_in());
-        own.iter().find(is_idle).or_else(|| own.first()).copied()
+        let is_idle = |number: &&u64| self.all.get(number).is_some_and(|one| !is_busy(&one.socket));
+        let oldest = own.iter().find(is_idle).or_else(|| own.first()).copied()?;
+        self.remove(oldest)
     }
 
     /// Forgets a socket: it has logged in, or is gone.
-    pub(crate) fn remove(&mut self, number: u64) -> Option<Arc<Connection>> {
-        let connection = self.all.remove(&number)?;
-        let address = network::customer(connection.peer);
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Arc<S>> {
+        let waiting = self.all.remove(&number)?;
+        let address = network::customer(waiting.peer);
         if let Some(own) = self.by_address.get_mut(&address) {
             own.remove(&number);
             if own.is_empty() {
                 self.by_address.remove(&address);
             }
         }
-        Some(connection)
+        Some(waiting.socket)
     }
 
     /// All of them, the oldest first.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<Connection>> {
-        self.all.values()
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<S>> {
+        self.all.values().map(|waiting| &waiting.socket)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -73,15 +83,15 @@ impl Pending {
     /// How long until the oldest has had its time; `None` when there is none.
     pub(crate) fn next_overdue_in(&self, now: Instant) -> Option<Duration> {
         let (_, oldest) = self.all.first_key_value()?;
-        let open_for = now.saturating_duration_since(oldest.opened);
+        let open_for = now.saturating_duration_since(oldest.since);
         Some(limits::socket::PENDING_SOCKET_TIMEOUT.saturating_sub(open_for) + Duration::from_millis(1))
     }
 
     /// Those that have had their time.
-    pub(crate) fn overdue(&self, now: Instant) -> Vec<Arc<Connection>> {
-        let late = |open: &&Arc<Connection>| {
-            now.saturating_duration_since(open.opened) > limits::socket::PENDING_SOCKET_TIMEOUT
+    pub(crate) fn overdue(&self, now: Instant) -> Vec<Arc<S>> {
+        let late = |waiting: &&Waiting<S>| {
+            now.saturating_duration_since(waiting.since) > limits::socket::PENDING_SOCKET_TIMEOUT
         };
-        self.all.values().take_while(late).cloned().collect()
+        self.all.values().take_while(late).map(|waiting| waiting.socket.clone()).collect()
     }
 }

@@ -11,7 +11,10 @@ use std::sync::{Mutex, Weak};
 use base::limits;
 use base::sync::lock;
 
-use crate::connections::Connection;
+/// A socket that can be told to look again.
+pub(crate) trait Wake: Send + Sync {
+    fn wake(&self);
+}
 
 /// What the sockets of one user hold.
 #[derive(Default)]
@@ -20,7 +23,7 @@ pub struct UserMemory {
     receiving: AtomicUsize,
     outgoing: AtomicUsize,
     /// Sockets that wait for room.
-    blocked: Mutex<Vec<Weak<Connection>>>,
+    blocked: Mutex<Vec<Weak<dyn Wake>>>,
 }
 
 /// What of a socket's bytes is counted for its user.
@@ -77,19 +80,17 @@ impl UserMemory {
     }
 
     /// A socket is to be woken when there may be room. Whoever asks for that looks once more afterwards.
-    pub(crate) fn block(&self, connection: Weak<Connection>) {
+    pub(crate) fn block(&self, socket: Weak<dyn Wake>) {
         let mut blocked = lock(&self.blocked);
-        if !blocked.iter().any(|known| known.ptr_eq(&connection)) {
+        if !blocked.iter().any(|known| known.ptr_eq(&socket)) {
             blocked.retain(|known| known.strong_count() > 0);
-            blocked.push(connection);
+            blocked.push(socket);
         }
     }
 
     fn wake(&self) {
         let blocked = std::mem::take(&mut *lock(&self.blocked));
-        for connection in blocked.iter().filter_map(Weak::upgrade) {
-            connection.outbox.wake();
-        }
+        blocked.iter().filter_map(Weak::upgrade).for_each(|socket| socket.wake());
     }
 }
 

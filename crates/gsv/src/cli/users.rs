@@ -10,7 +10,7 @@ use terminal::failure::{Failure, Result};
 use terminal::output::Table;
 
 use crate::context::Context;
-use crate::{exposure, prompt, session};
+use crate::{prompt, session};
 
 /// Verbs of `gsv users`.
 #[derive(Debug, Subcommand)]
@@ -92,7 +92,7 @@ impl std::fmt::Debug for NewPassword {
 
 impl NewPassword {
     fn obtain(self, context: &Context) -> Result<String> {
-        exposure::may_send_password(context, &session::url(context)?)?;
+        context.may_send_password(&session::url(context)?)?;
         match self.new_password {
             Some(password) => Ok(password),
             None if self.password_stdin => prompt::password_from_stdin(),

@@ -10,7 +10,7 @@ use terminal::times;
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::session;
-use crate::{credentials, exposure, prompt};
+use crate::{credentials, prompt};
 
 /// Arguments of `gsv auth login`.
 #[derive(Args, Debug)]
@@ -32,7 +32,7 @@ pub async fn run(context: &Context, args: Login) -> Result<u8> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
     if context.globals.token.is_none() {
-        exposure::may_send_password(context, &url)?;
+        context.may_send_password(&url)?;
     }
     session::probe(&url).await?;
     let auth = ask(context, &file, &url, &args)?;

@@ -12,7 +12,7 @@ use terminal::output::pairs;
 use terminal::times;
 
 use crate::context::Context;
-use crate::{config_file, credentials, exposure, prompt, session};
+use crate::{config_file, credentials, prompt, session};
 
 /// Arguments of `gsv auth setup`.
 #[derive(Args, Default)]
@@ -79,7 +79,7 @@ pub async fn wizard(context: &Context) -> Result<Auth> {
 }
 
 async fn set_up(context: &Context, args: Setup) -> Result<(String, SetupDone, Auth)> {
-    exposure::may_send_password(context, &session::url(context)?)?;
+    context.may_send_password(&session::url(context)?)?;
     let mut call = ask(context, args)?;
     let (connection, url) = session::open_anonymous(context).await?;
     let raw = match send(&connection, &call).await {

@@ -130,10 +130,23 @@ pub async fn run(
 ) -> Result<(), RunError> {
     options.check()?;
     let driver = driver(&options)?;
+    forget_old_checkpoints(&options);
     let result = keep_connected(&options, &driver, &mut shutdown, &report).await;
     report(Report::Stopping);
     driver.machine.stop().await;
     result
+}
+
+/// Removes checkpoints of all workspaces that are too old or too many, aside from what is done meanwhile.
+fn forget_old_checkpoints(options: &Options) {
+    let Some(store) = options.state.as_ref().map(|state| state.join("checkpoints")) else { return };
+    tokio::task::spawn_blocking(move || {
+        if store.exists()
+            && let Err(error) = checkpoint::prune_all(&store, Clock::system().now_ms())
+        {
+            tracing::warn!(%error, "old checkpoints are left");
+        }
+    });
 }
 
 fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {

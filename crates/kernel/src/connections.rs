@@ -121,8 +121,12 @@ const LOGGED_IN: u8 = 2;
 impl Connection {
     /// Whether calls of agents carry to it how they are to run.
     pub(crate) fn announces_confinement(&self) -> bool {
-        let driver = self.login().and_then(|login| login.driver.as_ref());
-        driver.is_some_and(|driver| driver.confinement.is_announced())
+        self.confinement().is_some_and(Confinement::is_announced)
+    }
+
+    /// What the driver behind it said about agents.
+    pub(crate) fn confinement(&self) -> Option<&Confinement> {
+        self.login()?.driver.as_ref().map(|driver| &driver.confinement)
     }
 
     fn new(number: u64, source: Source, clock: Clock, metrics: Arc<Metrics>) -> Arc<Connection> {

@@ -89,8 +89,8 @@ impl Core for Behind {
 
     fn confinement(&self, who: &ProcessIdentity, device: &str) -> Option<Confinement> {
         let kernel = self.0.upgrade()?;
-        let device = kernel.devices.visible(&DeviceId(device.to_string()), who)?;
-        kernel.devices.confinement(&device.device_id)
+        let (_, driver) = kernel.devices.driven(&DeviceId(device.to_string()), who)?;
+        driver?.confinement().cloned()
     }
 
     fn routes(&self, id: Option<&str>) -> Vec<RouteInfo> {

@@ -7,7 +7,6 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::sync::{read, write};
 use protocol::capability;
-use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{DeviceId, Gid, Uid};
@@ -170,11 +169,15 @@ impl Devices {
         entry.driver.clone().ok_or_else(|| Error::no_connection(&id.0))
     }
 
-    /// What the driver that speaks for a device said about agents; `None` while there is no driver.
-    pub(crate) fn confinement(&self, id: &DeviceId) -> Option<Confinement> {
+    /// One device, if somebody may use it, with the socket that speaks for it.
+    pub(crate) fn driven(
+        &self,
+        id: &DeviceId,
+        who: &ProcessIdentity,
+    ) -> Option<(Arc<Device>, Option<Arc<Connection>>)> {
         let map = self.read();
-        let login = find(&map, id)?.driver.as_ref()?.login()?;
-        login.driver.as_ref().map(|driver| driver.confinement.clone())
+        let entry = find(&map, id).filter(|entry| may_use(&entry.device, who))?;
+        Some((entry.device.clone(), entry.driver.clone()))
     }
 
     /// Whether a device that somebody may use went away only because the gateway, which started at that time, had

@@ -120,7 +120,7 @@ impl DeviceRequest {
         let mut set: Vec<(&str, &str)> =
             rewrite.set.iter().map(|(name, value)| (*name, value.as_str())).collect();
         // How it runs is the gateway's to say, to a driver that understands it.
-        let confine = caller.filter(|_| driver.announces_confinement()).and_then(Caller::confine);
+        let confine = caller.and_then(Caller::confine).filter(|_| driver.announces_confinement());
         let confine = confine.map(|confine| protocol::frame::to_json(&confine));
         if let Some(confine) = &confine {
             set.push((confine::MEMBER, confine));

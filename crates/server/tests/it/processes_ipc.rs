@@ -112,6 +112,9 @@ async fn an_open_call_outlives_the_gateway() {
 async fn a_process_reaches_only_those_of_its_user() {
     let agents = agents::answering(|messages| play(messages, || Turn::text("never"))).await;
     let (mut user, _bob) = (agents.gateway.user().await, agents.gateway.add_user("bob").await);
+    // What the policy thinks of it is not the question here.
+    let auto = json!({ "key": "users/1000/ai/tools/approval", "value": r#"{"rules":[{"match":"shell.exec","action":"auto"}]}"# });
+    user.call("sys.config.set", auto).await.unwrap();
     for (pid, words) in [
         ("init:1001", "Permission denied: target process belongs to another user"),
         ("no-such", "Process not found: no-such"),
@@ -121,9 +124,6 @@ async fn a_process_reaches_only_those_of_its_user() {
         assert!(tool.to_string().contains(words), "{tool}");
         user.signal("proc.run.finished").await;
     }
-    // What the policy thinks of it is not the question here.
-    let auto = json!({ "key": "users/1000/ai/tools/approval", "value": r#"{"default":"auto","rules":[]}"# });
-    user.call("sys.config.set", auto).await.unwrap();
     let hil = "run: gsv call proc.hil --request-id r --decision approve";
     user.call("proc.send", json!({ "message": hil })).await.unwrap();
     let tool = user.signal("proc.run.tool.finished").await;

@@ -52,6 +52,13 @@ fn drive(
     trigger
 }
 
+/// The device of these tests has no sandbox: a rule of its owner's lets commands run unasked.
+async fn let_commands_run(peer: &mut Peer) {
+    let rules = r#"{"rules":[{"match":"shell.exec","action":"auto"}]}"#;
+    let args = json!({ "key": "users/1000/ai/tools/approval", "value": rules });
+    peer.call("sys.config.set", args).await.unwrap();
+}
+
 /// Waits until the gateway counts the device as connected, or as lost.
 async fn until_online(peer: &mut Peer, online: bool) {
     let waiting = async {
@@ -103,6 +110,7 @@ async fn through_a_restart(
         })
     };
     let mut peer = gateway.user().await;
+    let_commands_run(&mut peer).await;
     until_online(&mut peer, true).await;
     let sent = peer.call("proc.send", json!({ "message": "go on" })).await.unwrap();
     assert_eq!(sent["ok"], true, "{sent}");
@@ -191,6 +199,7 @@ async fn through_a_cut(
     let cable = Cable::to(gateway.address).await;
     let trigger = drive(&gateway, cable.url.clone(), path, |_| ());
     let mut peer = gateway.user().await;
+    let_commands_run(&mut peer).await;
     until_online(&mut peer, true).await;
     peer.call("proc.send", json!({ "message": "go on" })).await.unwrap();
     until(|| path.join("count").exists()).await;

@@ -7,6 +7,7 @@ use protocol::sys::device::{AccessResult, Detail, Get, Got, List, Listed, SetAcc
 use store::devices::Device;
 
 use crate::calls::Cx;
+use crate::connections::Connection;
 
 pub(crate) fn list(cx: &Cx, args: List) -> Result<Listed, Error> {
     let offline_too = args.include_offline == Some(true);
@@ -17,7 +18,8 @@ pub(crate) fn list(cx: &Cx, args: List) -> Result<Listed, Error> {
 
 pub(crate) fn get(cx: &Cx, args: Get) -> Result<Got, Error> {
     let id = required("sys.device.get", args.device_id)?;
-    Ok(Got { device: cx.kernel.devices.visible(&id, &cx.caller.identity).map(|device| detail(cx, &device)) })
+    let found = cx.kernel.devices.driven(&id, &cx.caller.identity);
+    Ok(Got { device: found.map(|(device, driver)| detail(&device, driver.as_deref())) })
 }
 
 pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
@@ -42,7 +44,8 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
         device.description = description.to_string();
         device.last_seen_at = now_ms;
     });
-    Ok(Got { device: changed.map(|device| detail(&cx, &device)) })
+    let driver = cx.kernel.devices.driven(&id, &cx.caller.identity).and_then(|(_, driver)| driver);
+    Ok(Got { device: changed.map(|device| detail(&device, driver.as_deref())) })
 }
 
 pub(crate) async fn access(cx: Cx, args: SetAccess) -> Result<AccessResult, Error> {
@@ -85,8 +88,8 @@ fn summary(device: &Device) -> Summary {
     }
 }
 
-fn detail(cx: &Cx, device: &Device) -> Detail {
-    let told = cx.kernel.devices.confinement(&device.device_id).unwrap_or_default();
+fn detail(device: &Device, driver: Option<&Connection>) -> Detail {
+    let told = driver.and_then(Connection::confinement).cloned().unwrap_or_default();
     Detail {
         device_id: device.device_id.clone(),
         owner_uid: device.owner_uid,

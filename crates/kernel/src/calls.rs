@@ -3,10 +3,9 @@
 pub(crate) mod ai;
 pub(crate) mod sys;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use gateway::{Call, Caller, Subsystem};
-use protocol::error::Error;
 use protocol::router::Router;
 use protocol::spec::{Access, Route, Spec};
 
@@ -19,13 +18,9 @@ pub struct Cx {
     pub(crate) caller: Caller,
 }
 
-/// The handlers of the kernel and of every area. The kernel has this table, so the table must not keep the kernel.
-pub(crate) fn all(kernel: Weak<Kernel>, areas: &[Arc<dyn Subsystem>]) -> Router<Call> {
-    let own = router().over(move |call: Call| {
-        let kernel = kernel.upgrade().ok_or_else(Error::stopping)?;
-        Ok(Cx { kernel, caller: call.caller })
-    });
-    areas.iter().fold(own, |router, area| router.and(area.clone().handlers()))
+/// The handlers of every area.
+pub(crate) fn of_areas(areas: &[Arc<dyn Subsystem>]) -> Router<Call> {
+    areas.iter().fold(Router::new(), |router, area| router.and(area.clone().handlers()))
 }
 
 /// Every call the kernel itself answers after login. `sys.connect` and `sys.setup` come before it and are

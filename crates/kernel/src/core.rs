@@ -14,6 +14,7 @@ use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, Gid, Pid, RunId, Uid};
 use vfs::tree::RouteInfo;
 
+use crate::connections::Connection;
 use crate::{Kernel, access, recall, routes, signals};
 
 /// The kernel behind the handle. Areas are part of it, so they must not keep it alive.
@@ -89,8 +90,8 @@ impl Core for Behind {
 
     fn confinement(&self, who: &ProcessIdentity, device: &str) -> Option<Confinement> {
         let kernel = self.0.upgrade()?;
-        let (_, driver) = kernel.devices.driven(&DeviceId(device.to_string()), who)?;
-        driver?.confinement().cloned()
+        let announced = |_: &_, driver: Option<&Connection>| driver?.confinement().cloned();
+        kernel.devices.look(&DeviceId(device.to_string()), who, announced)?
     }
 
     fn routes(&self, id: Option<&str>) -> Vec<RouteInfo> {

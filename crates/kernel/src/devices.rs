@@ -169,15 +169,17 @@ impl Devices {
         entry.driver.clone().ok_or_else(|| Error::no_connection(&id.0))
     }
 
-    /// One device, if somebody may use it, with the socket that speaks for it.
-    pub(crate) fn driven(
+    /// What `look` makes of a device, if somebody may use it, and of the socket that speaks for it. Nothing is cloned for
+    /// it: their counters are shared by all cores.
+    pub(crate) fn look<T>(
         &self,
         id: &DeviceId,
         who: &ProcessIdentity,
-    ) -> Option<(Arc<Device>, Option<Arc<Connection>>)> {
+        look: impl FnOnce(&Device, Option<&Connection>) -> T,
+    ) -> Option<T> {
         let map = self.read();
         let entry = find(&map, id).filter(|entry| may_use(&entry.device, who))?;
-        Some((entry.device.clone(), entry.driver.clone()))
+        Some(look(&entry.device, entry.driver.as_deref()))
     }
 
     /// Whether a device that somebody may use went away only because the gateway, which started at that time, had

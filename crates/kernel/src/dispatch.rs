@@ -13,6 +13,7 @@ use protocol::ids::DeviceId;
 use protocol::router::{Answer, Written};
 use protocol::spec::{Route, Spec};
 
+use crate::calls::Cx;
 use crate::connections::Login;
 use crate::routes::{self, DeviceRequest, Far, Sending};
 use crate::ticket::Ticket;
@@ -70,8 +71,18 @@ pub(crate) fn dispatch(
 
 /// By a handler of the kernel or of an area.
 fn here(kernel: &Arc<Kernel>, call: Call, ticket: Ticket, spec: &'static Spec, args: &str) {
-    let called = AssertUnwindSafe(|| kernel.router.call(spec.name, call, args, ticket.head()));
-    match catch_unwind(called) {
+    let called = || {
+        // Its own handlers are handed the kernel: a table that kept it, weakly even, would cost every call an upgrade of
+        // a counter that all cores share.
+        match kernel.own_calls.handler(spec.name) {
+            Some(handler) => {
+                let cx = Cx { kernel: kernel.clone(), caller: call.caller };
+                Some(handler(cx, args, ticket.head()))
+            }
+            None => kernel.area_calls.call(spec.name, call, args, ticket.head()),
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(called)) {
         Err(_) => ticket.fail(failed()),
         Ok(None) => ticket.fail(Error::not_implemented(spec.name)),
         Ok(Some(Err(error))) => ticket.fail(error),

@@ -64,7 +64,10 @@ pub struct Kernel {
     store: Store,
     clock: Clock,
     version: String,
-    router: Router<Call>,
+    /// The calls it answers itself.
+    own_calls: Router<Cx>,
+    /// The calls that areas answer.
+    area_calls: Router<Call>,
     connections: connections::Connections,
     /// What users are told, and which of their sockets are.
     feeds: signals::Feeds,
@@ -155,7 +158,8 @@ impl Kernel {
                 area.intercepts().iter().map(|name| (*name, area.clone())).collect::<Vec<_>>()
             };
             Kernel {
-                router: calls::all(kernel.clone(), &areas),
+                own_calls: calls::router(),
+                area_calls: calls::of_areas(&areas),
                 connections: connections::Connections::new(clock.clone(), metrics.clone()),
                 feeds: signals::Feeds::new(clock.clone()),
                 devices,

@@ -32,7 +32,8 @@ pub struct Written {
 /// Something that is done after the answer to a call is on its way.
 pub type Then = Box<dyn FnOnce() + Send>;
 
-type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
+/// A handler with what decodes its arguments and writes its answer behind a head.
+pub type Handler<C> = Box<dyn Fn(C, &str, String) -> Result<Answer, Error> + Send + Sync>;
 
 /// Handlers by call name. `C` is what each handler gets besides its arguments.
 pub struct Router<C> {
@@ -153,7 +154,12 @@ impl<C: Send + 'static> Router<C> {
     /// Decodes the arguments and starts the handler. The answer's JSON is appended to `head`.
     /// `None` when this host has no handler of that name.
     pub fn call(&self, name: &str, cx: C, raw_args: &str, head: String) -> Option<Result<Answer, Error>> {
-        self.handlers.get(name).map(|handler| handler(cx, raw_args, head))
+        self.handler(name).map(|handler| handler(cx, raw_args, head))
+    }
+
+    /// The handler of a call, for hosts that make its context only then.
+    pub fn handler(&self, name: &str) -> Option<&Handler<C>> {
+        self.handlers.get(name)
     }
 
     /// Whether there is a handler.

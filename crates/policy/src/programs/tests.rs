@@ -33,7 +33,7 @@ fn run(directory: &Path, script: &str) -> BTreeSet<String> {
     let run = || -> std::io::Result<String> {
         std::fs::write(&log, "")?;
         let mut bash = std::process::Command::new("timeout");
-        let status = bash
+        let mut child = bash
             .args(["-s", "KILL", "5", "bash", "-c", script])
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
@@ -43,8 +43,13 @@ fn run(directory: &Path, script: &str) -> BTreeSet<String> {
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
-            .status()?;
+            .spawn()?;
+        let status = child.wait()?;
         assert!(status.code().is_some() || !status.success());
+        // `timeout` leads a process group, in which what the script left in the background would go on for ever.
+        if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+        }
         std::fs::read_to_string(&log)
     };
     run().expect("a bash to compare with").lines().map(str::to_string).collect()

@@ -18,8 +18,7 @@ pub(crate) fn list(cx: &Cx, args: List) -> Result<Listed, Error> {
 
 pub(crate) fn get(cx: &Cx, args: Get) -> Result<Got, Error> {
     let id = required("sys.device.get", args.device_id)?;
-    let found = cx.kernel.devices.driven(&id, &cx.caller.identity);
-    Ok(Got { device: found.map(|(device, driver)| detail(&device, driver.as_deref())) })
+    Ok(Got { device: cx.kernel.devices.look(&id, &cx.caller.identity, detail) })
 }
 
 pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
@@ -40,12 +39,11 @@ pub(crate) async fn update(cx: Cx, args: Update) -> Result<Got, Error> {
     }
     let (id, now_ms) = (device.device_id.clone(), cx.kernel.clock.now_ms());
     cx.kernel.store.devices().describe(&id, description, now_ms).await?;
-    let changed = cx.kernel.devices.change(&id, |device| {
+    cx.kernel.devices.change(&id, |device| {
         device.description = description.to_string();
         device.last_seen_at = now_ms;
     });
-    let driver = cx.kernel.devices.driven(&id, &cx.caller.identity).and_then(|(_, driver)| driver);
-    Ok(Got { device: changed.map(|device| detail(&device, driver.as_deref())) })
+    Ok(Got { device: cx.kernel.devices.look(&id, &cx.caller.identity, detail) })
 }
 
 pub(crate) async fn access(cx: Cx, args: SetAccess) -> Result<AccessResult, Error> {

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::diff::{self, Difference};
 use crate::error::Error;
 use crate::label::{Id, Label, LeftOut, Summary, Taken, Why};
-use crate::objects::Kind;
+use crate::objects::ObjectKind;
 use crate::prune::{self, Pruned};
 use crate::restore::{self, Restore, Restored};
 use crate::store::Store;
@@ -94,7 +94,8 @@ impl Checkpoints {
         let Some(oid) = snapshot.entries.get(&name).and_then(|entry| entry.oid) else { return Ok(None) };
         let mut content = Vec::new();
         let objects = self.store.objects();
-        let copied = objects.and_then(|objects| objects.copy(&oid, Kind::Blob, bytes_max, &mut content));
+        let copied =
+            objects.and_then(|objects| objects.copy(&oid, ObjectKind::Blob, bytes_max, &mut content));
         copied.map(|()| Some(content)).map_err(|fault| self.store.told(fault))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::snapshot::{Name, Snapshot, is_in_repository, path_of};
-use crate::state::Kind;
+use crate::state::FileKind;
 
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -60,9 +60,9 @@ pub(crate) fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
     out
 }
 
-fn difference(name: &Name, change: Change, kind: Kind) -> Difference {
+fn difference(name: &Name, change: Change, kind: FileKind) -> Difference {
     let in_repository = is_in_repository(name);
-    Difference { path: path_of(name), change, is_dir: kind == Kind::Dir, in_repository }
+    Difference { path: path_of(name), change, is_dir: kind == FileKind::Dir, in_repository }
 }
 
 /// Whether it is a directory with something in it.

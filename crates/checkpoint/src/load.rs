@@ -1,9 +1,9 @@
 //! Reading a snapshot from the store: its trees, completed by its side file.
 
 use crate::error::Fault;
-use crate::objects::{Kind as ObjectKind, Objects, Oid};
+use crate::objects::{ObjectKind, Objects, Oid};
 use crate::snapshot::{Entry, Name, Snapshot, push};
-use crate::state::Kind;
+use crate::state::FileKind;
 use crate::{side, tree};
 
 /// Reads the snapshot of a commit.
@@ -24,7 +24,7 @@ fn load_tree(objects: &Objects, oid: &Oid, path: &mut Name, to: &mut Snapshot) -
         let kind = item.kind;
         let entry = Entry {
             kind,
-            oid: (kind != Kind::Dir).then_some(item.oid),
+            oid: (kind != FileKind::Dir).then_some(item.oid),
             mode: item.mode,
             uid: u32::MAX,
             gid: u32::MAX,
@@ -33,7 +33,7 @@ fn load_tree(objects: &Objects, oid: &Oid, path: &mut Name, to: &mut Snapshot) -
             key: None,
         };
         to.entries.insert(path.clone(), entry);
-        if kind == Kind::Dir {
+        if kind == FileKind::Dir {
             load_tree(objects, &item.oid, path, to)?;
         }
         path.truncate(length);

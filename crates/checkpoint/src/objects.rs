@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use base::limits::checkpoint as limits;
 
-pub(crate) use oid::{Hasher, Kind, Oid};
+pub(crate) use oid::{Hasher, ObjectKind, Oid};
 pub(crate) use pack::Pack;
 pub(crate) use writer::{Streamed, Writer};
 
@@ -67,7 +67,7 @@ impl Objects {
     }
 
     /// An object that fits in memory.
-    pub(crate) fn read(&self, oid: &Oid, kind: Kind) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn read(&self, oid: &Oid, kind: ObjectKind) -> Result<Vec<u8>, Fault> {
         let mut content = Vec::new();
         self.copy(oid, kind, limits::RECORD_BYTES_MAX, &mut content)?;
         Ok(content)
@@ -77,7 +77,7 @@ impl Objects {
     pub(crate) fn copy(
         &self,
         oid: &Oid,
-        kind: Kind,
+        kind: ObjectKind,
         bytes_max: u64,
         to: &mut impl Write,
     ) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::state::State;
+use crate::state::FileState;
 
 /// How directories are opened.
 const DIRECTORY: OFlags =
@@ -44,15 +44,15 @@ pub(crate) fn open_beneath(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno
 }
 
 /// The state of a name in a directory; `None` when there is nothing.
-pub(crate) fn state_at(dir: impl AsFd, name: &[u8]) -> Result<Option<State>, Errno> {
+pub(crate) fn state_at(dir: impl AsFd, name: &[u8]) -> Result<Option<FileState>, Errno> {
     match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(State::of(&stat))),
+        Ok(stat) => Ok(Some(FileState::of(&stat))),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// The state of what is open.
-pub(crate) fn state_of(file: impl AsFd) -> Result<State, Errno> {
-    Ok(State::of(&fstat(file)?))
+pub(crate) fn state_of(file: impl AsFd) -> Result<FileState, Errno> {
+    Ok(FileState::of(&fstat(file)?))
 }

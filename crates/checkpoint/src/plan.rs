@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::snapshot::{Entry, Name, Snapshot, git_dir_of_object, split};
-use crate::state::{Key, Kind};
+use crate::state::{FileKind, Key};
 
 /// What a restore goes by.
 pub(crate) struct Given<'a> {
@@ -73,14 +73,14 @@ impl Given<'_> {
                 return;
             }
             // A rename puts a file in the place of a file or a link, but not across directories.
-            Some(present) if (present.kind == Kind::Dir) != (entry.kind == Kind::Dir) => {
+            Some(present) if (present.kind == FileKind::Dir) != (entry.kind == FileKind::Dir) => {
                 actions.remove.push((name.clone(), *present));
             }
             _ => {}
         }
         self.make_parents(name, actions, make);
         match entry.kind {
-            Kind::Dir => {
+            FileKind::Dir => {
                 make.insert(name.clone(), *entry);
             }
             _ => actions.write.push((name.clone(), *entry)),
@@ -93,7 +93,7 @@ impl Given<'_> {
         while !parent.is_empty() && !make.contains_key(parent) {
             let present = self.present.entries.get(parent);
             let Some(entry) = self.target.entries.get(parent) else { return };
-            if present.is_some_and(|present| present.kind == Kind::Dir) {
+            if present.is_some_and(|present| present.kind == FileKind::Dir) {
                 return;
             }
             if !self.is_in_scope(parent) {

@@ -14,7 +14,7 @@ use crate::faults::step;
 use crate::label::{Id, Summary};
 use crate::load;
 use crate::objects::{Objects, Oid, Pack};
-use crate::state::Kind;
+use crate::state::FileKind;
 use crate::store::{self, Store};
 use crate::tree;
 
@@ -178,7 +178,7 @@ fn mark_tree(objects: &Objects, oid: Oid, live: &mut HashSet<Oid>) -> Result<(),
     }
     for item in tree::read(objects, &oid)? {
         match item.kind {
-            Kind::Dir => mark_tree(objects, item.oid, live)?,
+            FileKind::Dir => mark_tree(objects, item.oid, live)?,
             _ => {
                 live.insert(item.oid);
             }
@@ -194,9 +194,9 @@ fn sweep(objects: &Objects, live: &HashSet<Oid>) -> Result<(), Fault> {
     let mut writer = objects.writer();
     let mut old = Vec::new();
     for pack in objects.packs() {
-        let places = pack.places();
+        let entries = pack.entries();
         let reached: u64 =
-            places.iter().filter(|(place, _)| live.contains(&place.oid)).map(|(_, bytes)| bytes).sum();
+            entries.iter().filter(|(entry, _)| live.contains(&entry.oid)).map(|(_, bytes)| bytes).sum();
         let is_small = many && pack.bytes() < limits::SMALL_PACK_BYTES;
         if reached > 0 && reached >= pack.bytes() / 2 && !is_small {
             continue;
@@ -204,8 +204,8 @@ fn sweep(objects: &Objects, live: &HashSet<Oid>) -> Result<(), Fault> {
         if writer.bytes() + reached > limits::PACK_BYTES_MAX {
             continue;
         }
-        for (place, bytes) in places.iter().filter(|(place, _)| live.contains(&place.oid)) {
-            writer.add_packed(place, &pack.packed(place, *bytes)?)?;
+        for (entry, bytes) in entries.iter().filter(|(entry, _)| live.contains(&entry.oid)) {
+            writer.add_packed(entry, &pack.packed(entry, *bytes)?)?;
         }
         old.push(pack);
     }

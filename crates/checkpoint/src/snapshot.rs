@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::label::{LeftOut, Why};
 use crate::objects::Oid;
-use crate::state::{Key, Kind};
+use crate::state::{FileKind, Key};
 
 /// Bytes of a path below the workspace, without a slash at either end.
 pub(crate) type Name = Vec<u8>;
@@ -24,7 +24,7 @@ pub(crate) struct Snapshot {
 /// Something that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileKind,
     /// Content of a file, target of a link; directories have none.
     pub(crate) oid: Option<Oid>,
     pub(crate) mode: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Whether both are the same to a person: times do not count, nor a link's mode.
     pub(crate) fn is_same(&self, other: &Entry) -> bool {
-        let modes = self.kind == Kind::Link || self.mode == other.mode;
+        let modes = self.kind == FileKind::Link || self.mode == other.mode;
         self.kind == other.kind && self.oid == other.oid && modes
     }
 }

@@ -7,7 +7,7 @@ use crate::record::{Decoder, Encoder};
 
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     File,
     Dir,
     Link,
@@ -17,8 +17,8 @@ pub(crate) enum Kind {
 
 /// A file's state at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    pub(crate) kind: Kind,
+pub(crate) struct FileState {
+    pub(crate) kind: FileKind,
     /// Permission bits, set-uid and the like among them.
     pub(crate) mode: u32,
     pub(crate) uid: u32,
@@ -37,19 +37,19 @@ pub(crate) struct Key {
     pub(crate) inode: u64,
 }
 
-impl State {
+impl FileState {
     // The types of these fields differ between operating systems.
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
-    pub(crate) fn of(stat: &Stat) -> State {
+    pub(crate) fn of(stat: &Stat) -> FileState {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Dir,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Special,
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Dir,
+            FileType::Symlink => FileKind::Link,
+            _ => FileKind::Special,
         };
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         let mtime_ns = ns(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
-        State {
+        FileState {
             kind,
             mode: stat.st_mode as u32 & 0o7777,
             uid: stat.st_uid as u32,

@@ -13,9 +13,9 @@ use crate::label::{Label, Summary, Taken, When, Why};
 use crate::list::List;
 use crate::load;
 use crate::lock::Lock;
-use crate::objects::{Kind as ObjectKind, Objects, Oid, Writer};
+use crate::objects::{ObjectKind, Objects, Oid, Writer};
 use crate::snapshot::{Entry, Name, Snapshot};
-use crate::state::Kind;
+use crate::state::FileKind;
 use crate::store::Store;
 use crate::tree::{self, Item};
 use crate::walk::{Plan, Walk};
@@ -130,8 +130,8 @@ fn keep_progress(at: &Store, writer: Writer<'_>, old: Cache, new: Cache) -> Resu
     Ok(cache.save(&at.cache())?)
 }
 
-/// What of a walk is in the store now.
-struct Kept {
+/// What a walk left in the store.
+struct StoredSnapshot {
     commit: Oid,
     snapshot: Snapshot,
     files: u64,
@@ -146,12 +146,12 @@ fn keep(
     seen: Seen<'_>,
     last: Option<&Summary>,
     now_ms: i64,
-) -> Result<Kept, Fault> {
+) -> Result<StoredSnapshot, Fault> {
     let Seen { mut writer, tree, snapshot, files, bytes, caches } = seen;
     let side = writer.add(ObjectKind::Blob, &side::encode(&snapshot))?;
     let items = vec![
-        Item { name: tree::FILES.to_vec(), kind: Kind::Dir, mode: 0o755, oid: tree },
-        Item { name: tree::SIDE.to_vec(), kind: Kind::File, mode: 0o644, oid: side },
+        Item { name: tree::FILES.to_vec(), kind: FileKind::Dir, mode: 0o755, oid: tree },
+        Item { name: tree::SIDE.to_vec(), kind: FileKind::File, mode: 0o644, oid: side },
     ];
     let root = tree::write(&mut writer, items)?;
     // Where nothing changed the last commit is this one too.
@@ -166,7 +166,7 @@ fn keep(
     if old != new {
         new.save(&at.cache())?;
     }
-    Ok(Kept { commit, snapshot, files, bytes, added_bytes })
+    Ok(StoredSnapshot { commit, snapshot, files, bytes, added_bytes })
 }
 
 fn commit_text(root: &Oid, now_ms: i64) -> String {

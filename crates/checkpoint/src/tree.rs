@@ -1,8 +1,8 @@
 //! Git tree objects: names with kinds and contents, in git's order.
 
 use crate::error::Fault;
-use crate::objects::{Kind as ObjectKind, Objects, Oid, Writer};
-use crate::state::Kind;
+use crate::objects::{ObjectKind, Objects, Oid, Writer};
+use crate::state::FileKind;
 
 /// The tree of the workspace, in the root tree of a checkpoint.
 pub(crate) const FILES: &[u8] = b"files";
@@ -13,7 +13,7 @@ pub(crate) const SIDE: &[u8] = b"side";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) name: Vec<u8>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileKind,
     /// Permission bits; git keeps one of them.
     pub(crate) mode: u32,
     pub(crate) oid: Oid,
@@ -46,10 +46,10 @@ fn decode(mut content: &[u8]) -> Option<Vec<Item>> {
         let end = content.iter().position(|byte| *byte == 0)?;
         let name = content.get(space + 1..end)?.to_vec();
         let (kind, mode) = match &content[..space] {
-            b"40000" => (Kind::Dir, 0o755),
-            b"100755" => (Kind::File, 0o755),
-            b"100644" => (Kind::File, 0o644),
-            b"120000" => (Kind::Link, 0o777),
+            b"40000" => (FileKind::Dir, 0o755),
+            b"100755" => (FileKind::File, 0o755),
+            b"100644" => (FileKind::File, 0o644),
+            b"120000" => (FileKind::Link, 0o777),
             _ => return None,
         };
         let is_component = !name.is_empty() && name != b"." && name != b".." && !name.contains(&b'/');
@@ -65,8 +65,8 @@ fn decode(mut content: &[u8]) -> Option<Vec<Item>> {
 
 fn git_mode(item: &Item) -> &'static [u8] {
     match item.kind {
-        Kind::Dir => b"40000",
-        Kind::Link => b"120000",
+        FileKind::Dir => b"40000",
+        FileKind::Link => b"120000",
         _ if item.mode & 0o100 != 0 => b"100755",
         _ => b"100644",
     }
@@ -74,6 +74,6 @@ fn git_mode(item: &Item) -> &'static [u8] {
 
 /// Git sorts directories as if their names ended with a slash.
 fn order(item: &Item) -> impl Iterator<Item = u8> {
-    let slash = (item.kind == Kind::Dir).then_some(b'/');
+    let slash = (item.kind == FileKind::Dir).then_some(b'/');
     item.name.iter().copied().chain(slash)
 }

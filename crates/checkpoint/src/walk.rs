@@ -23,10 +23,10 @@ use crate::budget::Budget;
 use crate::cache::Cache;
 use crate::error::Fault;
 use crate::label::Why;
-use crate::objects::{Kind as ObjectKind, Oid, Writer};
+use crate::objects::{ObjectKind, Oid, Writer};
 use crate::place;
 use crate::snapshot::{Entry, Name, Noted, Snapshot, push};
-use crate::state::{Key, Kind, State};
+use crate::state::{FileKind, FileState, Key};
 use crate::tree::{self, Item};
 
 use read::Read;
@@ -79,7 +79,7 @@ enum Part {
 struct Found<'d> {
     dir: &'d OwnedFd,
     name: &'d [u8],
-    state: State,
+    state: FileState,
 }
 
 impl<'a, 'w> Walk<'a, 'w> {
@@ -124,7 +124,7 @@ impl<'a, 'w> Walk<'a, 'w> {
                 }
                 // It was removed while we looked.
                 Ok(None) => {}
-                Err(_) => self.note(path, Why::Unreadable, Kind::File, Key::default()),
+                Err(_) => self.note(path, Why::Unreadable, FileKind::File, Key::default()),
             }
             path.truncate(length);
         }
@@ -143,7 +143,7 @@ impl<'a, 'w> Walk<'a, 'w> {
             let repository = Repository::open(self.plan.workspace, dir, path);
             if repository.is_elsewhere {
                 let git = if path.is_empty() { b".git".to_vec() } else { [path, &b"/.git"[..]].concat() };
-                self.note(&git, Why::RepositoryElsewhere, Kind::File, Key::default());
+                self.note(&git, Why::RepositoryElsewhere, FileKind::File, Key::default());
             }
             rules = Rules::of_repository(path, repository);
         }
@@ -172,10 +172,10 @@ impl<'a, 'w> Walk<'a, 'w> {
             Part::Objects => Part::Objects,
             Part::Repository if repository::holds_objects(name) => Part::Objects,
             Part::Repository => Part::Repository,
-            Part::Files(_) | Part::Ignored(_) if name == b".git" && state.kind == Kind::Dir => {
+            Part::Files(_) | Part::Ignored(_) if name == b".git" && state.kind == FileKind::Dir => {
                 Part::Repository
             }
-            Part::Files(rules) if !rules.is_ignored(path, state.kind == Kind::Dir) => {
+            Part::Files(rules) if !rules.is_ignored(path, state.kind == FileKind::Dir) => {
                 Part::Files(rules.clone())
             }
             Part::Files(rules) | Part::Ignored(rules) => {
@@ -186,10 +186,10 @@ impl<'a, 'w> Walk<'a, 'w> {
             }
         };
         match state.kind {
-            Kind::Special => Ok(self.pass_by(path, Why::Special, &state)),
-            Kind::Dir => self.subdirectory(found, path, &inner, depth),
-            Kind::Link => self.link(found, path),
-            Kind::File => self.file(found, path, matches!(inner, Part::Objects)),
+            FileKind::Special => Ok(self.pass_by(path, Why::Special, &state)),
+            FileKind::Dir => self.subdirectory(found, path, &inner, depth),
+            FileKind::Link => self.link(found, path),
+            FileKind::File => self.file(found, path, matches!(inner, Part::Objects)),
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a, 'w> Walk<'a, 'w> {
         };
         let key = self.insert(path, &state, None);
         let oid = self.directory(opened, path, part, depth + 1)?;
-        Ok(Some(Item { name: name.to_vec(), kind: Kind::Dir, mode: key, oid }))
+        Ok(Some(Item { name: name.to_vec(), kind: FileKind::Dir, mode: key, oid }))
     }
 
     fn link(&mut self, found: &Found<'_>, path: &Name) -> Result<Option<Item>, Fault> {
@@ -227,7 +227,7 @@ impl<'a, 'w> Walk<'a, 'w> {
         self.files += 1;
         let oid = self.writer.add(ObjectKind::Blob, target.as_bytes())?;
         let mode = self.insert(path, &state, Some(oid));
-        Ok(Some(Item { name: name.to_vec(), kind: Kind::Link, mode, oid }))
+        Ok(Some(Item { name: name.to_vec(), kind: FileKind::Link, mode, oid }))
     }
 
     fn file(&mut self, found: &Found<'_>, path: &Name, is_object: bool) -> Result<Option<Item>, Fault> {
@@ -260,24 +260,24 @@ impl<'a, 'w> Walk<'a, 'w> {
             }
         };
         if torn {
-            self.note(path, Why::Torn, Kind::File, state.key);
+            self.note(path, Why::Torn, FileKind::File, state.key);
         }
         let settled = !torn && state.key.is_settled(self.plan.began_ns);
         self.cache.files.insert(path.clone(), (if settled { state.key } else { Key::default() }, oid));
         let mode = self.insert(path, &state, Some(oid));
         self.files += 1;
-        Ok(Some(Item { name: name.to_vec(), kind: Kind::File, mode, oid }))
+        Ok(Some(Item { name: name.to_vec(), kind: FileKind::File, mode, oid }))
     }
 
     /// Adds to the snapshot; the permission bits.
-    fn insert(&mut self, path: &Name, state: &State, oid: Option<Oid>) -> u32 {
+    fn insert(&mut self, path: &Name, state: &FileState, oid: Option<Oid>) -> u32 {
         let entry = Entry {
             kind: state.kind,
             oid,
             mode: state.mode,
             uid: state.uid,
             gid: state.gid,
-            size: if state.kind == Kind::Dir { 0 } else { state.key.size },
+            size: if state.kind == FileKind::Dir { 0 } else { state.key.size },
             mtime_ns: state.mtime_ns,
             key: Some(state.key),
         };
@@ -318,17 +318,17 @@ impl<'a, 'w> Walk<'a, 'w> {
         Ok(())
     }
 
-    fn pass_by(&mut self, path: &Name, why: Why, state: &State) -> Option<Item> {
+    fn pass_by(&mut self, path: &Name, why: Why, state: &FileState) -> Option<Item> {
         self.note(path, why, state.kind, state.key);
         None
     }
 
-    fn note(&mut self, path: &Name, why: Why, kind: Kind, key: Key) {
+    fn note(&mut self, path: &Name, why: Why, kind: FileKind, key: Key) {
         if self.snapshot.noted.len() >= limits::NOTED_MAX && !why.is_loss() {
             self.snapshot.has_more = true;
             return;
         }
-        self.snapshot.noted.insert(path.clone(), Noted { why, is_dir: kind == Kind::Dir, key });
+        self.snapshot.noted.insert(path.clone(), Noted { why, is_dir: kind == FileKind::Dir, key });
     }
 }
 

@@ -84,14 +84,14 @@ fn decide(gate: &Gate, question: &Question<'_>) -> Answer {
     if !is_local && !gate.admits(name) {
         return Answer { code: Code::Refused, record: None };
     }
-    let record = match question.kind {
-        Some(message::Kind::A) if is_local => Some(Record::A(Ipv4Addr::LOCALHOST)),
-        Some(message::Kind::Aaaa) if is_local => Some(Record::Aaaa(Ipv6Addr::LOCALHOST)),
-        Some(message::Kind::A) => match gate.names.address(name) {
+    let record = match question.record_type {
+        Some(message::RecordType::A) if is_local => Some(Record::A(Ipv4Addr::LOCALHOST)),
+        Some(message::RecordType::Aaaa) if is_local => Some(Record::Aaaa(Ipv6Addr::LOCALHOST)),
+        Some(message::RecordType::A) => match gate.names.address(name) {
             Some(address) => Some(Record::A(address)),
             None => return Answer { code: Code::ServerFailure, record: None },
         },
-        Some(message::Kind::Aaaa) | None => None,
+        Some(message::RecordType::Aaaa) | None => None,
     };
     Answer { code: Code::NoError, record }
 }

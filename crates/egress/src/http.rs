@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use crate::gate::{Gate, Wish};
 use crate::log::{Outcome, Refusal};
 use crate::relay;
-use head::{Head, Kind, Wrong};
+use head::{Head, RequestKind, Wrong};
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -49,11 +49,11 @@ pub(crate) async fn serve(mut client: TcpStream, gate: Arc<Gate>) {
         }
     };
     match head.kind {
-        Kind::Tunnel => match client.write_all(ESTABLISHED).await {
+        RequestKind::Tunnel => match client.write_all(ESTABLISHED).await {
             Ok(()) => relay::splice(client, server, &ahead, &gate.meter, &gate.clock).await,
             Err(error) => tracing::debug!(%error, "a client went away"),
         },
-        Kind::Request { onward, length } => {
+        RequestKind::Forward { onward, length } => {
             let request = body::Request { onward: &onward, length, ahead: &ahead };
             match body::exchange(&mut client, server, request, &gate.meter, &gate.clock).await {
                 Ok(()) => relay::finish(client, &gate.clock).await,

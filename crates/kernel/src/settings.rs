@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base::limits;
-use protocol::config::{self, ValueType as Kind};
+use protocol::config::{self, ValueType};
 use protocol::error::Error;
 use protocol::{hosts, policy};
 
@@ -57,13 +57,15 @@ pub(crate) fn check_given(call: &str, field: &str, key: &str, value: &str) -> Re
 fn check(key: &str, value: &str) -> Result<(), String> {
     let Some(known) = config::find(key) else { return Err(unknown(key)) };
     let fits = match known.row.kind {
-        Kind::Text | Kind::File => true,
-        Kind::Flag => matches!(value, "true" | "false"),
-        Kind::Number { min, max } => value.parse().is_ok_and(|n: u64| (min..=max).contains(&n)),
-        Kind::Timezone => is_timezone(value),
-        Kind::OneOf(names) => names.iter().any(|name| name.eq_ignore_ascii_case(value.trim())),
-        Kind::Policy => return policy::check(value).map_err(|why| format!("{key} is not a policy: {why}")),
-        Kind::Hosts => {
+        ValueType::Text | ValueType::File => true,
+        ValueType::Flag => matches!(value, "true" | "false"),
+        ValueType::Number { min, max } => value.parse().is_ok_and(|n: u64| (min..=max).contains(&n)),
+        ValueType::Timezone => is_timezone(value),
+        ValueType::OneOf(names) => names.iter().any(|name| name.eq_ignore_ascii_case(value.trim())),
+        ValueType::Policy => {
+            return policy::check(value).map_err(|why| format!("{key} is not a policy: {why}"));
+        }
+        ValueType::Hosts => {
             let wrong = |why| format!("{key} is not a list of hosts: {why}");
             return hosts::Allow::parse(value).map(|_| ()).map_err(wrong);
         }
@@ -71,15 +73,15 @@ fn check(key: &str, value: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("{key} must be {}", wanted(known.row.kind))) }
 }
 
-fn wanted(kind: Kind) -> String {
+fn wanted(kind: ValueType) -> String {
     match kind {
-        Kind::Text | Kind::File => "text".to_string(),
-        Kind::Flag => "true or false".to_string(),
-        Kind::Number { min, max } => format!("a whole number from {min} to {max}"),
-        Kind::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
-        Kind::OneOf(names) => format!("one of: {}", names.join(", ")),
-        Kind::Policy => "an approval policy".to_string(),
-        Kind::Hosts => "a list of hosts".to_string(),
+        ValueType::Text | ValueType::File => "text".to_string(),
+        ValueType::Flag => "true or false".to_string(),
+        ValueType::Number { min, max } => format!("a whole number from {min} to {max}"),
+        ValueType::Timezone => "an IANA time zone such as Europe/Berlin".to_string(),
+        ValueType::OneOf(names) => format!("one of: {}", names.join(", ")),
+        ValueType::Policy => "an approval policy".to_string(),
+        ValueType::Hosts => "a list of hosts".to_string(),
     }
 }
 
@@ -169,7 +171,7 @@ mod tests {
             assert!(check(&format!("users/1000/ai/{name}"), good).is_err(), "{name} is for everybody");
         }
         let names = |key: Key<String>| match key.row().kind {
-            Kind::OneOf(names) => names,
+            ValueType::OneOf(names) => names,
             other => panic!("{other:?}"),
         };
         let (providers, levels) = (names(config::AI_PROVIDER), names(config::AI_REASONING));

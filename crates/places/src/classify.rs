@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::pattern::{self, Fit, names};
-use crate::table::{At, HARMLESS, PLACES, Place};
+use crate::table::{At, HARMLESS, PLACES, SensitivePlace};
 
 /// Directories that hold the homes of users, where a machine does not say otherwise.
 const HOMES: &[&str] = &["home", "Users", "export/home", "var/home"];
@@ -42,7 +42,7 @@ impl<'a> Roots<'a> {
 }
 
 /// The place a path is in. Of several, one that is a credential goes first.
-pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static Place> {
+pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static SensitivePlace> {
     let folded = if at.fold_case { Cow::Owned(path.to_lowercase()) } else { Cow::Borrowed(path) };
     let path = folded.as_ref();
     let whole = names(path);
@@ -62,7 +62,7 @@ pub fn classify(path: &str, at: &Roots<'_>) -> Option<&'static Place> {
     found.sort_unstable();
     let places = || found.iter().map(|index| &PLACES[*index]);
     // The workspace is where agents work, even if somebody put it into a directory of the system.
-    let is_meant = |place: &&Place| place.at != At::System || !at.is_in_workspace(path);
+    let is_meant = |place: &&SensitivePlace| place.at != At::System || !at.is_in_workspace(path);
     places().find(|place| place.kind.is_secret()).or_else(|| places().find(is_meant))
 }
 
@@ -103,14 +103,14 @@ impl Index {
 
 /// A place that is a secret and may lie strictly below a directory. Places that are possible in any directory (`.env`)
 /// do not count; [`secret_below`] is for them.
-pub fn may_hold(directory: &str, at: &Roots<'_>) -> Option<&'static Place> {
+pub fn may_hold(directory: &str, at: &Roots<'_>) -> Option<&'static SensitivePlace> {
     let whole = names(directory);
     let from_home = at.home_path(directory);
     // Homes and their secrets are below whatever is above the home.
     let is_above_homes = at.home.is_some_and(|home| below(home, directory, at.fold_case).is_some())
         || HOMES.iter().chain(LONE_HOMES).any(|home| pattern::fit(home, &whole, at.fold_case) == Fit::Above)
         || HOMES.iter().any(|home| names(home) == whole);
-    let holds = |place: &&Place| match place.at {
+    let holds = |place: &&SensitivePlace| match place.at {
         At::Home => {
             let is_above = |rest: &[&str]| pattern::fit(place.pattern, rest, at.fold_case) == Fit::Above;
             is_above_homes || from_home.as_deref().is_some_and(is_above)
@@ -124,7 +124,7 @@ pub fn may_hold(directory: &str, at: &Roots<'_>) -> Option<&'static Place> {
 
 /// A secret that reading everything below a directory could meet, those that are possible in any directory included.
 /// There is always one; the answer says which is the worst.
-pub fn secret_below(directory: &str, at: &Roots<'_>) -> Option<&'static Place> {
+pub fn secret_below(directory: &str, at: &Roots<'_>) -> Option<&'static SensitivePlace> {
     let anywhere = || PLACES.iter().find(|place| place.at == At::Anywhere && place.kind.is_secret());
     classify(directory, at)
         .filter(|place| place.kind.is_secret())

@@ -17,7 +17,7 @@ pub enum At {
 
 /// Why a place is sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Sensitivity {
     /// Whoever reads it can act as its owner: reading and writing are asked about, and it is hidden in the sandbox.
     Credential,
     /// A program runs it later, outside the sandbox: writing is asked about, and it is read-only in the sandbox.
@@ -26,38 +26,38 @@ pub enum Kind {
     Both,
 }
 
-impl Kind {
+impl Sensitivity {
     /// Whether reading it gives something away.
     pub fn is_secret(self) -> bool {
-        self != Kind::RunsLater
+        self != Sensitivity::RunsLater
     }
 
     /// Whether what is written there runs one day.
     pub fn runs_later(self) -> bool {
-        self != Kind::Credential
+        self != Sensitivity::Credential
     }
 }
 
 /// One sensitive place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SensitivePlace {
     /// What the pattern is relative to.
     pub at: At,
     /// Names separated by `/`; `*` within a name, `**` for any number of names, `$` at the end for the path alone.
     pub pattern: &'static str,
     /// Why it is sensitive.
-    pub kind: Kind,
+    pub kind: Sensitivity,
     /// What it is, as it is told to a person: "SSH keys".
     pub words: &'static str,
 }
 
-type Row = (At, Kind, &'static str, &'static [&'static str]);
+type Row = (At, Sensitivity, &'static str, &'static [&'static str]);
 
 /// Every place, one pattern each, in the order of the rows below.
-pub static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
+pub static PLACES: LazyLock<Vec<SensitivePlace>> = LazyLock::new(|| {
     let places = |(at, kind, words, patterns): &Row| {
         let (at, kind, words) = (*at, *kind, *words);
-        patterns.iter().map(move |pattern| Place { at, pattern, kind, words }).collect::<Vec<_>>()
+        patterns.iter().map(move |pattern| SensitivePlace { at, pattern, kind, words }).collect::<Vec<_>>()
     };
     ROWS.iter().flat_map(places).collect()
 });
@@ -69,13 +69,13 @@ pub(crate) const HARMLESS: &[&str] =
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     // Credentials below the home.
-    (At::Home, Kind::Credential, "SSH keys", &[".ssh", ".ssh2", ".putty", ".config/putty"]),
-    (At::Home, Kind::Credential, "GnuPG keys", &[".gnupg", ".gnupg2", ".local/share/gnupg"]),
-    (At::Home, Kind::Credential, "the login to this gateway", &[
+    (At::Home, Sensitivity::Credential, "SSH keys", &[".ssh", ".ssh2", ".putty", ".config/putty"]),
+    (At::Home, Sensitivity::Credential, "GnuPG keys", &[".gnupg", ".gnupg2", ".local/share/gnupg"]),
+    (At::Home, Sensitivity::Credential, "the login to this gateway", &[
         ".config/gsv", ".local/share/gsv", ".local/state/gsv", ".cache/gsv", ".gsv", "Library/Application Support/gsv",
         "Library/Caches/gsv", "AppData/Roaming/gsv", "AppData/Local/gsv",
     ]),
-    (At::Home, Kind::Credential, "cloud credentials", &[
+    (At::Home, Sensitivity::Credential, "cloud credentials", &[
         ".aws", ".azure", ".config/gcloud", ".config/doctl", ".oci", ".bluemix", ".aliyun", ".config/scw", ".config/scaleway",
         ".config/hcloud", ".config/linode-cli", ".config/rclone", ".rclone.conf", ".boto", ".s3cfg", ".mc", ".kube",
         ".config/k9s", ".config/helm", ".fly", ".config/fly", ".vercel", ".local/share/com.vercel.cli",
@@ -86,11 +86,11 @@ const ROWS: &[Row] = &[
         ".databrickscfg", ".config/databricks", ".sentryclirc", ".kaggle", ".huggingface", ".cache/huggingface/token",
         ".cache/huggingface/stored_tokens", ".config/wandb", ".modal.toml", ".runpod",
     ]),
-    (At::Home, Kind::Credential, "logins to code hosts", &[
+    (At::Home, Sensitivity::Credential, "logins to code hosts", &[
         ".git-credentials", ".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub", ".config/tea",
         ".config/git-credential-manager", ".gcm", ".cache/git", ".subversion/auth", ".config/gitea", ".gitcookies", ".hgrc.d",
     ]),
-    (At::Home, Kind::Credential, "tokens of package managers", &[
+    (At::Home, Sensitivity::Credential, "tokens of package managers", &[
         ".pypirc", ".config/pip", ".pip", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
         ".local/share/gem/credentials", ".bundle/config", ".docker", ".config/containers", ".local/share/containers/auth.json",
         ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".nuget/NuGet", ".config/NuGet",
@@ -99,15 +99,15 @@ const ROWS: &[Row] = &[
         ".sbt/.credentials", ".ivy2/.credentials", ".cabal/config", ".config/pnpm", ".config/jsr", ".config/turborepo",
         ".jfrog", ".config/poetry",
     ]),
-    (At::Home, Kind::Both, "settings and tokens of npm and yarn", &[".npmrc", ".yarnrc", ".yarnrc.yml"]),
-    (At::Home, Kind::Credential, "logins to machines and databases", &[
+    (At::Home, Sensitivity::Both, "settings and tokens of npm and yarn", &[".npmrc", ".yarnrc", ".yarnrc.yml"]),
+    (At::Home, Sensitivity::Credential, "logins to machines and databases", &[
         "_netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".dbeaver", ".dbeaver4", ".local/share/DBeaverData", ".config/mycli",
         ".config/pgcli", ".config/filezilla", ".filezilla", ".config/remmina", ".local/share/remmina", ".config/openvpn",
         ".config/wireguard", ".cisco", ".vpnc", ".local/share/networkmanagement", ".cert", ".config/lftp", ".smbcredentials",
         ".config/winscp", ".ICEauthority", ".Xauthority", ".config/sops", ".config/age", ".step", ".mitmproxy", ".config/syncthing",
         ".local/state/syncthing", ".config/rbw", ".config/teleport", ".tsh", ".k5login", ".krb5",
     ]),
-    (At::Home, Kind::Credential, "a keyring or password store", &[
+    (At::Home, Sensitivity::Credential, "a keyring or password store", &[
         ".local/share/keyrings", ".local/share/kwalletd", ".kde/share/apps/kwallet", ".kde4/share/apps/kwallet", ".password-store",
         ".local/share/gopass", ".config/gopass", ".config/keepassxc", ".cache/keepassxc", ".local/share/secrets", ".pki",
         ".config/op", ".op", ".config/1Password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/Enpass", ".config/Authy",
@@ -115,11 +115,11 @@ const ROWS: &[Row] = &[
         "Library/Group Containers/*.com.1password", "Library/Group Containers/*.com.agilebits", "AppData/Roaming/Microsoft/Credentials",
         "AppData/Roaming/Microsoft/Protect", "AppData/Local/Microsoft/Credentials", "AppData/Local/Microsoft/Vault",
     ]),
-    (At::Home, Kind::Credential, "a wallet", &[
+    (At::Home, Sensitivity::Credential, "a wallet", &[
         ".bitcoin", ".electrum", ".ethereum", ".config/solana", ".monero", ".litecoin", ".dogecoin", ".exodus", ".config/Exodus",
         ".config/Ledger Live", ".foundry/keystores", ".brownie/accounts",
     ]),
-    (At::Home, Kind::Credential, "a browser's profile", &[
+    (At::Home, Sensitivity::Credential, "a browser's profile", &[
         ".mozilla", ".config/mozilla", ".librewolf", ".waterfox", ".zen", ".tor-browser", ".local/share/torbrowser",
         ".config/google-chrome*", ".config/chromium*", ".config/BraveSoftware", ".config/microsoft-edge*", ".config/vivaldi*",
         ".config/opera*", ".config/yandex-browser*", ".config/qutebrowser", ".local/share/qutebrowser", ".config/epiphany",
@@ -133,7 +133,7 @@ const ROWS: &[Row] = &[
         "Library/Application Support/com.operasoftware*", "AppData/Local/Google/Chrome", "AppData/Local/Microsoft/Edge",
         "AppData/Roaming/Mozilla",
     ]),
-    (At::Home, Kind::Credential, "mail and messages", &[
+    (At::Home, Sensitivity::Credential, "mail and messages", &[
         ".thunderbird", ".config/evolution", ".local/share/evolution", ".local/share/geary", ".mutt", ".muttrc", ".config/mutt",
         ".config/neomutt", ".msmtprc", ".config/msmtp", ".mbsyncrc", ".offlineimaprc", ".fetchmailrc", ".getmail", "Maildir",
         "Mail$", ".config/himalaya", ".config/aerc", "Library/Mail", "Library/Messages", "Library/Calendars", ".config/Slack",
@@ -142,24 +142,24 @@ const ROWS: &[Row] = &[
         "Library/Application Support/discord", "Library/Application Support/Signal", "snap/thunderbird", "snap/slack",
         "Library/Application Support/AddressBook", "Library/IdentityServices", "Library/Accounts",
     ]),
-    (At::Home, Kind::Credential, "what was typed in a shell before", &[
+    (At::Home, Sensitivity::Credential, "what was typed in a shell before", &[
         ".bash_history", ".zsh_history", ".zhistory", ".histfile", ".history", ".ash_history", ".ksh_history", ".sh_history",
         ".local/share/fish/fish_history", ".config/nushell/history*", ".python_history", ".node_repl_history", ".psql_history",
         ".mysql_history", ".sqlite_history", ".rediscli_history", ".mongo_history", ".mongosh", ".dbshell", ".irb_history",
         ".pry_history", ".lesshst", ".viminfo", ".local/share/atuin", ".zsh_sessions", ".bash_sessions", ".Rhistory",
     ]),
-    (At::Home, Kind::Both, "settings and logins of other agents", &[
+    (At::Home, Sensitivity::Both, "settings and logins of other agents", &[
         ".claude", ".claude.json", ".config/claude", ".codex", ".config/codex", ".gemini", ".config/goose", ".config/opencode",
         ".local/share/opencode", ".config/anthropic", ".config/openai", ".config/github-copilot", ".copilot", ".cursor", ".config/Cursor",
         ".continue", ".aider*", ".config/io.datasette.llm", ".openclaw", ".zeroclaw", ".ollama/id_ed25519", ".config/Claude",
         "Library/Application Support/Claude", "Library/Application Support/Cursor", ".agents",
     ]),
     // Credentials of the machine.
-    (At::System, Kind::Credential, "password hashes", &[
+    (At::System, Sensitivity::Credential, "password hashes", &[
         "etc/shadow*", "etc/gshadow*", "etc/master.passwd", "etc/spwd.db", "etc/security/opasswd", "var/backups", "var/lib/shadow*",
         "private/etc/master.passwd", "private/var/db/dslocal", "var/db/dslocal", "etc/tcb",
     ]),
-    (At::System, Kind::Credential, "keys of this machine", &[
+    (At::System, Sensitivity::Credential, "keys of this machine", &[
         "etc/ssh/ssh_host_*_key", "private/etc/ssh/ssh_host_*_key", "etc/dropbear", "etc/ssl/private", "etc/pki/tls/private",
         "etc/pki/private", "etc/letsencrypt", "etc/wireguard", "etc/openvpn", "etc/ipsec.secrets", "etc/ipsec.d", "etc/swanctl",
         "etc/krb5.keytab", "etc/ppp/*-secrets", "etc/NetworkManager/system-connections", "etc/netplan", "etc/wpa_supplicant",
@@ -169,40 +169,40 @@ const ROWS: &[Row] = &[
         "var/lib/NetworkManager", "etc/docker/key.json", "etc/luks", "etc/cryptsetup-keys.d", "etc/gsv", "var/lib/gsv",
         "Library/Keychains", "private/var/db/SystemKey", "etc/mysql/debian.cnf", "etc/exim4/passwd.client", "etc/postfix/sasl*",
     ]),
-    (At::System, Kind::Credential, "data of the machine's services", &[
+    (At::System, Sensitivity::Credential, "data of the machine's services", &[
         "var/lib/docker", "var/lib/containerd", "var/lib/postgresql", "var/lib/pgsql", "var/lib/mysql", "var/lib/mongodb",
         "var/lib/redis", "var/lib/samba", "var/lib/sss", "var/lib/jenkins", "var/lib/vault", "var/mail", "var/spool/mail",
         "var/lib/lightdm", "var/lib/gdm*", "var/spool/cups", "var/log/btmp*", "var/log/auth.log*", "var/log/secure*", "var/log/audit",
     ]),
-    (At::System, Kind::Credential, "the memory, variables and files of running programs", &[
+    (At::System, Sensitivity::Credential, "the memory, variables and files of running programs", &[
         "proc/*/environ", "proc/*/mem", "proc/*/fd", "proc/*/fdinfo", "proc/*/root", "proc/*/cwd", "proc/*/map_files", "proc/*/task",
         "proc/*/maps", "proc/*/smaps", "proc/*/exe", "proc/*/auxv", "proc/*/stack", "proc/*/syscall", "proc/*/io", "proc/kcore",
         "proc/keys", "proc/key-users", "proc/kallsyms", "proc/sysrq-trigger", "sys/kernel/security", "sys/kernel/debug",
         "sys/firmware/efi/efivars", "run/user", "var/lib/systemd/coredump", "var/crash", "cores", "tmp/ssh-*", "tmp/.X11-unix",
         "tmp/gsv-*",
     ]),
-    (At::System, Kind::Credential, "the disk or the memory itself", &[
+    (At::System, Sensitivity::Credential, "the disk or the memory itself", &[
         "dev/mem", "dev/kmem", "dev/port", "dev/sd*", "dev/hd*", "dev/vd*", "dev/xvd*", "dev/nvme*", "dev/mmcblk*", "dev/disk*",
         "dev/rdisk*", "dev/mapper", "dev/dm-*", "dev/md*", "dev/loop*", "dev/raw", "dev/sg*", "dev/sr*", "dev/input", "dev/uinput",
         "dev/hidraw*", "dev/bus", "dev/kvm", "dev/fuse", "dev/tpm*", "dev/video*", "dev/snd", "dev/vcs*", "dev/fb*",
     ]),
-    (At::OtherHome, Kind::Credential, "the home of another user", &[""]),
+    (At::OtherHome, Sensitivity::Credential, "the home of another user", &[""]),
     // Credentials in any directory. Confined commands may read them in the workspace: there is no network.
-    (At::Anywhere, Kind::Credential, "an .env file", &[".env", ".env.*", ".flaskenv", ".dev.vars"]),
-    (At::Anywhere, Kind::Both, "the .envrc that direnv runs", &[".envrc"]),
-    (At::Anywhere, Kind::Credential, "a private key", &[
+    (At::Anywhere, Sensitivity::Credential, "an .env file", &[".env", ".env.*", ".flaskenv", ".dev.vars"]),
+    (At::Anywhere, Sensitivity::Both, "the .envrc that direnv runs", &[".envrc"]),
+    (At::Anywhere, Sensitivity::Credential, "a private key", &[
         "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "*.ppk", "*.kdbx", "*.agekey",
     ]),
-    (At::Anywhere, Kind::Credential, "logins to machines", &[".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".pypirc"]),
-    (At::Anywhere, Kind::Both, "settings and tokens of npm and yarn", &[".npmrc", ".yarnrc", ".yarnrc.yml"]),
+    (At::Anywhere, Sensitivity::Credential, "logins to machines", &[".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".pypirc"]),
+    (At::Anywhere, Sensitivity::Both, "settings and tokens of npm and yarn", &[".npmrc", ".yarnrc", ".yarnrc.yml"]),
     // Code that runs later, below the home.
-    (At::Home, Kind::RunsLater, "a shell's start-up file", &[
+    (At::Home, Sensitivity::RunsLater, "a shell's start-up file", &[
         ".config/fish", ".config/zsh", ".zsh", ".zsh.d", ".zshrc.d", ".bashrc.d", ".oh-my-zsh", ".oh-my-bash", ".bash_it", ".zinit",
         ".config/bash", ".config/nushell", ".config/powershell", ".config/xonsh", ".config/elvish", ".config/sheldon",
         ".config/environment.d", ".config/direnv", ".config/starship.toml", ".pam_environment", ".xprofile", ".xinitrc", ".xsession",
         ".xsessionrc", ".Xresources", ".Xdefaults", ".inputrc", ".config/readline", "Documents/PowerShell", ".config/atuin",
     ]),
-    (At::Home, Kind::RunsLater, "a program that starts by itself", &[
+    (At::Home, Sensitivity::RunsLater, "a program that starts by itself", &[
         ".config/autostart", ".config/autostart-scripts", ".config/systemd", ".local/share/systemd", ".config/plasma-workspace",
         ".config/upstart", ".kde/Autostart", ".local/share/applications", ".local/share/dbus-1", ".local/share/nautilus",
         ".local/share/kservices5", ".local/share/kio", ".local/share/thumbnailers", ".local/share/gnome-shell", ".config/hypr",
@@ -211,7 +211,7 @@ const ROWS: &[Row] = &[
         "Library/Application Scripts", "Library/Scripts", "Library/PreferencePanes", "Library/QuickLook", "Library/Input Methods",
         ".config/cron", ".crontab", "Desktop/*.desktop", "AppData/Roaming/Microsoft/Windows/Start Menu",
     ]),
-    (At::Home, Kind::RunsLater, "programs on the PATH", &[
+    (At::Home, Sensitivity::RunsLater, "programs on the PATH", &[
         "bin", "sbin", ".bin", ".local/bin", ".local/sbin", ".local/lib", ".cargo/bin", ".cargo/env", "go/bin", ".go/bin",
         ".npm-global", ".npm-packages", ".bun", ".deno/bin", ".volta", ".nvm", ".fnm", ".local/share/fnm", ".nodenv", ".rbenv",
         ".pyenv", ".asdf", ".sdkman", ".jenv", ".rvm", ".gem", ".local/share/gem", ".rustup", ".local/share/mise", ".config/mise",
@@ -221,12 +221,12 @@ const ROWS: &[Row] = &[
         ".luarocks", ".pub-cache", ".elan", ".juliaup", ".julia", ".wasmer", ".wasmtime", ".foundry", ".local/opt", ".local/share/flatpak",
         "Applications", "Library/Python", "miniconda3", "anaconda3", "miniforge3", ".local/share/coursier",
     ]),
-    (At::Home, Kind::RunsLater, "a cache of packages that are run", &[
+    (At::Home, Sensitivity::RunsLater, "a cache of packages that are run", &[
         ".cargo/registry", ".cargo/git", ".npm", ".m2", ".gradle", "go/pkg", ".ivy2", ".sbt", ".cache/pip", ".cache/uv", ".cache/yarn",
         ".cache/pnpm", ".cache/go-build", ".cache/ms-playwright", ".cache/puppeteer", ".cache/deno", ".cache/bazel", ".cache/pre-commit",
         ".cache/node", ".cache/coursier", ".nuget", ".hunter", ".conan", ".conan2", ".cache/vcpkg", "Library/Caches",
     ]),
-    (At::Home, Kind::RunsLater, "settings that make a program run others", &[
+    (At::Home, Sensitivity::RunsLater, "settings that make a program run others", &[
         ".config/git", ".hgrc", ".config/hg", ".vim", ".config/vim", ".config/nvim", ".local/share/nvim", ".nvim", ".emacs*",
         ".config/emacs", ".doom.d", ".config/doom", ".spacemacs", ".nanorc", ".config/Code*", ".config/VSCodium", ".vscode*", ".vscode-server",
         ".config/zed", ".config/JetBrains", ".local/share/JetBrains", ".config/sublime-text*", ".config/helix", ".config/kak", ".gdbinit*",
@@ -240,28 +240,28 @@ const ROWS: &[Row] = &[
         "Library/Application Support/Code", ".config/ripgrep", ".config/fd", ".config/lazygit", ".config/htop", ".ctags", ".ctags.d",
     ]),
     // Code that runs later, of the machine.
-    (At::System, Kind::RunsLater, "programs and settings of the system", &[
+    (At::System, Sensitivity::RunsLater, "programs and settings of the system", &[
         "etc", "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "boot", "opt", "snap", "nix", "gnu", "sys", "proc", "dev",
         "System", "Library", "Applications", "private/etc", "cores", "var/lib", "var/db", "var/spool", "var/cache", "var/www", "srv",
         "run", "var/run", "private/var/db", "private/var/at", "Windows", "Program Files*", "ProgramData", "var/cron",
     ]),
     // Code that runs later, in any directory.
-    (At::Anywhere, Kind::RunsLater, "git's hooks and settings", &[
+    (At::Anywhere, Sensitivity::RunsLater, "git's hooks and settings", &[
         ".git$", ".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".git/info/sparse-checkout$",
         ".git/modules/**/hooks", ".git/modules/**/config", ".git/modules/**/config.worktree", ".git/modules/**/commondir",
         ".git/worktrees/*/config.worktree", ".git/worktrees/*/commondir", ".git/worktrees/*/gitdir", ".git/objects/info/alternates",
         "*.git/hooks", "*.git/config", ".githooks", ".husky", ".gitmodules", ".gitconfig*", ".hg/hgrc", ".jj/repo/config.toml", ".bzr/branch/branch.conf",
         ".lefthook*",
     ]),
-    (At::Anywhere, Kind::RunsLater, "an editor's tasks and settings", &[
+    (At::Anywhere, Sensitivity::RunsLater, "an editor's tasks and settings", &[
         ".vscode", ".idea", ".vs", ".zed", ".fleet", ".devcontainer*", ".gitpod.yml", "*.code-workspace", "*.sublime-project", ".nvim.lua", ".nvimrc",
         ".exrc", ".vimrc", ".gvimrc", ".lvimrc", ".ideavimrc", ".dir-locals*.el", ".emacs.d", ".helix", ".nova", ".theia", ".kakrc", ".projectile$",
     ]),
-    (At::Anywhere, Kind::RunsLater, "orders to other agents", &[
+    (At::Anywhere, Sensitivity::RunsLater, "orders to other agents", &[
         ".mcp.json", ".claude", ".codex", ".agents", ".cursor", ".gemini", ".goose", ".continue", ".windsurf", ".roo", ".clinerules", ".aider.conf.yml",
         ".opencode", ".amazonq", ".kiro", ".junie", ".zeroclaw", ".gsv",
     ]),
-    (At::Anywhere, Kind::RunsLater, "a shell's start-up file", &[
+    (At::Anywhere, Sensitivity::RunsLater, "a shell's start-up file", &[
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bash_env", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
         ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login$", ".logout$", ".xonshrc", ".ripgreprc", ".tmux.conf", ".mise.toml", ".mise", "mise.toml",
         ".mise.local.toml", "mise.local.toml",

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::classify::{Roots, below, classify, fits_anywhere, may_hold};
 use crate::pattern::{self, names};
-use crate::table::{At, HARMLESS, PLACES, Place};
+use crate::table::{At, HARMLESS, PLACES, SensitivePlace};
 
 /// How a path stands in the view of a confined command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub static PROTECTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 
 /// How a path stands in the view. What may be read in the workspace (`.env`) is shown there.
 pub fn view_of(path: &str, at: &Roots<'_>) -> View {
-    let is_shown = |place: &Place| place.at == At::Anywhere && at.is_in_workspace(path);
+    let is_shown = |place: &SensitivePlace| place.at == At::Anywhere && at.is_in_workspace(path);
     if classify(path, at).is_some_and(|place| place.kind.is_secret() && !is_shown(place)) {
         return View::Hidden;
     }
@@ -100,15 +100,16 @@ fn expand(
 }
 
 /// The place that a path within a workspace is, if it is read-only there. The path is relative to the workspace.
-pub fn is_protected(relative: &str, fold_case: bool) -> Option<&'static Place> {
+pub fn is_protected(relative: &str, fold_case: bool) -> Option<&'static SensitivePlace> {
     let path = names(relative);
     if HARMLESS.iter().any(|pattern| fits_anywhere(pattern, &path, fold_case)) {
         return None;
     }
     // As a directory `.git` is the repository, which agents commit to. Only as a file it says where another one is, and
     // which of both it is cannot be told by its name; a call that writes to it is asked about.
-    let is_meant =
-        |place: &&Place| place.at == At::Anywhere && place.kind.runs_later() && !place.pattern.ends_with('$');
+    let is_meant = |place: &&SensitivePlace| {
+        place.at == At::Anywhere && place.kind.runs_later() && !place.pattern.ends_with('$')
+    };
     PLACES.iter().filter(is_meant).find(|place| fits_anywhere(place.pattern, &path, fold_case))
 }
 
@@ -134,7 +135,7 @@ pub fn to_protect(
 pub fn in_workspace_names<'p>(
     paths: impl IntoIterator<Item = &'p str>,
     fold_case: bool,
-) -> Vec<(&'p str, &'static Place)> {
+) -> Vec<(&'p str, &'static SensitivePlace)> {
     paths.into_iter().filter_map(|path| Some((path, is_protected(path, fold_case)?))).collect()
 }
 
@@ -217,7 +218,7 @@ mod tests {
         }
         // Whatever directory of the home has a secret right in it is built by inversion, or covered name by name.
         for directory in home_inversion() {
-            let leads = |place: &&Place| {
+            let leads = |place: &&SensitivePlace| {
                 place.at == At::Home && pattern::fit(place.pattern, &names(directory), false) != Fit::Apart
             };
             assert!(PLACES.iter().any(|place| leads(&place)), "{directory}");

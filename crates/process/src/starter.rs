@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// Who a message came from, as it is kept with it; see `gateway::Origin::describe`.
 #[derive(Deserialize)]
-struct Kept {
+struct MessageOrigin {
     kind: String,
 }
 
@@ -17,8 +17,8 @@ pub(crate) fn is_person(role: MessageRole, origin: Option<&str>) -> bool {
         _ if role != MessageRole::User => false,
         // Only what a person does inside the gateway, such as a command of the native shell, has none.
         None => true,
-        Some(origin) => match serde_json::from_str::<Kept>(origin) {
-            Ok(kept) => matches!(kept.kind.as_str(), "client" | "adapter" | "scheduler"),
+        Some(origin) => match serde_json::from_str::<MessageOrigin>(origin) {
+            Ok(origin) => matches!(origin.kind.as_str(), "client" | "adapter" | "scheduler"),
             Err(_) => false,
         },
     }

@@ -19,8 +19,11 @@ impl Failure {
 
     /// Whether the system said that this cannot be had, rather than that something went wrong.
     pub(crate) fn is_refusal(&self) -> bool {
-        use io::ErrorKind as Kind;
-        matches!(self.error.kind(), Kind::NotFound | Kind::PermissionDenied | Kind::InvalidInput)
+        use io::ErrorKind;
+        matches!(
+            self.error.kind(),
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::InvalidInput
+        )
     }
 
     /// A step that was not tried because it could not be right.

@@ -13,7 +13,7 @@ impl Oid {
     pub(crate) const BYTES: usize = 32;
 
     /// The name of such an object.
-    pub(crate) fn of(kind: Kind, content: &[u8]) -> Oid {
+    pub(crate) fn of(kind: ObjectKind, content: &[u8]) -> Oid {
         let mut hasher = Hasher::new(kind, content.len() as u64);
         hasher.update(content);
         hasher.finish()
@@ -46,24 +46,26 @@ impl fmt::Debug for Oid {
 
 /// What an object is; the numbers are those of pack entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     Commit = 1,
     Tree = 2,
     Blob = 3,
 }
 
-impl Kind {
+impl ObjectKind {
     fn word(self) -> &'static str {
         match self {
-            Kind::Commit => "commit",
-            Kind::Tree => "tree",
-            Kind::Blob => "blob",
+            ObjectKind::Commit => "commit",
+            ObjectKind::Tree => "tree",
+            ObjectKind::Blob => "blob",
         }
     }
 
     /// The kind with this number in a pack; deltas and tags have none here.
-    pub(crate) fn of_number(number: u8) -> Option<Kind> {
-        [Kind::Commit, Kind::Tree, Kind::Blob].into_iter().find(|kind| *kind as u8 == number)
+    pub(crate) fn of_number(number: u8) -> Option<ObjectKind> {
+        [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
     }
 }
 
@@ -72,7 +74,7 @@ pub(crate) struct Hasher(Sha256);
 
 impl Hasher {
     /// The length must be known before.
-    pub(crate) fn new(kind: Kind, size: u64) -> Hasher {
+    pub(crate) fn new(kind: ObjectKind, size: u64) -> Hasher {
         let mut hasher = Sha256::new();
         hasher.update(format!("{} {size}\0", kind.word()));
         Hasher(hasher)
@@ -94,8 +96,8 @@ mod tests {
     #[test]
     fn names_are_those_of_git() {
         let empty_tree = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
-        assert_eq!(Oid::of(Kind::Tree, b"").to_string(), empty_tree);
-        assert_eq!(Oid::parse(empty_tree), Some(Oid::of(Kind::Tree, b"")));
+        assert_eq!(Oid::of(ObjectKind::Tree, b"").to_string(), empty_tree);
+        assert_eq!(Oid::parse(empty_tree), Some(Oid::of(ObjectKind::Tree, b"")));
         assert_eq!(Oid::parse("6e"), None);
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::ZlibDecoder;
 
-use super::oid::{Kind, Oid};
-use super::pack_index::{PackIndex, Place};
+use super::oid::{ObjectKind, Oid};
+use super::pack_index::{PackEntry, PackIndex};
 use crate::atomic;
 use crate::error::Fault;
 
@@ -53,28 +53,28 @@ impl Pack {
     }
 
     /// Its objects with the length of their packed bytes, in the order in which they lie.
-    pub(crate) fn places(&self) -> Vec<(Place, u64)> {
-        let mut places: Vec<Place> = self.index.places().collect();
-        places.sort_unstable_by_key(|place| place.offset);
-        let ends: Vec<u64> = places.iter().skip(1).map(|place| u64::from(place.offset)).collect();
+    pub(crate) fn entries(&self) -> Vec<(PackEntry, u64)> {
+        let mut entries: Vec<PackEntry> = self.index.entries().collect();
+        entries.sort_unstable_by_key(|entry| entry.offset);
+        let ends: Vec<u64> = entries.iter().skip(1).map(|entry| u64::from(entry.offset)).collect();
         let end = self.bytes.saturating_sub(Oid::BYTES as u64);
         let ends = ends.into_iter().chain([end]);
-        places
+        entries
             .into_iter()
             .zip(ends)
-            .map(|(place, end)| (place, end - u64::from(place.offset).min(end)))
+            .map(|(entry, end)| (entry, end - u64::from(entry.offset).min(end)))
             .collect()
     }
 
     /// The packed bytes of an object, to be copied into another pack.
-    pub(crate) fn packed(&self, place: &Place, bytes: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn packed(&self, entry: &PackEntry, bytes: u64) -> io::Result<Vec<u8>> {
         let mut packed = vec![0; bytes as usize];
-        self.file.read_exact_at(&mut packed, u64::from(place.offset))?;
+        self.file.read_exact_at(&mut packed, u64::from(entry.offset))?;
         Ok(packed)
     }
 
     /// Kind, length and content of the object at an offset.
-    pub(super) fn object(&self, offset: u64) -> Result<(Kind, u64, impl Read), Fault> {
+    pub(super) fn object(&self, offset: u64) -> Result<(ObjectKind, u64, impl Read), Fault> {
         let mut packed = BufReader::new(At { file: &self.file, offset });
         let (kind, size) = header(&mut packed)?;
         Ok((kind, size, ZlibDecoder::new(packed).take(size + 1)))
@@ -89,11 +89,11 @@ impl Pack {
 }
 
 /// The header of an entry: four bits of length with the kind, then seven bits of length a byte.
-fn header(from: &mut impl Read) -> Result<(Kind, u64), Fault> {
+fn header(from: &mut impl Read) -> Result<(ObjectKind, u64), Fault> {
     let damaged = || Fault::Damaged("an object of an unknown kind".into());
     let mut byte = [0];
     from.read_exact(&mut byte)?;
-    let kind = Kind::of_number(byte[0] >> 4 & 7).ok_or_else(damaged)?;
+    let kind = ObjectKind::of_number(byte[0] >> 4 & 7).ok_or_else(damaged)?;
     let (mut size, mut shift) = (u64::from(byte[0] & 15), 4);
     while byte[0] & 0x80 != 0 {
         from.read_exact(&mut byte)?;

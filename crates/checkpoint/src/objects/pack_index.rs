@@ -10,7 +10,7 @@ use crate::atomic;
 
 /// One object of a pack.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PackEntry {
     pub(crate) oid: Oid,
     pub(crate) offset: u32,
     pub(crate) crc: u32,
@@ -57,7 +57,7 @@ impl PackIndex {
         while low < high {
             let middle = (low + high) / 2;
             match self.name(middle).cmp(&oid.0[..]) {
-                std::cmp::Ordering::Equal => return Some(u64::from(self.place(middle).offset)),
+                std::cmp::Ordering::Equal => return Some(u64::from(self.entry(middle).offset)),
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
             }
@@ -66,37 +66,37 @@ impl PackIndex {
     }
 
     /// All objects, in the order of their names.
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
-        (0..self.count).map(|at| self.place(at))
+    pub(super) fn entries(&self) -> impl Iterator<Item = PackEntry> {
+        (0..self.count).map(|at| self.entry(at))
     }
 
     fn name(&self, at: usize) -> &[u8] {
         &self.bytes[NAMES + at * Oid::BYTES..][..Oid::BYTES]
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn entry(&self, at: usize) -> PackEntry {
         let mut oid = [0; Oid::BYTES];
         oid.copy_from_slice(self.name(at));
         let checks = NAMES + self.count * Oid::BYTES;
         let crc = number(&self.bytes, checks + at * 4);
-        Place { oid: Oid(oid), offset: number(&self.bytes, checks + (self.count + at) * 4), crc }
+        PackEntry { oid: Oid(oid), offset: number(&self.bytes, checks + (self.count + at) * 4), crc }
     }
 }
 
 /// The bytes of an index of these objects, in the pack with this digest.
-pub(super) fn encode(mut places: Vec<Place>, pack_digest: &[u8]) -> Vec<u8> {
-    places.sort_unstable_by_key(|place| place.oid);
+pub(super) fn encode(mut entries: Vec<PackEntry>, pack_digest: &[u8]) -> Vec<u8> {
+    entries.sort_unstable_by_key(|entry| entry.oid);
     let mut bytes = MAGIC.to_vec();
     let mut at = 0;
     for first in 0..=u8::MAX {
-        while places.get(at).is_some_and(|place| place.oid.0[0] <= first) {
+        while entries.get(at).is_some_and(|entry| entry.oid.0[0] <= first) {
             at += 1;
         }
         bytes.extend((at as u32).to_be_bytes());
     }
-    places.iter().for_each(|place| bytes.extend(place.oid.0));
-    places.iter().for_each(|place| bytes.extend(place.crc.to_be_bytes()));
-    places.iter().for_each(|place| bytes.extend(place.offset.to_be_bytes()));
+    entries.iter().for_each(|entry| bytes.extend(entry.oid.0));
+    entries.iter().for_each(|entry| bytes.extend(entry.crc.to_be_bytes()));
+    entries.iter().for_each(|entry| bytes.extend(entry.offset.to_be_bytes()));
     bytes.extend(pack_digest);
     let digest = Sha256::digest(&bytes);
     bytes.extend(digest.as_slice());

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use super::Objects;
 use super::deflate::Deflater;
-use super::oid::{Hasher, Kind, Oid};
-use super::pack_index::{self, Place};
+use super::oid::{Hasher, ObjectKind, Oid};
+use super::pack_index::{self, PackEntry};
 use crate::atomic;
 use crate::error::Fault;
 use crate::faults::step;
@@ -28,7 +28,7 @@ pub(crate) struct Writer<'a> {
     /// Names objects without keeping them.
     is_dry: bool,
     bytes: u64,
-    places: Vec<Place>,
+    entries: Vec<PackEntry>,
     names: HashSet<Oid>,
     deflater: Deflater,
 }
@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
             file: None,
             is_dry,
             bytes: HEADER.len() as u64,
-            places: Vec::new(),
+            entries: Vec::new(),
             names: HashSet::new(),
             deflater: Deflater::new(),
         }
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds an object that is in memory, unless it is there.
-    pub(crate) fn add(&mut self, kind: Kind, content: &[u8]) -> Result<Oid, Fault> {
+    pub(crate) fn add(&mut self, kind: ObjectKind, content: &[u8]) -> Result<Oid, Fault> {
         let oid = Oid::of(kind, content);
         if !self.contains(&oid) {
             self.stream(kind, content.len() as u64, &mut { content })?;
@@ -82,13 +82,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds an object of which only the length is known, and names it by the bytes that came.
-    pub(crate) fn stream(&mut self, kind: Kind, size: u64, from: &mut impl Read) -> Result<Streamed, Fault> {
+    pub(crate) fn stream(
+        &mut self,
+        kind: ObjectKind,
+        size: u64,
+        from: &mut impl Read,
+    ) -> Result<Streamed, Fault> {
         let start = self.bytes;
         match self.append(kind, size, from) {
             Ok(Some((oid, _))) if self.contains(&oid) => self.rewind(start).map(|()| Streamed::Packed(oid)),
             Ok(Some((oid, crc))) => {
                 self.names.insert(oid);
-                self.places.push(Place { oid, offset: start as u32, crc });
+                self.entries.push(PackEntry { oid, offset: start as u32, crc });
                 Ok(Streamed::Packed(oid))
             }
             Ok(None) => self.rewind(start).map(|()| Streamed::OtherLength),
@@ -96,7 +101,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn append(&mut self, kind: Kind, size: u64, from: &mut impl Read) -> Result<Option<(Oid, u32)>, Fault> {
+    fn append(
+        &mut self,
+        kind: ObjectKind,
+        size: u64,
+        from: &mut impl Read,
+    ) -> Result<Option<(Oid, u32)>, Fault> {
         step("object")?;
         if self.bytes + size > limits::PACK_BYTES_MAX {
             return Err(Fault::TooLarge("it has more bytes than one pack can hold".into()));
@@ -137,10 +147,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds an object as another pack has it.
-    pub(crate) fn add_packed(&mut self, place: &Place, packed: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn add_packed(&mut self, entry: &PackEntry, packed: &[u8]) -> Result<(), Fault> {
         step("object")?;
-        if self.names.insert(place.oid) {
-            self.places.push(Place { offset: self.bytes as u32, ..*place });
+        if self.names.insert(entry.oid) {
+            self.entries.push(PackEntry { offset: self.bytes as u32, ..*entry });
             self.open()?.write_all(packed)?;
             self.bytes += packed.len() as u64;
         }
@@ -171,7 +181,7 @@ impl<'a> Writer<'a> {
     }
 
     fn put_in_place(&mut self) -> Result<Option<(OsString, u64)>, Fault> {
-        if self.places.is_empty() {
+        if self.entries.is_empty() {
             return Ok(None);
         }
         self.open()?.flush()?;
@@ -181,7 +191,7 @@ impl<'a> Writer<'a> {
         step("pack synced")?;
         fs::rename(&self.path, &pack)?;
         step("pack renamed")?;
-        let index = pack_index::encode(std::mem::take(&mut self.places), &digest);
+        let index = pack_index::encode(std::mem::take(&mut self.entries), &digest);
         atomic::write(&pack.with_extension("idx"), &index)?;
         let name = pack.file_name().unwrap_or_default().to_os_string();
         Ok(Some((name, self.bytes + (Oid::BYTES + index.len()) as u64)))
@@ -190,7 +200,7 @@ impl<'a> Writer<'a> {
     /// The number of objects into the header, the digest of all to the end, and both to the disk. The digest covers
     /// the number, which is known only now, so the file is read once more.
     fn complete(&mut self) -> Result<[u8; Oid::BYTES], Fault> {
-        let (count, bytes) = (self.places.len() as u32, self.bytes);
+        let (count, bytes) = (self.entries.len() as u32, self.bytes);
         let file = self.open()?.get_mut();
         file.write_all_at(&count.to_be_bytes(), 8)?;
         file.seek(SeekFrom::Start(0))?;
@@ -222,7 +232,7 @@ impl Drop for Writer<'_> {
 }
 
 /// The header of an entry: four bits of length with the kind, then seven bits of length a byte.
-fn header(kind: Kind, size: u64) -> Vec<u8> {
+fn header(kind: ObjectKind, size: u64) -> Vec<u8> {
     let mut bytes = vec![(kind as u8) << 4 | (size & 15) as u8];
     let mut rest = size >> 4;
     while rest > 0 {

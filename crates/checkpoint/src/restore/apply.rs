@@ -14,11 +14,11 @@ use rustix::io::Errno;
 use super::{Failed, Restored};
 use crate::error::{Error, Fault, is_disk_full};
 use crate::faults::step;
-use crate::objects::{Kind as ObjectKind, Objects};
+use crate::objects::{ObjectKind, Objects};
 use crate::place;
 use crate::plan::Actions;
 use crate::snapshot::{Entry, Name, Snapshot, path_of, split};
-use crate::state::Kind;
+use crate::state::FileKind;
 use crate::store::Store;
 
 /// The name under which a file is written before it is renamed. Only one restore of a workspace runs at a time, and
@@ -94,7 +94,7 @@ impl Hand<'_> {
         let dir = self.parent(parent)?;
         self.check(&dir, name)?;
         step("restore: remove")?;
-        let flags = if entry.kind == Kind::Dir { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        let flags = if entry.kind == FileKind::Dir { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         match unlinkat(&dir, last, flags) {
             Ok(()) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
@@ -122,7 +122,7 @@ impl Hand<'_> {
     fn write(&mut self, name: &Name, entry: &Entry) -> Result<(), Fault> {
         let (parent, last) = split(name);
         let dir = self.parent(parent)?;
-        let replaces = self.present.entries.get(name).is_some_and(|present| present.kind == Kind::File);
+        let replaces = self.present.entries.get(name).is_some_and(|present| present.kind == FileKind::File);
         let written = self.write_temporary(&dir, entry, !replaces).and_then(|()| {
             // As late as can be.
             self.check(&dir, name)?;
@@ -143,7 +143,7 @@ impl Hand<'_> {
             Err(error) => return Err(error.into()),
         }
         step("restore: write")?;
-        if entry.kind == Kind::Link {
+        if entry.kind == FileKind::Link {
             let target = self.objects.read(&oid, ObjectKind::Blob)?;
             symlinkat(target.as_slice(), dir, TEMPORARY)?;
             let (uid, gid) = owner(entry);
@@ -172,13 +172,13 @@ impl Hand<'_> {
         step("restore: mode")?;
         // By descriptor: by name the mode of a link's target could be set.
         let opened = match entry.kind {
-            Kind::Dir => place::open_dir(&dir, last),
+            FileKind::Dir => place::open_dir(&dir, last),
             _ => place::open_file(&dir, last),
         };
         match opened {
             Ok(opened) => Ok(fchmod(&opened, mode_of(entry.mode))?),
             // A file that its mode does not let us open is written anew.
-            Err(Errno::ACCESS) if entry.kind == Kind::File => self.write(name, entry),
+            Err(Errno::ACCESS) if entry.kind == FileKind::File => self.write(name, entry),
             Err(error) => Err(error.into()),
         }
     }
@@ -192,8 +192,8 @@ impl Hand<'_> {
         let same = match (state, key) {
             (None, _) => true,
             // Names that come and go in a directory are looked at one by one.
-            (Some(state), Some(_)) if entry.is_some_and(|entry| entry.kind == Kind::Dir) => {
-                state.kind == Kind::Dir
+            (Some(state), Some(_)) if entry.is_some_and(|entry| entry.kind == FileKind::Dir) => {
+                state.kind == FileKind::Dir
             }
             (Some(state), Some(key)) => {
                 (state.key.size, state.mtime_ns, state.key.inode) == (key.size, key.mtime_ns, key.inode)

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::place;
 use crate::snapshot::{Name, Snapshot, split};
-use crate::state::Kind;
+use crate::state::FileKind;
 
 /// Bits without which the owner cannot look into a directory.
 const ENTER: u32 = 0o500;
@@ -23,7 +23,7 @@ pub(super) fn unlock(root: &OwnedFd, target: &Snapshot) -> Vec<(Name, u32)> {
     if rustix::process::geteuid().is_root() {
         return changed;
     }
-    for (name, entry) in target.entries.iter().filter(|(_, entry)| entry.kind == Kind::Dir) {
+    for (name, entry) in target.entries.iter().filter(|(_, entry)| entry.kind == FileKind::Dir) {
         if entry.mode & ENTER == ENTER
             && let Some(mode) = closed(root, name)
             && set_mode(root, name, entry.mode)
@@ -46,7 +46,7 @@ fn closed(root: &OwnedFd, name: &[u8]) -> Option<u32> {
     let (parent, last) = split(name);
     let dir = place::open_beneath(root, parent).ok()?;
     let state = place::state_at(&dir, last).ok()??;
-    (state.kind == Kind::Dir && state.mode & ENTER != ENTER).then_some(state.mode)
+    (state.kind == FileKind::Dir && state.mode & ENTER != ENTER).then_some(state.mode)
 }
 
 /// Sets a mode by name, for want of a descriptor. A link that took the place meanwhile is not followed.

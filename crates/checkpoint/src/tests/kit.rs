@@ -97,7 +97,7 @@ pub(super) fn check(at: &Checkpoints) {
     for summary in at.list().expect("a list") {
         let snapshot = at.store.snapshot(summary.id).expect("a snapshot");
         for oid in snapshot.entries.values().filter_map(|entry| entry.oid) {
-            objects.read(&oid, crate::objects::Kind::Blob).expect("an object");
+            objects.read(&oid, crate::objects::ObjectKind::Blob).expect("an object");
         }
     }
     let last = at.list().expect("a list").last().map(|summary| summary.id);

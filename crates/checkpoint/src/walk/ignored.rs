@@ -11,18 +11,18 @@ use crate::error::Fault;
 use crate::label::Why;
 use crate::place;
 use crate::snapshot::{Name, push};
-use crate::state::Kind;
+use crate::state::FileKind;
 
 impl Walk<'_, '_> {
     /// Whether something that is ignored is looked at all the same: git tracks it, or a checkpoint has it.
-    pub(super) fn is_known(&self, rules: &Rules, path: &Name, kind: Kind) -> bool {
-        if rules.is_tracked(path, kind == Kind::Dir) {
+    pub(super) fn is_known(&self, rules: &Rules, path: &Name, kind: FileKind) -> bool {
+        if rules.is_tracked(path, kind == FileKind::Dir) {
             return true;
         }
         let known = self.plan.known.iter();
         let cached = self.plan.keeps_known && self.plan.cache.is_complete;
         match kind {
-            Kind::Dir => {
+            FileKind::Dir => {
                 known.into_iter().any(|names| has_below(names, path))
                     || (cached && has_below(&self.plan.cache.files, path))
             }
@@ -38,7 +38,7 @@ impl Walk<'_, '_> {
     pub(super) fn ignore(&mut self, found: &Found<'_>, path: &mut Name, depth: usize) -> Result<(), Fault> {
         let Found { dir, name, state } = *found;
         self.note(path, Why::Ignored, state.kind, state.key);
-        if state.kind != Kind::Dir {
+        if state.kind != FileKind::Dir {
             return Ok(());
         }
         // What is new stays new until the next run, however often it is looked at in this one.
@@ -62,7 +62,8 @@ impl Walk<'_, '_> {
             let length = push(path, &name);
             if let Ok(Some(state)) = place::state_at(dir, &name) {
                 self.note(path, Why::Ignored, state.kind, state.key);
-                let enters = state.kind == Kind::Dir && state.dev == self.device && depth < limits::DEPTH_MAX;
+                let enters =
+                    state.kind == FileKind::Dir && state.dev == self.device && depth < limits::DEPTH_MAX;
                 if enters && let Ok(opened) = place::open_dir(dir, &name) {
                     self.names_below(&opened, path, depth + 1)?;
                 }

@@ -10,14 +10,14 @@ use rustix::io::Errno;
 use crate::error::Fault;
 use crate::faults::step;
 use crate::label::Why;
-use crate::objects::{Hasher, Kind as ObjectKind, Oid, Streamed, Writer};
+use crate::objects::{Hasher, ObjectKind, Oid, Streamed, Writer};
 use crate::place;
-use crate::state::{Kind, State};
+use crate::state::{FileKind, FileState};
 
 /// What became of a file.
 pub(super) enum Read {
     /// It is in the store. Torn: as no moment had it, perhaps.
-    Kept { oid: Oid, state: State, is_torn: bool },
+    Kept { oid: Oid, state: FileState, is_torn: bool },
     /// It is not there any more.
     Gone,
     /// It is not in the store.
@@ -44,7 +44,7 @@ pub(super) fn read(
     for _ in 0..TRIES {
         let before = place::state_of(&file)?;
         let size = before.key.size;
-        if before.kind != Kind::File {
+        if before.kind != FileKind::File {
             return Ok(Read::Not(Why::Special));
         }
         if size > bytes_max {
@@ -62,7 +62,7 @@ pub(super) fn read(
             Some(oid) if packed == named && state.key == before.key => {
                 return Ok(Read::Kept { oid, state, is_torn: false });
             }
-            Some(oid) => last = Some((oid, State { key: before.key, ..state })),
+            Some(oid) => last = Some((oid, FileState { key: before.key, ..state })),
             None => {}
         }
     }

@@ -11,7 +11,7 @@ use base::limits::checkpoint as limits;
 
 use super::tracked::Tracked;
 use crate::place;
-use crate::state::Kind;
+use crate::state::FileKind;
 
 /// A repository of somebody's.
 #[derive(Default)]
@@ -71,7 +71,7 @@ pub(super) fn read_text(dir: &OwnedFd, name: &[u8], bytes_max: u64) -> Option<St
 fn read_bytes(dir: &OwnedFd, name: &[u8], bytes_max: u64) -> Option<Vec<u8>> {
     let file = place::open_file(dir, name).ok()?;
     let state = place::state_of(&file).ok()?;
-    if state.kind != Kind::File || state.key.size > bytes_max {
+    if state.kind != FileKind::File || state.key.size > bytes_max {
         return None;
     }
     let mut bytes = Vec::with_capacity(state.key.size as usize);

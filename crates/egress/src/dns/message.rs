@@ -20,17 +20,17 @@ const RECURSION: u16 = 0x0080;
 pub(crate) struct Question<'a> {
     /// In lower case, without the dot at its end. What is no text of a host's name is escaped.
     pub(crate) name: String,
-    /// Which records; `None` for kinds that no name here has.
-    pub(crate) kind: Option<Kind>,
+    /// Which records; `None` for types that no name here has.
+    pub(crate) record_type: Option<RecordType>,
     id: u16,
     flags: u16,
     /// The question as it was asked, to be repeated in the answer: programs compare it, also in its case.
     asked: &'a [u8],
 }
 
-/// Kinds of records.
+/// The types of records that are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RecordType {
     A,
     Aaaa,
 }
@@ -88,12 +88,12 @@ impl<'a> Question<'a> {
         if class != INTERNET {
             return Err(Wrong::Code(Code::NotImplemented));
         }
-        let kind = match kind {
-            1 => Some(Kind::A),
-            28 => Some(Kind::Aaaa),
+        let record_type = match kind {
+            1 => Some(RecordType::A),
+            28 => Some(RecordType::Aaaa),
             _ => None,
         };
-        Ok(Question { name, kind, id, flags, asked })
+        Ok(Question { name, record_type, id, flags, asked })
     }
 
     /// The message that answers it.

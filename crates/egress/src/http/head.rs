@@ -18,15 +18,16 @@ pub(crate) struct Head {
     pub(crate) port: u16,
     /// Whose it is.
     pub(crate) token: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
 }
 
+/// What the proxy is asked to do.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// `CONNECT`.
     Tunnel,
     /// A plain request: the head for the origin server, and what follows it.
-    Request { onward: Vec<u8>, length: Length },
+    Forward { onward: Vec<u8>, length: Length },
 }
 
 /// How the end of a body is known.
@@ -94,8 +95,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Wrong> {
     check_host(&headers, &target, is_tunnel || is_old).map_err(about)?;
     let kind = match is_tunnel {
         true if length != Length::Bytes(0) => return Err(about(bad("CONNECT has no body"))),
-        true => Kind::Tunnel,
-        false => Kind::Request { onward: onward(method, version, &target, &headers, length), length },
+        true => RequestKind::Tunnel,
+        false => RequestKind::Forward { onward: onward(method, version, &target, &headers, length), length },
     };
     Ok(Head { host: target.host.to_string(), port: target.port, token: token(&headers), kind })
 }

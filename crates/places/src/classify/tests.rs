@@ -1,13 +1,13 @@
 //! The table, asked with paths as they come.
 
 use super::*;
-use crate::table::Kind;
+use crate::table::Sensitivity;
 
 fn alice() -> Roots<'static> {
     Roots { home: Some("/home/alice"), workspace: Some("/home/alice/work/app"), fold_case: false }
 }
 
-fn kind(path: &str) -> Option<Kind> {
+fn kind(path: &str) -> Option<Sensitivity> {
     classify(path, &alice()).map(|place| place.kind)
 }
 
@@ -40,7 +40,7 @@ fn credentials_are_found() {
         "/dev/nvme0n1",
         "/run/user/1000/keyring/ssh",
     ] {
-        assert!(kind(path).is_some_and(Kind::is_secret), "{path}: {:?}", kind(path));
+        assert!(kind(path).is_some_and(Sensitivity::is_secret), "{path}: {:?}", kind(path));
     }
 }
 
@@ -70,9 +70,9 @@ fn code_that_runs_later_is_found() {
         "/usr/local/bin/x",
         "/var/spool/cron/crontabs/alice",
     ] {
-        assert_eq!(kind(path), Some(Kind::RunsLater), "{path}");
+        assert_eq!(kind(path), Some(Sensitivity::RunsLater), "{path}");
     }
-    assert_eq!(kind("/home/alice/work/app/.envrc"), Some(Kind::Both));
+    assert_eq!(kind("/home/alice/work/app/.envrc"), Some(Sensitivity::Both));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_directory_above_a_secret_may_hold_it() {
 #[test]
 fn no_pattern_stands_twice_and_each_is_well_formed() {
     for (at, place) in PLACES.iter().enumerate() {
-        let is_again = |other: &&Place| {
+        let is_again = |other: &&SensitivePlace| {
             other.at == place.at && other.pattern == place.pattern && other.kind == place.kind
         };
         assert_eq!(PLACES.iter().position(|other| is_again(&other)), Some(at), "{place:?}");

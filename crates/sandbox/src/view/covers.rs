@@ -105,6 +105,6 @@ fn shown(spec: &Spec) -> impl Iterator<Item = &PathBuf> {
 
 /// Whether nobody who runs as this user, without more rights, could get there either.
 fn is_out_of_reach(error: &io::Error) -> bool {
-    use io::ErrorKind as Kind;
-    matches!(error.kind(), Kind::NotFound | Kind::PermissionDenied | Kind::NotADirectory)
+    use io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
 }

@@ -20,7 +20,7 @@ fn ask(labels: &[&[u8]], kind: u16) -> Vec<u8> {
 fn a_question_is_answered_with_itself_and_the_record() {
     let asked = ask(&[b"WwW", b"example", b"org"], 1);
     let question = Question::parse(&asked).unwrap();
-    assert_eq!((question.name.as_str(), question.kind), ("www.example.org", Some(Kind::A)));
+    assert_eq!((question.name.as_str(), question.record_type), ("www.example.org", Some(RecordType::A)));
     let record = Some(Record::A(Ipv4Addr::new(127, 64, 0, 1)));
     let answer = question.answered(&Answer { code: Code::NoError, record });
     assert_eq!(&answer[..12], [0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
@@ -33,7 +33,7 @@ fn a_question_is_answered_with_itself_and_the_record() {
 #[test]
 fn what_is_no_question_is_not_taken_for_one() {
     let good = ask(&[b"a", b"example"], 28);
-    assert_eq!(Question::parse(&good).unwrap().kind, Some(Kind::Aaaa));
+    assert_eq!(Question::parse(&good).unwrap().record_type, Some(RecordType::Aaaa));
     let changed = |at: usize, value: u8| {
         let mut bytes = good.clone();
         bytes[at] = value;

@@ -10,7 +10,7 @@ fn head(text: &str) -> Result<Head, Wrong> {
 
 fn onward_of(text: &str) -> String {
     match head(text).map(|head| head.kind) {
-        Ok(Kind::Request { onward, .. }) => String::from_utf8(onward).unwrap(),
+        Ok(RequestKind::Forward { onward, .. }) => String::from_utf8(onward).unwrap(),
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -18,8 +18,12 @@ fn onward_of(text: &str) -> String {
 #[test]
 fn a_tunnel_has_a_host_a_port_and_a_token() {
     let asked = "CONNECT example.org:443 HTTP/1.1\nHost: example.org:443\nProxy-Authorization: Basic Z3N2OmNhbGxfNw==\n\n";
-    let expected =
-        Head { host: "example.org".into(), port: 443, token: Some("call_7".into()), kind: Kind::Tunnel };
+    let expected = Head {
+        host: "example.org".into(),
+        port: 443,
+        token: Some("call_7".into()),
+        kind: RequestKind::Tunnel,
+    };
     assert_eq!(head(asked), Ok(expected));
     assert!(head("CONNECT example.org:443 HTTP/1.0\n\n").is_ok());
     assert!(head("CONNECT example.org:443 HTTP/1.1\nHost: example.org\n\n").is_ok());
@@ -184,7 +188,7 @@ proptest! {
     ) {
         let text = format!("POST {target} HTTP/1.1\r\n{host}{}\r\n\r\n", headers.join("\r\n"));
         let cut = end(text.as_bytes(), 0).unwrap();
-        if let Ok(Head { host, port, kind: Kind::Request { onward, length }, .. }) = parse(&text.as_bytes()[..cut]) {
+        if let Ok(Head { host, port, kind: RequestKind::Forward { onward, length }, .. }) = parse(&text.as_bytes()[..cut]) {
             let onward = String::from_utf8(onward).unwrap();
             let name = canonical(&host).unwrap_or_default();
             let shown = if port == 80 { name } else { format!("{name}:{port}") };

@@ -4,7 +4,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::proc::approval::Scope;
 use serde_json::{Map, Value};
 
-use super::facts::Facts;
+use super::call_analysis::CallAnalysis;
 use super::rules::{self, Action, Rule};
 use super::shape;
 use super::target::Target;
@@ -91,33 +91,33 @@ impl Policy {
         call: Call<'_>,
         remembered: impl IntoIterator<Item = Remembered<'a>>,
     ) -> Judgement {
-        let paths = Facts::paths(call.syscall, call.args, call.who, call.target);
-        let facts = Facts::of(call.syscall, call.args, &paths);
-        let known = |path: &str| (call.known)(&facts.target, path);
+        let paths = CallAnalysis::paths(call.syscall, call.args, call.who, call.target);
+        let analysis = CallAnalysis::of(call.syscall, call.args, &paths);
+        let known = |path: &str| (call.known)(&analysis.target, path);
         let setting = Setting { target: call.target, paths: &paths, session: call.session, known: &known };
         let input = call.args.get("input").and_then(Value::as_str);
-        let mut course = way::choose(call.syscall, input, &facts, &setting);
-        let mut action = self.action(call, &facts, &mut course);
+        let mut course = way::choose(call.syscall, input, &analysis, &setting);
+        let mut action = self.action(call, &analysis, &mut course);
         if action == Action::Ask
-            && remembered.into_iter().any(|approval| approval.covers(call.syscall, &facts))
+            && remembered.into_iter().any(|approval| approval.covers(call.syscall, &analysis))
         {
             action = Action::Auto;
         }
         // What the owner of a machine has switched off no policy switches on.
-        if !facts.is_native() && call.target.mode() == AgentMode::Off {
+        if !analysis.is_native() && call.target.mode() == AgentMode::Off {
             action = Action::Deny;
             course.reasons = vec!["is on a machine whose owner lets no agents work there".to_string()];
         }
-        let digest = shape::digest(&facts.target, call.syscall, call.args, &call.who.cwd);
+        let digest = shape::digest(&analysis.target, call.syscall, call.args, &call.who.cwd);
         let Course { way, reasons, widening, .. } = course;
-        let (tags, shape) = (facts.tags.names(), facts.shape);
+        let (tags, shape) = (analysis.tags.names(), analysis.shape);
         Judgement {
             action,
             way,
             reasons,
             widening,
-            target: facts.target,
-            path: facts.path,
+            target: analysis.target,
+            path: analysis.path,
             tags,
             shape,
             digest,
@@ -125,10 +125,10 @@ impl Policy {
     }
 
     /// Rules for exactly this call go before those for its domain; within either the first that holds decides.
-    fn action(&self, call: Call<'_>, facts: &Facts, course: &mut Course) -> Action {
+    fn action(&self, call: Call<'_>, analysis: &CallAnalysis, course: &mut Course) -> Action {
         let exact = self.rules.iter().filter(|rule| rule.names(call.syscall));
         let wide = self.rules.iter().filter(|rule| rule.includes(call.syscall));
-        let rule = exact.chain(wide).find(|rule| rule.holds(call.profile, call.args, facts));
+        let rule = exact.chain(wide).find(|rule| rule.holds(call.profile, call.args, analysis));
         match rule.map(|rule| rule.action) {
             Some(Action::Auto) => {
                 // Nobody minds what it destroys; where it can be confined it still is.
@@ -155,14 +155,14 @@ impl Policy {
 
 impl Remembered<'_> {
     /// Whether it is about such a call.
-    fn covers(&self, syscall: &str, facts: &Facts) -> bool {
+    fn covers(&self, syscall: &str, analysis: &CallAnalysis) -> bool {
         let is_there = match self.scope {
-            Scope::Class => self.target == facts.class(),
-            Scope::Target => shape::is_same_target(self.target, &facts.target),
+            Scope::Class => self.target == analysis.class(),
+            Scope::Target => shape::is_same_target(self.target, &analysis.target),
             Scope::Shape => {
-                shape::is_same_target(self.target, &facts.target)
+                shape::is_same_target(self.target, &analysis.target)
                     && self.shape.is_some()
-                    && self.shape == facts.shape.as_deref()
+                    && self.shape == analysis.shape.as_deref()
             }
         };
         self.syscall == syscall && is_there

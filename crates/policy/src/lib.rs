@@ -1,14 +1,14 @@
 //! Policy decision point for agents: a call is proved to only read, or confined, or asked about.
 //!
 //! Pure: no files, no store, no clock. `prove` proves that a command only reads. `programs` parses a script into the simple
-//! commands it would run, `survey` classifies each of them, `facts` does the same for a whole call, `way` chooses between
-//! the three ways, `rules` are the policy's JSON, and [`Policy::judge`] decides. What cannot be told is never harmless, and
-//! nothing opaque can be remembered by its shape. Sensitive paths are in the crate `places`.
+//! commands it would run, `survey` classifies each of them, `call_analysis` does the same for a whole call, `way` chooses
+//! between the three ways, `rules` are the policy's JSON, and [`Policy::judge`] decides. What cannot be told is never
+//! harmless, and nothing opaque can be remembered by its shape. Sensitive paths are in the crate `places`.
 
 mod awk;
+mod call_analysis;
 mod calls;
 mod catalogue;
-mod facts;
 mod findings;
 mod git;
 mod judge;

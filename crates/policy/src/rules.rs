@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::Facts;
+use super::call_analysis::CallAnalysis;
 use super::tags::Tags;
 
 /// What holds when nobody has said otherwise. What no rule is about goes its way: what is proved or confined runs, the
@@ -158,16 +158,16 @@ impl Rule {
     }
 
     /// Whether all its conditions are so.
-    pub(super) fn holds(&self, profile: &str, args: &Map<String, Value>, facts: &Facts) -> bool {
+    pub(super) fn holds(&self, profile: &str, args: &Map<String, Value>, analysis: &CallAnalysis) -> bool {
         self.conditions.iter().all(|condition| match condition {
             Condition::Profile(profiles) => profiles.iter().any(|known| known == profile),
-            Condition::AnyTag(tags) => facts.tags.intersects(*tags),
-            Condition::AllTags(tags) => facts.tags.contains(*tags),
+            Condition::AnyTag(tags) => analysis.tags.intersects(*tags),
+            Condition::AllTags(tags) => analysis.tags.contains(*tags),
             Condition::Equals(members) => members.iter().all(|(name, value)| args.get(name) == Some(value)),
             Condition::Prefix(members) => members.iter().all(|(name, start)| {
                 args.get(name).and_then(Value::as_str).is_some_and(|text| text.starts_with(start.as_str()))
             }),
-            Condition::Target(target) => *target == facts.class() || *target == facts.target,
+            Condition::Target(target) => *target == analysis.class() || *target == analysis.target,
         })
     }
 }

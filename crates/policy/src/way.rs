@@ -7,7 +7,7 @@ mod files;
 
 use protocol::spec::Spec;
 
-use super::facts::Facts;
+use super::call_analysis::CallAnalysis;
 use super::findings::{Findings, Need};
 use super::paths::PathContext;
 use super::prove::{self, Ground};
@@ -72,7 +72,7 @@ impl Course {
     }
 }
 
-/// What the choice rests on besides the facts.
+/// What the choice rests on besides the analysis of the call.
 pub(super) struct Setting<'a> {
     pub(super) target: &'a Target,
     pub(super) paths: &'a PathContext,
@@ -83,24 +83,29 @@ pub(super) struct Setting<'a> {
 }
 
 /// Chooses for a call.
-pub(super) fn choose(syscall: &str, input: Option<&str>, facts: &Facts, setting: &Setting<'_>) -> Course {
-    if !facts.is_native() && setting.target.mode() == AgentMode::Ask {
+pub(super) fn choose(
+    syscall: &str,
+    input: Option<&str>,
+    analysis: &CallAnalysis,
+    setting: &Setting<'_>,
+) -> Course {
+    if !analysis.is_native() && setting.target.mode() == AgentMode::Ask {
         return Course::asked("is on a machine whose owner wants to be asked about everything");
     }
     match syscall {
-        "shell.exec" if facts.is_session => typed(input, facts, setting),
+        "shell.exec" if analysis.is_session => typed(input, analysis, setting),
         "shell.exec" => match input {
-            Some(input) if facts.is_native() => native(input, facts, setting),
-            Some(input) => command(input, facts, setting),
+            Some(input) if analysis.is_native() => native(input, analysis, setting),
+            Some(input) => command(input, analysis, setting),
             None => Course::asked("has no command that could be looked at"),
         },
-        _ if syscall.starts_with("fs.") => files::choose(syscall, facts, setting),
-        _ => kernel(syscall, facts),
+        _ if syscall.starts_with("fs.") => files::choose(syscall, analysis, setting),
+        _ => kernel(syscall, analysis),
     }
 }
 
 /// A command on a device.
-fn command(input: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
+fn command(input: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
     let Setting { target, paths, .. } = *setting;
     let ground = Ground { paths, shell: target.shell.as_deref(), has_quiet_git: target.confine.is_some() };
     let Err(unproved) = prove::prove(input, ground) else {
@@ -110,17 +115,17 @@ fn command(input: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
         return Course::asked(unproved);
     }
     if !target.is_confining() {
-        let mut reasons = grave(&facts.findings, false);
+        let mut reasons = grave(&analysis.findings, false);
         reasons.push(unproved);
         reasons.push("runs on a device that has no sandbox for it".to_string());
         return Course::new(Way::Asked, reasons);
     }
-    confined(unproved, facts, setting)
+    confined(unproved, analysis, setting)
 }
 
 /// A command that is not proved, on a device with a whole sandbox.
-fn confined(unproved: String, facts: &Facts, setting: &Setting<'_>) -> Course {
-    let findings = &facts.findings;
+fn confined(unproved: String, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
+    let findings = &analysis.findings;
     let mut reasons = grave(findings, true);
     let needs_more = !reasons.is_empty();
     reasons.extend(findings.destroys.iter().cloned());
@@ -178,18 +183,18 @@ fn is_data(path: &str) -> bool {
 }
 
 /// A command on the gateway itself. Its shell is a sandbox of its own, which runs only builtins.
-fn native(input: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
+fn native(input: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
     let ground = Ground { paths: setting.paths, shell: Some("bash"), has_quiet_git: false };
-    let findings = &facts.findings;
+    let findings = &analysis.findings;
     let mut reasons: Vec<String> =
         findings.secrets.iter().map(|secret| format!("reads {}: {}", secret.words, secret.path)).collect();
-    if facts.tags.intersects(Tags::PRIVILEGED) {
+    if analysis.tags.intersects(Tags::PRIVILEGED) {
         reasons.push("changes the gateway or uses the rights of another user".to_string());
     }
-    if facts.tags.intersects(Tags::DESTRUCTIVE) {
+    if analysis.tags.intersects(Tags::DESTRUCTIVE) {
         reasons.push("deletes or overwrites something for good".to_string());
     }
-    if facts.tags.intersects(Tags::OPAQUE) {
+    if analysis.tags.intersects(Tags::OPAQUE) {
         reasons.push("does something that cannot be told beforehand".to_string());
     }
     reasons.extend(findings.unknown.iter().map(|name| format!("runs a program that is not known: {name}")));
@@ -203,28 +208,29 @@ fn native(input: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
 }
 
 /// Text for a command that runs already. One that was confined stays so.
-fn typed(input: Option<&str>, facts: &Facts, setting: &Setting<'_>) -> Course {
-    if !facts.tags.intersects(Tags::OPAQUE) {
+fn typed(input: Option<&str>, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
+    if !analysis.tags.intersects(Tags::OPAQUE) {
         return Course::new(Way::Proved, vec!["only asks how a command stands".to_string()]);
     }
     let is_inside = matches!(setting.session, Some(Way::Proved | Way::Confined));
     let may_confine = matches!(setting.target.mode(), AgentMode::Confined);
-    if input.is_none() || facts.is_native() || !is_inside || !may_confine || !setting.target.is_confining() {
+    if input.is_none() || analysis.is_native() || !is_inside || !may_confine || !setting.target.is_confining()
+    {
         return Course::asked("types into a program that is running");
     }
-    confined("types into a program that runs confined".to_string(), facts, setting)
+    confined("types into a program that runs confined".to_string(), analysis, setting)
 }
 
 /// Calls that the gateway answers itself.
-fn kernel(syscall: &str, facts: &Facts) -> Course {
+fn kernel(syscall: &str, analysis: &CallAnalysis) -> Course {
     let spec = protocol::spec(syscall);
     if spec.is_none() {
         return Course::asked(format!("makes a call that is not known: {syscall}"));
     }
-    if facts.tags.intersects(Tags::PRIVILEGED) {
+    if analysis.tags.intersects(Tags::PRIVILEGED) {
         return Course::asked(format!("changes the gateway itself: {syscall}"));
     }
-    if facts.tags.intersects(Tags::DESTRUCTIVE) {
+    if analysis.tags.intersects(Tags::DESTRUCTIVE) {
         return Course::asked(format!("deletes something for good: {syscall}"));
     }
     match spec.is_some_and(Spec::only_reads) {

@@ -3,7 +3,7 @@
 use places::{classify, may_hold};
 
 use super::{Course, Known, Setting, Way};
-use crate::facts::Facts;
+use crate::call_analysis::CallAnalysis;
 use crate::tags::Tags;
 use protocol::confine::AgentMode;
 
@@ -60,18 +60,18 @@ const PLAIN_HIDDEN: &[&str] = &[
 ];
 
 /// Chooses for a call about a file.
-pub(super) fn choose(syscall: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
-    let Some(path) = facts.path.as_deref() else { return Course::asked("has a path that is not text") };
-    if facts.is_lost {
+pub(super) fn choose(syscall: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
+    let Some(path) = analysis.path.as_deref() else { return Course::asked("has a path that is not text") };
+    if analysis.is_lost {
         return Course::asked("leads out of a home that is not known");
     }
-    if facts.tags.intersects(Tags::MUTATING | Tags::OPAQUE) {
-        return writing(syscall, path, facts, setting);
+    if analysis.tags.intersects(Tags::MUTATING | Tags::OPAQUE) {
+        return writing(syscall, path, analysis, setting);
     }
-    reading(syscall, path, facts, setting)
+    reading(syscall, path, analysis, setting)
 }
 
-fn reading(syscall: &str, path: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
+fn reading(syscall: &str, path: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
     let roots = setting.paths.roots();
     if let Some(place) = classify(path, &roots).filter(|place| place.kind.is_secret()) {
         return Course::asked(format!("reads {}: {path}", place.words));
@@ -80,21 +80,21 @@ fn reading(syscall: &str, path: &str, facts: &Facts, setting: &Setting<'_>) -> C
     let hides =
         setting.target.confine.as_ref().is_some_and(|words| words.iter().any(|word| word == "secrets"));
     if let Some(place) =
-        may_hold(path, &roots).filter(|_| syscall == "fs.search" && !hides && !facts.is_native())
+        may_hold(path, &roots).filter(|_| syscall == "fs.search" && !hides && !analysis.is_native())
     {
         return Course::asked(format!("may read {} below {path}", place.words));
     }
     Course::new(Way::Proved, vec!["only reads".to_string()])
 }
 
-fn writing(syscall: &str, path: &str, facts: &Facts, setting: &Setting<'_>) -> Course {
+fn writing(syscall: &str, path: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
     let known = || (setting.known)(path);
-    let reason = match destination(path, facts, setting) {
+    let reason = match destination(path, analysis, setting) {
         Some(reason) => Some(reason),
         None => match syscall {
             "fs.write" | "fs.push" => match known() {
                 Known::Unread => Some(format!("writes over {path}, which was not read in this conversation")),
-                Known::Unknown if !facts.is_native() => {
+                Known::Unknown if !analysis.is_native() => {
                     Some(format!("may write over {path}, which was not read in this conversation"))
                 }
                 _ => None,
@@ -115,16 +115,17 @@ fn writing(syscall: &str, path: &str, facts: &Facts, setting: &Setting<'_>) -> C
 }
 
 /// What is wrong with the place that is written to.
-fn destination(path: &str, facts: &Facts, setting: &Setting<'_>) -> Option<String> {
+fn destination(path: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Option<String> {
     let place = classify(path, &setting.paths.roots());
-    if facts.is_native() {
+    if analysis.is_native() {
         // Nothing of the native tree is run by anybody but the gateway, and its own directories have their tag.
         let place = place.filter(|place| place.kind.is_secret());
         return match place {
             Some(place) => Some(format!("writes to {}: {path}", place.words)),
-            None => {
-                facts.tags.intersects(Tags::PRIVILEGED).then(|| format!("changes the gateway itself: {path}"))
-            }
+            None => analysis
+                .tags
+                .intersects(Tags::PRIVILEGED)
+                .then(|| format!("changes the gateway itself: {path}")),
         };
     }
     if setting.target.mode() == AgentMode::Proved {

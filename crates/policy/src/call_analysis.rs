@@ -1,4 +1,4 @@
-//! What is known of a call before it is made.
+//! Static analysis of one call before it is made: its target, its tags, the path it is about and what its command would do.
 
 use protocol::identity::ProcessIdentity;
 use serde_json::{Map, Value};
@@ -13,9 +13,9 @@ use super::{calls, shape};
 /// The gateway itself, as a target.
 const NATIVE: &str = "gsv";
 
-/// What is known of a call.
+/// What can be said of a call from its arguments alone.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Facts {
+pub(super) struct CallAnalysis {
     /// `gsv`, or the device; `device` where only that much is known.
     pub(super) target: String,
     /// Whether it runs on the gateway itself.
@@ -33,7 +33,7 @@ pub(super) struct Facts {
     pub(super) is_lost: bool,
 }
 
-impl Facts {
+impl CallAnalysis {
     /// The target that arguments name, exactly as the router reads it: only the gateway's own name is the gateway.
     pub(super) fn target(syscall: &str, args: &Map<String, Value>) -> String {
         let named = args.get("target").filter(|_| is_routed(syscall));
@@ -52,14 +52,14 @@ impl Facts {
         target: &Target,
     ) -> PathContext {
         let cwd = args.get("cwd").and_then(Value::as_str).filter(|_| syscall == "shell.exec");
-        PathContext::new(Facts::target(syscall, args) == NATIVE, who, target, cwd)
+        PathContext::new(CallAnalysis::target(syscall, args) == NATIVE, who, target, cwd)
     }
 
     /// Looks at a call.
-    pub(super) fn of(syscall: &str, args: &Map<String, Value>, paths: &PathContext) -> Facts {
-        let target = Facts::target(syscall, args);
+    pub(super) fn of(syscall: &str, args: &Map<String, Value>, paths: &PathContext) -> CallAnalysis {
+        let target = CallAnalysis::target(syscall, args);
         let text = |name: &str| args.get(name).and_then(Value::as_str);
-        let mut facts = Facts {
+        let mut analysis = CallAnalysis {
             is_native: target == NATIVE,
             target,
             tags: calls::tags(syscall),
@@ -69,16 +69,16 @@ impl Facts {
             path: None,
             is_lost: false,
         };
-        if !facts.is_native {
-            facts.tags |= Tags::DEVICE;
+        if !analysis.is_native {
+            analysis.tags |= Tags::DEVICE;
         }
         match syscall {
-            "shell.exec" if facts.is_session => facts.stdin(args.get("input"), paths),
-            "shell.exec" => facts.command(text("input"), text("cwd"), paths),
-            _ if is_routed(syscall) => facts.file(syscall, args, paths),
-            _ => facts.shape = shape::of_call(syscall, args),
+            "shell.exec" if analysis.is_session => analysis.stdin(args.get("input"), paths),
+            "shell.exec" => analysis.command(text("input"), text("cwd"), paths),
+            _ if is_routed(syscall) => analysis.file(syscall, args, paths),
+            _ => analysis.shape = shape::of_call(syscall, args),
         }
-        facts
+        analysis
     }
 
     /// Whether it runs on the gateway itself.

@@ -52,8 +52,8 @@ pub(crate) struct Actor {
     /// Whether another actor has it: whatever this one knows may be outdated.
     has_lost_lease: bool,
     process: Arc<ProcessRow>,
-    facts: DurableState,
-    live: VolatileState,
+    durable: DurableState,
+    volatile: VolatileState,
     /// What was converted for the model, and of which conversation.
     context: Option<CachedContext>,
     /// What a conversation has used so far.
@@ -150,11 +150,11 @@ impl VolatileState {
     }
 }
 
-/// Lives until there is nothing to do. Whatever goes wrong inside ends a run, never the gateway.
-pub(crate) async fn live(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>, stopping: Shutdown) {
+/// Supervisor of an actor: runs it until there is nothing to do. Whatever goes wrong inside ends a run, never the gateway.
+pub(crate) async fn supervise(host: Host, pid: Pid, mut mailbox: mpsc::Receiver<Mail>, stopping: Shutdown) {
     let mut first = None;
     loop {
-        let life = Actor::live(&host, &pid, first.take(), &mut mailbox, stopping.clone());
+        let life = Actor::run_until_idle(&host, &pid, first.take(), &mut mailbox, stopping.clone());
         let rest = match AssertUnwindSafe(life).catch_unwind().await {
             Ok(Ok(Exit::Asleep)) => break,
             Ok(Ok(Exit::Stopped | Exit::Forgotten)) => return host.close(&pid, &mut mailbox),
@@ -212,7 +212,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl Actor {
-    async fn live(
+    async fn run_until_idle(
         host: &Host,
         pid: &Pid,
         first: Option<Mail>,
@@ -222,14 +222,14 @@ impl Actor {
         // Before anything is read: what an earlier holder still writes is either seen or refused.
         let Some(lease) = host.world.lease(pid).await? else { return Ok(Exit::Elsewhere) };
         let store = host.world.store.fenced_by(&lease);
-        let gone = Actor::live_with(host, store, pid, first, mailbox, stopping).await;
+        let gone = Actor::run_with_store(host, store, pid, first, mailbox, stopping).await;
         if let Err(error) = host.world.store.leases().release(lease).await {
             tracing::warn!(%pid, %error, "the lease of a process could not be given back; it will expire");
         }
         gone
     }
 
-    async fn live_with(
+    async fn run_with_store(
         host: &Host,
         store: Store,
         pid: &Pid,
@@ -249,7 +249,7 @@ impl Actor {
             None => {}
         }
         loop {
-            let idle = actor.facts.run.is_none();
+            let idle = actor.durable.run.is_none();
             let left = actor.time_left();
             // Made only when there is nothing to do at once.
             let wait = |time| async move { host.world.clock.sleep(time).await };
@@ -316,11 +316,11 @@ impl Actor {
     }
 
     fn run_id(&self) -> Option<&RunId> {
-        self.facts.run.as_ref().map(|run| &run.run_id)
+        self.durable.run.as_ref().map(|run| &run.run_id)
     }
 
     fn draft(&self) -> Draft {
-        Draft::new(&self.process, &self.facts, self.host.world.now_ms())
+        Draft::new(&self.process, &self.durable, self.host.world.now_ms())
     }
 
     /// Keeps a step, then believes and tells it. False, and nothing changed, when something in it no longer holds.
@@ -372,13 +372,13 @@ impl Actor {
 
     fn believe(&mut self, draft: Draft) {
         let before = self.run_id().cloned();
-        self.facts = draft.facts;
+        self.durable = draft.durable;
         if before.as_ref() != self.run_id() {
             self.drop_work();
         }
         self.remember_rows(draft.rows);
         for signal in draft.signals {
-            self.host.world.outside.emit(signal);
+            self.host.world.gateway.emit(signal);
         }
         for finished in &draft.finished {
             crate::host::ipc::run_ended(&self.host, finished);
@@ -390,7 +390,7 @@ impl Actor {
 
     /// Ends whatever is done for the run that was active, the provider's answer included.
     fn drop_work(&mut self) {
-        self.live.cancel.cancel();
+        self.volatile.cancel.cancel();
         self.tasks.abort_all();
         // A long conversation is read again for its next run, rather than kept for a while.
         let long = |context: &Context| context.message_count() > limits::process::MESSAGES_PER_READ;
@@ -399,7 +399,7 @@ impl Actor {
             self.context = None;
         }
         self.work.clear();
-        self.live = VolatileState::new(0);
+        self.volatile = VolatileState::new(0);
     }
 
     /// New messages belong to the context of their conversation.

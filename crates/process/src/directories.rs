@@ -48,7 +48,7 @@ impl ProcessDirectory {
         };
         let shelf = VPath::absolute(shelf).map_err(|fault| fault.to_string())?;
         let directory = shelf.join(&name).join(process.pid.as_str());
-        let view = world.outside.view(process, owner.clone());
+        let view = world.gateway.view(process, owner.clone());
         Ok(ProcessDirectory { view, owner, directory, shelf })
     }
 
@@ -58,7 +58,7 @@ impl ProcessDirectory {
             if self.is_there().await {
                 return Ok(());
             }
-            self.make_shelf(&world.outside.view(process, Arc::new(root()))).await?;
+            self.make_shelf(&world.gateway.view(process, Arc::new(root()))).await?;
             self.view.mkdir(&self.directory, true, 0o700).await
         };
         ready.await.map_err(|fault: Fault| format!("{} could not be made: {fault}", self.directory.as_str()))

@@ -173,7 +173,12 @@ impl Host {
                 let (sender, mailbox) = mpsc::channel(limits::process::MAIL_MAX);
                 awake.insert(pid.clone(), sender.clone());
                 self.actors.count.send_replace(awake.len());
-                tokio::spawn(actor::live(self.clone(), pid.clone(), mailbox, self.actors.stopping.clone()));
+                tokio::spawn(actor::supervise(
+                    self.clone(),
+                    pid.clone(),
+                    mailbox,
+                    self.actors.stopping.clone(),
+                ));
                 sender
             }
         };

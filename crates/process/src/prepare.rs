@@ -30,9 +30,9 @@ pub(crate) use endpoint::{
 /// Resolves all of it, or finds it as it was resolved before if nothing has changed since. The error is for the person
 /// who waits for the run: it becomes the run's end.
 pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<Setup>, String> {
-    let identity = world.outside.identity(process).await.map_err(|error| error.message)?;
+    let identity = world.gateway.identity(process).await.map_err(|error| error.message)?;
     let identity = Arc::new(identity);
-    let view = world.outside.view(process, identity.clone());
+    let view = world.gateway.view(process, identity.clone());
     let fingerprint = fingerprint_of(world, process, &view);
     if let Some(setup) = fingerprint.as_ref().and_then(|fingerprint| world.setups.find(fingerprint)) {
         return Ok(setup);
@@ -47,7 +47,7 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<S
 /// What a setup would be made of now; nothing when changes of it could not be told.
 fn fingerprint_of(world: &World, process: &ProcessRow, view: &View) -> Option<Fingerprint> {
     let now = world.clock.instant();
-    let generations = world.outside.generations();
+    let generations = world.gateway.generations();
     let roots: Option<Vec<VPath>> =
         prompt::places(view).iter().map(|place| VPath::absolute(place).ok()).collect();
     Some(Fingerprint::new(process, generations, view.fingerprint(&roots?)?, now))
@@ -123,7 +123,7 @@ pub(crate) fn known_profile(profile: &str) -> Result<&str, String> {
 
 async fn offered(world: &World, process: &ProcessRow) -> Result<ToolsResult, String> {
     let id = world.random.uuid();
-    let answer = world.outside.call(process, &id, "ai.tools", "{}").await;
+    let answer = world.gateway.call(process, &id, "ai.tools", "{}").await;
     let answer = answer.map_err(|error| format!("The tools could not be listed: {}", error.message))?;
     serde_json::from_str(&answer).map_err(|error| format!("The list of tools is unreadable: {error}"))
 }

@@ -33,7 +33,7 @@ pub(crate) async fn look(
         let args = json!({ "path": path, "target": target }).to_string();
         let id = world.random.uuid();
         let left = until.saturating_duration_since(world.clock.instant());
-        let answer = world.outside.call(process, &id, "fs.read", &args);
+        let answer = world.gateway.call(process, &id, "fs.read", &args);
         files.push(match world.clock.timeout(left, answer).await {
             Ok(Ok(answer)) => told(path, &answer),
             Ok(Err(error)) => unknown(path, error.message),

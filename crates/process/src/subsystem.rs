@@ -178,7 +178,7 @@ mod tests {
     async fn an_init_process_is_made_once_and_looked_for_once() {
         let fixture = Fixture::with("task", serde_json::json!({})).await;
         let processes = fixture.processes();
-        let who = fixture.host.world.outside.identity(&fixture.process).await.unwrap();
+        let who = fixture.host.world.gateway.identity(&fixture.process).await.unwrap();
         assert_eq!(processes.ensure_init(&who).await, Ok(true));
         assert_eq!(processes.ensure_init(&who).await, Ok(false));
         let row = fixture.store.processes().by_id(&init_pid(who.uid)).await.unwrap().unwrap();
@@ -189,14 +189,14 @@ mod tests {
     async fn a_process_acts_as_the_account_is_now() {
         let fixture = Fixture::new().await;
         let row = ProcessRow { cwd: "/tmp".to_string(), ..fixture.process.clone() };
-        let outside = &fixture.host.world.outside;
-        let caller = outside.caller(&row).await.unwrap();
+        let gateway = &fixture.host.world.gateway;
+        let caller = gateway.caller(&row).await.unwrap();
         assert_eq!((caller.identity.cwd.as_str(), caller.identity.home.as_str()), ("/tmp", "/home/ada"));
         assert_eq!(caller.origin.pid(), Some(&row.pid));
         assert!(caller.capabilities.cover("fs.read"));
         fixture.store.accounts().set_groups(row.uid, &[]).await.unwrap();
-        assert!(!outside.caller(&row).await.unwrap().capabilities.cover("fs.read"));
+        assert!(!gateway.caller(&row).await.unwrap().capabilities.cover("fs.read"));
         fixture.store.accounts().set_locked(row.uid, true).await.unwrap();
-        assert_eq!(outside.caller(&row).await.err().map(|error| error.code), Some(403));
+        assert_eq!(gateway.caller(&row).await.err().map(|error| error.code), Some(403));
     }
 }

@@ -253,10 +253,10 @@ pub(crate) struct Invocation {
 impl Invocation {
     /// Makes the call. If its device is lost on the way, the device is asked for the result once it is back.
     pub(crate) async fn run(self) -> Finished {
-        let outside = &self.world.outside;
+        let gateway = &self.world.gateway;
         let (process, permit) = (&self.process, self.permit.clone());
         let answer =
-            outside.call_permitted(process, permit, &self.request_id, &self.syscall, &self.args).await;
+            gateway.call_permitted(process, permit, &self.request_id, &self.syscall, &self.args).await;
         let answer = match answer {
             Err(lost) if lost.reason == Reason::device_disconnected => {
                 match self.ask_device(limits::process::DEVICE_RETURN_WAIT).await {
@@ -292,8 +292,8 @@ impl Invocation {
     }
 
     async fn ask_device(&self, wait: Duration) -> Recalled {
-        let recalled = self.world.outside.recall(&self.process, &self.request_id, wait);
-        // The outside has a limit of its own; this one is for the case that it forgets.
+        let recalled = self.world.gateway.recall(&self.process, &self.request_id, wait);
+        // The gateway has a limit of its own; this one is for the case that it forgets.
         let recalled = self.world.clock.timeout(limits::process::RECALL_WAIT * 2, recalled).await;
         recalled.unwrap_or(Recalled::Unknown)
     }

@@ -181,7 +181,7 @@ impl Turn {
             timestamp: self.world.now_ms(),
             event,
         };
-        self.world.outside.emit(OutgoingSignal {
+        self.world.gateway.emit(OutgoingSignal {
             uid: self.process.uid,
             run_id: Some(self.run_id.clone()),
             name: Stream::SPEC.name,

@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) life: Arc<str>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
-    pub(crate) outside: ProcessGateway,
+    pub(crate) gateway: ProcessGateway,
     pub(crate) client: model::Client,
     pub(crate) discovery: Arc<ModelDiscovery>,
     /// What runs worked with not long ago.
@@ -46,7 +46,7 @@ impl World {
             life: gateway.random().uuid().into(),
             clock,
             random: gateway.random().clone(),
-            outside: ProcessGateway::new(gateway.clone()),
+            gateway: ProcessGateway::new(gateway.clone()),
             client,
             discovery,
             setups: Arc::default(),
@@ -67,6 +67,6 @@ impl World {
 
     /// Sends a signal of a process; those of a run say which.
     pub(crate) fn emit<S: Signal>(&self, process: &ProcessRow, run_id: Option<&RunId>, payload: &S) {
-        self.outside.emit(signals::outgoing(process, run_id, payload));
+        self.gateway.emit(signals::outgoing(process, run_id, payload));
     }
 }

@@ -88,7 +88,7 @@ impl Actor {
         by_person: bool,
     ) -> Result<Option<RunId>, Error> {
         let mut draft = self.awake()?;
-        if draft.facts.run.is_some() {
+        if draft.durable.run.is_some() {
             return Ok(None);
         }
         let run_id = new_run_id(&self.host.world.random);
@@ -102,12 +102,12 @@ impl Actor {
     /// A step of a process that can do something. One that was killed comes back if it is the `init` of its user.
     fn awake(&self) -> Result<Draft, Error> {
         let mut draft = self.draft();
-        if draft.facts.exited {
+        if draft.durable.exited {
             if !is_init(&self.process) {
                 return Err(not_found(self.pid()));
             }
             let now_ms = draft.now_ms;
-            draft.facts.exited = false;
+            draft.durable.exited = false;
             draft.write(|change| change.revive(now_ms));
         }
         Ok(draft)
@@ -115,7 +115,7 @@ impl Actor {
 
     /// Begins a run with a message, or puts it in line. True when it waits.
     async fn accept(&self, draft: &mut Draft, accept: Accept<'_>) -> Result<bool, Error> {
-        if draft.facts.run.is_some() {
+        if draft.durable.run.is_some() {
             return self.enqueue(draft, accept).map(|()| true);
         }
         let Accept { run_id, conversation, role, reason, words, generation } = accept;
@@ -134,11 +134,11 @@ impl Actor {
 
     fn enqueue(&self, draft: &mut Draft, accept: Accept<'_>) -> Result<(), Error> {
         let Accept { run_id, conversation, role, reason, words, .. } = accept;
-        if draft.facts.queued() >= limits::process::QUEUE_MAX {
+        if draft.durable.queued() >= limits::process::QUEUE_MAX {
             return Err(Error::too_busy(&format!("too many messages wait for process {}", self.pid())));
         }
         let row = QueueRow {
-            position: draft.facts.queue.back().map_or(1, |row| row.position + 1),
+            position: draft.durable.queue.back().map_or(1, |row| row.position + 1),
             run_id: run_id.clone(),
             conversation_id: conversation.clone(),
             role,
@@ -149,7 +149,7 @@ impl Actor {
             created_at: draft.now_ms,
         };
         draft.write(|change| change.enqueue(&row));
-        draft.facts.queue.push_back(Arc::new(row));
+        draft.durable.queue.push_back(Arc::new(row));
         draft.tell_changed(&[What::Queue], |changed| {
             changed.conversation_id = Some(conversation);
             changed.enqueued_run_id = Some(run_id);

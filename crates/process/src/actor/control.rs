@@ -55,7 +55,7 @@ impl Actor {
 
     /// The same if asked to archive, and ends the process.
     pub(super) async fn kill(&mut self, archive: bool) -> Result<Outcome<Archived>, Error> {
-        if self.facts.exited {
+        if self.durable.exited {
             return Err(not_found(self.pid()));
         }
         self.clear_all(archive, "process.kill", true).await
@@ -68,7 +68,7 @@ impl Actor {
         exit: bool,
     ) -> Result<Outcome<Archived>, Error> {
         // The run ends first, so that nothing is added to what is archived.
-        if self.facts.run.is_some() {
+        if self.durable.run.is_some() {
             let mut draft = self.draft();
             self.stop_run(&mut draft, reason);
             self.keep(draft).await?;
@@ -90,7 +90,7 @@ impl Actor {
         }
         draft.tell_changed(&[What::Messages, What::Conversations, What::Queue], |_| {});
         if exit {
-            draft.facts.exited = true;
+            draft.durable.exited = true;
             let exit = Exit { pid: self.pid().clone(), reason: "proc.kill".to_string(), timestamp: now_ms };
             draft.tell(None, &exit);
         }
@@ -110,7 +110,7 @@ impl Actor {
         let id = args.conversation_id.clone().map(|id| ConversationId::from(id.as_str().trim()));
         let id = id.filter(|id| !id.as_str().is_empty()).unwrap_or_else(|| "default".into());
         let reason = "conversation.reset";
-        if self.facts.run.as_ref().is_some_and(|run| run.conversation_id == id) {
+        if self.durable.run.as_ref().is_some_and(|run| run.conversation_id == id) {
             let mut draft = self.draft();
             self.stop_run(&mut draft, reason);
             self.keep(draft).await?;
@@ -152,10 +152,10 @@ impl Actor {
 
     /// What waits is dropped, and whoever waits for it is told.
     fn drop_queue(&self, draft: &mut Draft, reason: &str, which: impl Fn(&ConversationId) -> bool) {
-        let queue = std::mem::take(&mut draft.facts.queue);
+        let queue = std::mem::take(&mut draft.durable.queue);
         let (dropped, left): (Vec<_>, Vec<_>) =
             queue.into_iter().partition(|row| which(&row.conversation_id));
-        draft.facts.queue = left.into();
+        draft.durable.queue = left.into();
         for row in dropped {
             draft.write(|change| change.dequeue(row.position));
             let ending = Ending::aborted(reason);
@@ -165,8 +165,8 @@ impl Actor {
 
     /// Sets message ids aside; the first of them. They are used, if at all, by a change that is applied later.
     pub(super) fn reserve_ids(&mut self, count: u64) -> i64 {
-        let first = self.facts.next_message_id;
-        self.facts.next_message_id += i64::try_from(count).unwrap_or(0);
+        let first = self.durable.next_message_id;
+        self.durable.next_message_id += i64::try_from(count).unwrap_or(0);
         first
     }
 
@@ -192,7 +192,7 @@ impl Actor {
         if row.is_some_and(|row| row.generation != generation) {
             return Ok(Err(format!("Conversation was reset: {conversation}")));
         }
-        if idle && self.facts.run.as_ref().is_some_and(|run| run.conversation_id == conversation) {
+        if idle && self.durable.run.as_ref().is_some_and(|run| run.conversation_id == conversation) {
             return Ok(Err(format!("Conversation is active: {conversation}")));
         }
         let mut draft = self.draft();

@@ -52,7 +52,7 @@ impl DurableState {
 pub(crate) struct Draft {
     pub(crate) process: Arc<ProcessRow>,
     /// The process as it will be.
-    pub(crate) facts: DurableState,
+    pub(crate) durable: DurableState,
     pub(crate) change: Change,
     /// Messages it adds.
     pub(crate) rows: Vec<MessageRow>,
@@ -84,10 +84,10 @@ impl MessageBody {
 }
 
 impl Draft {
-    pub(crate) fn new(process: &Arc<ProcessRow>, facts: &DurableState, now_ms: i64) -> Draft {
+    pub(crate) fn new(process: &Arc<ProcessRow>, durable: &DurableState, now_ms: i64) -> Draft {
         Draft {
             process: process.clone(),
-            facts: facts.clone(),
+            durable: durable.clone(),
             change: Change::new(&process.pid),
             rows: Vec::new(),
             signals: Vec::new(),
@@ -106,14 +106,14 @@ impl Draft {
     /// Adds a run with its first step.
     pub(crate) fn begin(&mut self, row: &RunRow, begin: Step) {
         self.write(|change| change.run_begin(row));
-        self.facts.run = Some(RunState::new(row));
+        self.durable.run = Some(RunState::new(row));
         self.step(begin);
     }
 
     /// Adds a step to the active run's journal. Nothing happens without one.
     pub(crate) fn step(&mut self, step: Step) {
         let now_ms = self.now_ms;
-        let Some(run) = &mut self.facts.run else { return };
+        let Some(run) = &mut self.durable.run else { return };
         let (run_id, row) = (run.run_id.clone(), step.row(run.steps + 1, now_ms));
         if let Err(why) = run.fold(&row) {
             // Ends the run by way of the actor's supervisor; the journal stays readable.
@@ -129,8 +129,8 @@ impl Draft {
         role: MessageRole,
         words: MessageBody,
     ) -> i64 {
-        let id = self.facts.next_message_id;
-        self.facts.next_message_id += 1;
+        let id = self.durable.next_message_id;
+        self.durable.next_message_id += 1;
         self.say_as(id, conversation, role, words);
         id
     }
@@ -146,14 +146,14 @@ impl Draft {
         let row = MessageRow {
             id,
             conversation_id: conversation.clone(),
-            generation: self.facts.run.as_ref().map_or(1, |run| run.generation),
+            generation: self.durable.run.as_ref().map_or(1, |run| run.generation),
             role,
             content: without_nul(&words.content),
             meta: words.meta,
             tool_call_id: words.tool_call_id.as_deref().map(without_nul),
             media: words.media,
             origin: words.origin,
-            run_id: self.facts.run.as_ref().map(|run| run.run_id.clone()),
+            run_id: self.durable.run.as_ref().map(|run| run.run_id.clone()),
             created_at: self.now_ms,
         };
         self.write(|change| change.message(&row));
@@ -164,7 +164,7 @@ impl Draft {
     pub(crate) fn say_system(&mut self, conversation: &ConversationId, words: MessageBody) {
         let content = Value::from(words.content.as_str());
         let message_id = self.say(conversation, MessageRole::System, words);
-        let run_id = self.facts.run.as_ref().map(|run| run.run_id.clone());
+        let run_id = self.durable.run.as_ref().map(|run| run.run_id.clone());
         self.tell_changed(&[What::Messages], |changed| {
             changed.conversation_id = Some(conversation.clone());
             changed.run_id = run_id;
@@ -181,7 +181,7 @@ impl Draft {
 
     /// A `proc.changed` to tell, filled in by `fill`.
     pub(crate) fn tell_changed(&mut self, changes: &[What], fill: impl FnOnce(&mut Changed)) {
-        let mut changed = signals::changed(&self.process.pid, changes, self.facts.queued(), self.now_ms);
+        let mut changed = signals::changed(&self.process.pid, changes, self.durable.queued(), self.now_ms);
         fill(&mut changed);
         self.tell(None, &changed);
     }
@@ -206,13 +206,13 @@ impl Draft {
     /// What is written, with what the process does from then on.
     pub(crate) fn close(&mut self) -> Change {
         let change = std::mem::replace(&mut self.change, Change::new(&self.process.pid));
-        if self.facts.exited {
+        if self.durable.exited {
             return change.exit(self.now_ms);
         }
         change.activity(Activity {
-            state: self.facts.state(),
-            run: self.facts.run.as_ref().map(|run| (&run.run_id, &run.conversation_id)),
-            next_message_id: self.facts.next_message_id,
+            state: self.durable.state(),
+            run: self.durable.run.as_ref().map(|run| (&run.run_id, &run.conversation_id)),
+            next_message_id: self.durable.next_message_id,
             now_ms: self.now_ms,
         })
     }

@@ -28,8 +28,8 @@ impl Actor {
     /// Does what there is to do now. Afterwards everything that can go on is going on.
     pub(super) async fn advance(&mut self) -> StoreResult<()> {
         loop {
-            let Some(run) = &self.facts.run else {
-                if self.facts.queue.is_empty() || self.facts.exited {
+            let Some(run) = &self.durable.run else {
+                if self.durable.queue.is_empty() || self.durable.exited {
                     return Ok(());
                 }
                 let mut draft = self.draft();
@@ -101,11 +101,11 @@ impl Actor {
     }
 
     fn invocation(&self, place: usize) -> Option<Invocation> {
-        let run = self.facts.run.as_ref()?;
+        let run = self.durable.run.as_ref()?;
         let Phase::Sent { syscall, target, way } = &run.calls.get(place)?.phase else { return None };
         // Without its arguments a call can still be asked about.
-        let args = self.live.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
-        let hosts = self.live.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
+        let args = self.volatile.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
+        let hosts = self.volatile.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
         Some(Invocation {
             world: self.host.world.clone(),
             process: self.process.clone(),
@@ -130,12 +130,12 @@ impl Actor {
 
     /// The script files of a call were looked at. If that failed, nothing is known of them.
     pub(super) fn looked(&mut self, place: usize, looked: Result<TaskOutcome, String>) {
-        let Some(call) = self.live.calls.get(place) else { return };
+        let Some(call) = self.volatile.calls.get(place) else { return };
         let files = match looked {
             Ok(TaskOutcome::Looked(files)) => files,
             _ => script_files::unseen(script_files::named(tools::SHELL, &call.arguments)),
         };
-        self.live.script_files.insert(place, files);
+        self.volatile.script_files.insert(place, files);
     }
 
     fn start(&mut self, work: TaskKind, task: impl Future<Output = TaskOutcome> + Send + 'static) {
@@ -145,8 +145,8 @@ impl Actor {
 
     /// Sees to what the run works with. True when it is there, which is at once if it was needed a moment ago.
     fn prepare(&mut self) -> bool {
-        if self.live.setup.is_some() || self.is_busy(TaskKind::Prepare) {
-            return self.live.setup.is_some();
+        if self.volatile.setup.is_some() || self.is_busy(TaskKind::Prepare) {
+            return self.volatile.setup.is_some();
         }
         let (world, process) = (self.host.world.clone(), self.process.clone());
         let mut preparing = Box::pin(async move {
@@ -156,7 +156,7 @@ impl Actor {
         });
         match preparing.as_mut().now_or_never() {
             Some(Ok(setup)) => {
-                self.live.setup = Some(setup);
+                self.volatile.setup = Some(setup);
                 return true;
             }
             Some(Err(why)) => self.start(TaskKind::Prepare, async move { TaskOutcome::Prepared(Err(why)) }),
@@ -167,17 +167,17 @@ impl Actor {
 
     /// Takes in what waits for this conversation, at the boundary between results and the next turn.
     async fn drain(&mut self) -> StoreResult<bool> {
-        let Some(run) = self.facts.run.as_ref().filter(|run| run.turns > 0) else { return Ok(false) };
+        let Some(run) = self.durable.run.as_ref().filter(|run| run.turns > 0) else { return Ok(false) };
         let (by, conversation, generation) =
             (run.run_id.clone(), run.conversation_id.clone(), run.generation);
-        if !self.facts.queue.iter().any(|row| row.conversation_id == conversation) {
+        if !self.durable.queue.iter().any(|row| row.conversation_id == conversation) {
             return Ok(false);
         }
         let mut draft = self.draft();
-        let queue = std::mem::take(&mut draft.facts.queue);
+        let queue = std::mem::take(&mut draft.durable.queue);
         let (taken, left): (Vec<_>, Vec<_>) =
             queue.into_iter().partition(|row| row.conversation_id == conversation);
-        draft.facts.queue = left.into();
+        draft.durable.queue = left.into();
         let mut message_ids = Vec::with_capacity(taken.len());
         for row in &taken {
             let absorbed = RunRow {
@@ -202,7 +202,9 @@ impl Actor {
     }
 
     async fn ask_model(&mut self) -> StoreResult<()> {
-        let (Some(run), Some(setup)) = (&self.facts.run, self.live.setup.clone()) else { return Ok(()) };
+        let (Some(run), Some(setup)) = (&self.durable.run, self.volatile.setup.clone()) else {
+            return Ok(());
+        };
         let (conversation, run_id) = (run.conversation_id.clone(), run.run_id.clone());
         let used = match &self.used {
             Some((id, used)) if *id == conversation => *used,
@@ -228,11 +230,11 @@ impl Actor {
             setup,
             context,
             fresh,
-            cancel: self.live.cancel.clone(),
-            seq: self.live.seq.clone(),
-            queued_count: self.facts.queued(),
+            cancel: self.volatile.cancel.clone(),
+            seq: self.volatile.seq.clone(),
+            queued_count: self.durable.queued(),
             used,
-            compacted: std::mem::take(&mut self.live.compacted),
+            compacted: std::mem::take(&mut self.volatile.compacted),
         };
         self.start(TaskKind::Turn, async move { TaskOutcome::Turned(turn.take().await) });
         Ok(())
@@ -240,14 +242,14 @@ impl Actor {
 
     /// How long the active run may still take; `None` while that is not known, or does not matter.
     pub(super) fn time_left(&self) -> Option<Duration> {
-        let (run, setup) = (self.facts.run.as_ref()?, self.live.setup.as_ref()?);
+        let (run, setup) = (self.durable.run.as_ref()?, self.volatile.setup.as_ref()?);
         let deadline = run.deadline_ms(setup.limits.run_ms)?;
         Some(Duration::from_millis(u64::try_from(deadline - self.host.world.now_ms()).unwrap_or(0)))
     }
 
     /// The time of the active run is up.
     pub(super) async fn out_of_time(&mut self) -> StoreResult<()> {
-        let Some(setup) = self.live.setup.clone() else { return Ok(()) };
+        let Some(setup) = self.volatile.setup.clone() else { return Ok(()) };
         if self.time_left().is_some_and(|left| left.is_zero()) {
             self.end_at_limit(config::PROCESS_MAX_RUN_MS, setup.limits.run_ms, "milliseconds").await?;
         }
@@ -256,7 +258,7 @@ impl Actor {
 
     /// Ends a run that has had all its turns. True when it did.
     async fn is_over_limit(&mut self) -> StoreResult<bool> {
-        let (Some(run), Some(setup)) = (&self.facts.run, &self.live.setup) else { return Ok(false) };
+        let (Some(run), Some(setup)) = (&self.durable.run, &self.volatile.setup) else { return Ok(false) };
         let most = setup.limits.turns;
         if run.turns < most {
             return Ok(false);
@@ -267,7 +269,7 @@ impl Actor {
 
     /// What the gateway stops in the middle of goes on at the next start; calls that are nearly done may end now.
     pub(super) async fn stop_gracefully(&mut self) -> StoreResult<()> {
-        self.live.cancel.cancel();
+        self.volatile.cancel.cancel();
         let clock = self.host.world.clock.clone();
         let until = clock.instant() + limits::lifecycle::STOP_TIMEOUT / 10;
         self.work.retain(|_, work| matches!(work, TaskKind::Call(_)));

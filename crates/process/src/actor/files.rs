@@ -22,17 +22,18 @@ const LEVELS_MAX: usize = 8;
 impl Actor {
     /// A call about a file came to its end: the conversation has seen that file.
     pub(super) fn saw_file(&mut self, draft: &Draft, place: usize) {
-        let Some((target, path)) = self.live.touched.remove(&place) else { return };
-        if let Some(run) = &draft.facts.run {
+        let Some((target, path)) = self.volatile.touched.remove(&place) else { return };
+        if let Some(run) = &draft.durable.run {
             self.known.of_mut(&run.conversation_id).saw(&target, &path);
         }
     }
 
     /// What the conversation knows, with the files that are about to be written and are not there.
     pub(super) async fn look_for_files(&mut self, draft: &Draft, setup: &Setup) -> KnownFiles {
-        let Some(run) = &draft.facts.run else { return KnownFiles::default() };
+        let Some(run) = &draft.durable.run else { return KnownFiles::default() };
         let id = run.conversation_id.clone();
-        let calls: Vec<ToolCall> = self.live.calls.iter().filter(|call| is_writing(call)).cloned().collect();
+        let calls: Vec<ToolCall> =
+            self.volatile.calls.iter().filter(|call| is_writing(call)).cloned().collect();
         for call in calls {
             let Some((target, path)) = self.place_of(setup, &call) else { continue };
             if self.known.of(&id).of(&target, &path) == Known::Unknown && self.is_absent(&target, &path).await
@@ -45,7 +46,7 @@ impl Actor {
 
     /// The target and the resolved path of a call, where the target is a device.
     fn place_of(&self, setup: &Setup, call: &ToolCall) -> Option<(String, String)> {
-        tools::place_of(setup, &self.process, call, &self.host.world.outside)
+        tools::place_of(setup, &self.process, call, &self.host.world.gateway)
     }
 
     /// Whether a device says that there is no such file: by the listing of the nearest directory above it that there is.
@@ -79,7 +80,7 @@ impl Actor {
         let permit = Permit { way: Way::Proved, ..Permit::default() };
         let id = world.random.uuid();
         let args = args.to_string();
-        let answer = world.outside.call_permitted(&self.process, permit, &id, "fs.read", &args).await.ok()?;
+        let answer = world.gateway.call_permitted(&self.process, permit, &id, "fs.read", &args).await.ok()?;
         match serde_json::from_str::<Outcome<ReadResult>>(&answer).ok()? {
             Outcome::Done(ReadResult::Directory(found)) => Some(Ok(found)),
             Outcome::Done(_) => None,

@@ -69,7 +69,7 @@ impl Actor {
     }
 
     async fn end_now(&mut self, ending: Ending) -> StoreResult<()> {
-        if self.facts.run.is_none() {
+        if self.durable.run.is_none() {
             return Ok(());
         }
         let mut draft = self.draft();
@@ -81,7 +81,7 @@ impl Actor {
 
     /// What went wrong is the result of every call without one, and a message of the conversation.
     pub(super) fn fail(&self, draft: &mut Draft, ending: &Ending) {
-        let (Some(run), Some(why)) = (&draft.facts.run, &ending.error) else { return };
+        let (Some(run), Some(why)) = (&draft.durable.run, &ending.error) else { return };
         let conversation = run.conversation_id.clone();
         self.interrupt(draft, why);
         draft.say_system(&conversation, MessageBody { content: why.clone(), ..MessageBody::default() });
@@ -89,7 +89,7 @@ impl Actor {
 
     /// Gives every call without a result an error for one; how many there were.
     pub(super) fn interrupt(&self, draft: &mut Draft, why: &str) -> u64 {
-        let Some(run) = &draft.facts.run else { return 0 };
+        let Some(run) = &draft.durable.run else { return 0 };
         let open = |call: &Call| !matches!(call.phase, Phase::Done { .. });
         let places = run.calls.iter().enumerate().filter(|(_, call)| open(call)).map(|(place, _)| place);
         let places: Vec<usize> = places.collect();
@@ -101,7 +101,7 @@ impl Actor {
 
     /// The active run ends, and with it those it took in.
     pub(super) fn end(&self, draft: &mut Draft, ending: Ending) {
-        let Some(run) = &draft.facts.run else { return };
+        let Some(run) = &draft.durable.run else { return };
         let (run_id, absorbed) = (run.run_id.clone(), run.absorbed.clone());
         let (conversation, turns) = (run.conversation_id.clone(), run.turns);
         draft.step(Step::End(End {
@@ -113,8 +113,8 @@ impl Actor {
         let row =
             RunEnd { status: ending.status, reason: &ending.reason, error: ending.error.as_deref(), now_ms };
         draft.write(|change| change.run_end(&run_id, &row));
-        draft.facts.run = None;
-        let usage = (turns > 0).then(|| cost::usage(&self.live.used));
+        draft.durable.run = None;
+        let usage = (turns > 0).then(|| cost::usage(&self.volatile.used));
         self.tell_end(draft, run_id, &conversation, &ending, usage);
         for run_id in absorbed {
             // What was used is told once.
@@ -141,7 +141,7 @@ impl Actor {
             notices: ending.notices.clone(),
             usage,
             aborted: (ending.status == RunStatus::Aborted).then_some(True),
-            queued_count: draft.facts.queued(),
+            queued_count: draft.durable.queued(),
             timestamp: draft.now_ms,
         };
         // The end itself may go to one connection only; the others learn that there is something to read.
@@ -152,7 +152,7 @@ impl Actor {
 
     /// Begins the run of what waits longest, if anything does; its id.
     pub(super) async fn promote(&self, draft: &mut Draft) -> StoreResult<Option<RunId>> {
-        let Some(row) = draft.facts.queue.pop_front() else { return Ok(None) };
+        let Some(row) = draft.durable.queue.pop_front() else { return Ok(None) };
         draft.write(|change| change.dequeue(row.position));
         let conversation = row.conversation_id.clone();
         draft.tell_changed(&[What::Queue], |changed| changed.conversation_id = Some(conversation));
@@ -205,7 +205,7 @@ impl Actor {
             run_id: run_id.clone(),
             conversation_id: conversation.clone(),
             reason,
-            queued_count: draft.facts.queued(),
+            queued_count: draft.durable.queued(),
             timestamp: now_ms,
         };
         draft.tell(Some(&run_id), &started);

@@ -27,16 +27,16 @@ impl Actor {
             false => None,
         };
         // What was seen before the answer is no longer known to be so.
-        self.live.script_files.clear();
+        self.volatile.script_files.clear();
         let mut draft = self.draft();
         answer(&mut draft, &row, args.decision, by);
         if let Some(rule) = &rule {
             draft.write(|change| change.remember(rule));
-            if draft.facts.run.as_ref().is_some_and(|run| run.by_person) {
+            if draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
                 self.apply_rule(&mut draft, rule);
             }
         }
-        if self.live.setup.is_some() {
+        if self.volatile.setup.is_some() {
             self.plan(&mut draft).await?;
         }
         if !self.keep(draft).await? {
@@ -46,7 +46,7 @@ impl Actor {
             pid: self.pid().clone(),
             request_id: id.clone(),
             decision: args.decision,
-            resumed: self.facts.run.is_some(),
+            resumed: self.durable.run.is_some(),
             remembered: rule.map(|_| true),
             pending_hil: self.next_asked().into(),
         }))
@@ -63,10 +63,11 @@ impl Actor {
     /// whether the policy now forbids it, is seen when it is made.
     fn apply_rule(&self, draft: &mut Draft, rule: &RuleRow) {
         let by = format!("the remembered approval {}", rule.approval_id);
-        let asked = draft.facts.run.iter().flat_map(|run| &run.calls).filter_map(|call| match &call.phase {
-            Phase::Asked { request_id } => self.live.approvals.get(request_id),
-            _ => None,
-        });
+        let asked =
+            draft.durable.run.iter().flat_map(|run| &run.calls).filter_map(|call| match &call.phase {
+                Phase::Asked { request_id } => self.volatile.approvals.get(request_id),
+                _ => None,
+            });
         let covered: Vec<_> = asked.filter(|row| approval::covers(rule, row)).collect();
         for row in covered {
             answer(draft, row, Decision::Approve, &by);
@@ -83,15 +84,15 @@ impl Actor {
         let asked = Phase::Asked { request_id: id.clone() };
         let waits =
             |run: &RunState| run.run_id == row.run_id && run.calls.iter().any(|call| call.phase == asked);
-        let active = !row.withdrawn && self.facts.run.as_ref().is_some_and(waits);
+        let active = !row.withdrawn && self.durable.run.as_ref().is_some_and(waits);
         (!active).then(|| format!("Run is no longer active for confirmation: {id}"))
     }
 
     /// The next call that waits for a person.
     fn next_asked(&self) -> Option<HilRequest> {
-        let calls = &self.facts.run.as_ref()?.calls;
+        let calls = &self.durable.run.as_ref()?.calls;
         let mut asked = calls.iter().filter_map(|call| match &call.phase {
-            Phase::Asked { request_id } => self.live.approvals.get(request_id),
+            Phase::Asked { request_id } => self.volatile.approvals.get(request_id),
             _ => None,
         });
         asked.next().map(approval::request)

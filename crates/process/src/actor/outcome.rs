@@ -34,7 +34,7 @@ impl Actor {
                 Some((TaskKind::Look(place), looked)) => self.looked(place, looked),
                 Some((_, Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_)))) => {}
                 Some((_, Ok(TaskOutcome::Prepared(prepared)))) => match prepared {
-                    Ok(setup) => self.live.setup = Some(setup),
+                    Ok(setup) => self.volatile.setup = Some(setup),
                     Err(why) => self.fail_run(generation_failed(&why)).await?,
                 },
                 Some((_, Ok(TaskOutcome::Turned(end)))) => self.turned(end).await?,
@@ -71,7 +71,7 @@ impl Actor {
     }
 
     async fn called(&mut self, calls: Vec<(usize, Finished)>) -> StoreResult<()> {
-        if calls.is_empty() || self.facts.run.is_none() {
+        if calls.is_empty() || self.durable.run.is_none() {
             return Ok(());
         }
         let mut draft = self.draft();
@@ -93,7 +93,7 @@ impl Actor {
         result: RenderedResult,
         media: Option<String>,
     ) {
-        let Some(run) = &draft.facts.run else { return };
+        let Some(run) = &draft.durable.run else { return };
         let Some(call) = run.calls.get(place).filter(|call| !matches!(call.phase, Phase::Done { .. })) else {
             return;
         };
@@ -151,14 +151,14 @@ impl Actor {
             return self.fail_run(compaction_failed("the conversation changed meanwhile")).await;
         }
         archive.claim();
-        self.live.compacted = true;
+        self.volatile.compacted = true;
         compaction::announce(
             &self.host.world,
             &self.process,
             self.run_id(),
             "conversation.auto_compacted",
             &compacted,
-            self.facts.queued(),
+            self.durable.queued(),
             why,
         );
         Ok(())
@@ -166,13 +166,13 @@ impl Actor {
 
     async fn answered(&mut self, answered: Answered) -> StoreResult<()> {
         let Answered { mut message, context, state } = answered;
-        let Some(run) = &self.facts.run else { return Ok(()) };
+        let Some(run) = &self.durable.run else { return Ok(()) };
         let (run_id, conversation, turn) = (run.run_id.clone(), run.conversation_id.clone(), run.turns + 1);
         let calls_so_far = run.tool_calls;
-        if let Some(setup) = &self.live.setup {
+        if let Some(setup) = &self.volatile.setup {
             for notice in notice::of_answer(setup, self.process.uid, &context, &message) {
-                if !self.live.notices.contains(&notice) {
-                    self.live.notices.push(notice);
+                if !self.volatile.notices.contains(&notice) {
+                    self.volatile.notices.push(notice);
                 }
             }
         }
@@ -180,10 +180,10 @@ impl Actor {
             known.context = Some(context);
         }
         answer::assign_call_ids(&mut message, turn, &self.host.world.random);
-        self.live.calls = super::load::calls_of(&message);
-        self.live.script_files.clear();
+        self.volatile.calls = super::load::calls_of(&message);
+        self.volatile.script_files.clear();
         let spent = cost::used(&message.usage);
-        self.live.used = cost::sum(&self.live.used, &spent);
+        self.volatile.used = cost::sum(&self.volatile.used, &spent);
         if let Some((_, used)) = &mut self.used {
             *used = cost::sum(used, &spent);
         }
@@ -192,12 +192,12 @@ impl Actor {
         let meta = Some(protocol::frame::to_json(&message));
         let words = MessageBody { content: text.clone(), meta, ..MessageBody::default() };
         let message_id = draft.say(&conversation, MessageRole::Assistant, words);
-        draft.facts.next_message_id += self.live.calls.len() as i64;
-        let calls = self.live.calls.iter();
+        draft.durable.next_message_id += self.volatile.calls.len() as i64;
+        let calls = self.volatile.calls.iter();
         let calls = calls.map(|call| Named { id: call.id.clone(), name: call.name.clone() }).collect();
         draft.step(Step::Turn(Turn { turn, message_id, calls }));
         let model = (message.provider.as_str(), message.model.as_str());
-        draft.write(|change| change.run_turn(&run_id, model, self.live.calls.len() as u64, &spent));
+        draft.write(|change| change.run_turn(&run_id, model, self.volatile.calls.len() as u64, &spent));
         let thinking = answer::thinking(&message);
         if !text.trim().is_empty() || !thinking.is_empty() {
             let (pid, conversation_id) = (self.process.pid.clone(), conversation.clone());
@@ -223,11 +223,11 @@ impl Actor {
 
     /// How the run ends with this answer; `None` when there are calls to be made.
     fn ending(&self, calls_so_far: u64, text: String) -> Option<Ending> {
-        if self.live.calls.is_empty() {
-            return Some(Ending::answered(text, self.live.notices.clone()));
+        if self.volatile.calls.is_empty() {
+            return Some(Ending::answered(text, self.volatile.notices.clone()));
         }
-        let most = self.live.setup.as_ref()?.limits.tool_calls;
-        let all = calls_so_far + self.live.calls.len() as u64;
+        let most = self.volatile.setup.as_ref()?.limits.tool_calls;
+        let all = calls_so_far + self.volatile.calls.len() as u64;
         (all > most).then(|| Ending::at_limit(config::PROCESS_MAX_TOOL_CALLS, most, "tool calls"))
     }
 }
@@ -239,7 +239,7 @@ fn tell_context(draft: &mut Draft, mut state: ContextState, message_id: i64) {
     let json = protocol::frame::to_json(&state);
     let conversation = state.conversation_id.clone();
     draft.write(|change| change.context(&conversation, &json));
-    let run_id = draft.facts.run.as_ref().map(|run| run.run_id.clone());
+    let run_id = draft.durable.run.as_ref().map(|run| run.run_id.clone());
     draft.tell_changed(&[What::Context], |changed| {
         changed.conversation_id = Some(conversation);
         changed.run_id = run_id;

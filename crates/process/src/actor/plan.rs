@@ -23,21 +23,21 @@ use crate::tools::{self, Checked, PolicyInForce, Verdict};
 impl Actor {
     /// Decides on the calls that nobody decided on yet, as far as there is room for them.
     pub(super) async fn plan(&mut self, draft: &mut Draft) -> StoreResult<()> {
-        let Some(Next::Calls(acts)) = draft.facts.run.as_ref().map(run::next) else { return Ok(()) };
-        let Some(setup) = self.live.setup.clone() else { return Ok(()) };
+        let Some(Next::Calls(acts)) = draft.durable.run.as_ref().map(run::next) else { return Ok(()) };
+        let Some(setup) = self.volatile.setup.clone() else { return Ok(()) };
         // Read each time, so that what was revoked or changed meanwhile counts. What a person approved for good serves
         // what a person started: another agent's message does not borrow it.
-        let rules = match draft.facts.run.as_ref().is_some_and(|run| run.by_person) {
+        let rules = match draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
             true => self.host.world.store.approvals().rules(self.pid()).await?,
             false => Vec::new(),
         };
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
         let known = self.look_for_files(draft, &setup).await;
-        let gateway = self.host.world.outside.clone();
+        let gateway = self.host.world.gateway.clone();
         let in_force = PolicyInForce { policy, rules, gateway: &gateway, known: &known };
         let mut order = Order::default();
-        for place in 0..draft.facts.run.as_ref().map_or(0, |run| run.calls.len()) {
+        for place in 0..draft.durable.run.as_ref().map_or(0, |run| run.calls.len()) {
             let act = acts.iter().find(|(at, _)| *at == place).map(|(_, act)| *act);
             if let Some(act) = act.filter(|act| *act != Act::Await) {
                 self.plan_one(draft, (place, act), &setup, &in_force, &mut order);
@@ -55,9 +55,9 @@ impl Actor {
         in_force: &PolicyInForce<'_>,
         order: &mut Order,
     ) {
-        let Some(run) = &draft.facts.run else { return };
+        let Some(run) = &draft.durable.run else { return };
         let full = run.under_way() >= limits::process::TOOLS_AT_ONCE;
-        let Some(call) = self.live.calls.get(place).cloned() else {
+        let Some(call) = self.volatile.calls.get(place).cloned() else {
             let lost = "The arguments of this call are lost. Make it again.";
             return self.conclude(draft, place, RenderedResult::error(lost), None);
         };
@@ -109,10 +109,10 @@ impl Actor {
 
     /// Notes what the calls after this one have to wait for.
     fn note(&self, draft: &Draft, place: usize, order: &mut Order) {
-        let call = draft.facts.run.as_ref().and_then(|run| run.calls.get(place));
+        let call = draft.durable.run.as_ref().and_then(|run| run.calls.get(place));
         match call.map(|call| &call.phase) {
             Some(Phase::Asked { request_id }) => {
-                if let Some(row) = self.live.approvals.get(request_id) {
+                if let Some(row) = self.volatile.approvals.get(request_id) {
                     order.asks(&row.target);
                 }
             }
@@ -131,7 +131,7 @@ impl Actor {
         if names.is_empty() {
             return Some(Vec::new());
         }
-        let seen = self.live.script_files.remove(&place);
+        let seen = self.volatile.script_files.remove(&place);
         if seen.is_none() {
             self.look(place, &checked.judgement.target, names);
         }
@@ -142,16 +142,16 @@ impl Actor {
     fn approved(&self, run: &RunState, place: usize) -> Option<ApprovalRow> {
         match &run.calls.get(place)?.phase {
             Phase::Answered { request_id, decision: Decision::Approve } => {
-                self.live.approvals.get(request_id).cloned()
+                self.volatile.approvals.get(request_id).cloned()
             }
             _ => None,
         }
     }
 
     fn intend(&mut self, draft: &mut Draft, place: usize, checked: Checked) {
-        let Some(run) = &draft.facts.run else { return };
+        let Some(run) = &draft.durable.run else { return };
         if let Some(path) = &checked.judgement.path {
-            self.live.touched.insert(place, (checked.judgement.target.clone(), path.clone()));
+            self.volatile.touched.insert(place, (checked.judgement.target.clone(), path.clone()));
         }
         draft.step(Step::Intent(Intent {
             turn: run.turns,
@@ -167,8 +167,8 @@ impl Actor {
 
     /// Tells clients of a call, so that they know whose result follows.
     fn tell_started(&self, draft: &mut Draft, place: usize, syscall: &str) {
-        let Some(run) = &draft.facts.run else { return };
-        let (run_id, call) = (run.run_id.clone(), &self.live.calls[place]);
+        let Some(run) = &draft.durable.run else { return };
+        let (run_id, call) = (run.run_id.clone(), &self.volatile.calls[place]);
         let started = ToolStarted {
             name: call.name.clone(),
             syscall: syscall.to_string(),
@@ -189,8 +189,8 @@ impl Actor {
         setup: &Setup,
         files: Vec<ScriptFile>,
     ) {
-        let Some(run) = &draft.facts.run else { return };
-        let (call, judgement) = (&self.live.calls[place], checked.judgement);
+        let Some(run) = &draft.durable.run else { return };
+        let (call, judgement) = (&self.volatile.calls[place], checked.judgement);
         let digest = script_files::digest(&judgement.digest, &files);
         let details = tools::details(setup, checked.syscall, call, &judgement, files);
         let row = ApprovalRow {
@@ -223,6 +223,6 @@ impl Actor {
         // The request itself may go to one connection only; the others learn that there is something to answer.
         draft.tell_lifecycle(&row.run_id, &row.conversation_id, "hil.requested", Some(&row.request_id));
         // A step that is not kept leaves a row here that nobody can name.
-        self.live.approvals.insert(row.request_id.clone(), row);
+        self.volatile.approvals.insert(row.request_id.clone(), row);
     }
 }

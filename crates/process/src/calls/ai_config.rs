@@ -33,13 +33,13 @@ pub(super) async fn redacted(
     profile: &str,
 ) -> Result<ConfigResult, Error> {
     let profile = known_profile(profile).map_err(Error::not_found)?;
-    let identity = Arc::new(world.outside.identity(process).await?);
+    let identity = Arc::new(world.gateway.identity(process).await?);
     // What is wrong with the config is nobody's bad argument: there is no model as long as it stays so.
     let unavailable = |text: String| Error::new(503, text);
     let config = Config::read(&world.store, process.uid).await.map_err(unavailable)?;
     let chosen = choose(&config, &world.discovery).await.map_err(unavailable)?;
     let known = known_model(&config, &chosen);
-    let view = world.outside.view(process, identity);
+    let view = world.gateway.view(process, identity);
     Ok(ConfigResult {
         profile: Some(Profile(profile.to_string())),
         provider: chosen.endpoint.kind.as_str().to_string(),

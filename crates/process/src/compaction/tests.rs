@@ -48,7 +48,7 @@ async fn setup(fixture: &Fixture, script: &Script) -> Setup {
         hosts: Vec::new(),
         interactive: true,
         limits: RunLimits { turns: 1, run_ms: 1, tool_calls: 1 },
-        identity: Arc::new(fixture.host.world.outside.identity(&fixture.process).await.unwrap()),
+        identity: Arc::new(fixture.host.world.gateway.identity(&fixture.process).await.unwrap()),
     }
 }
 

@@ -22,7 +22,7 @@ impl SetupCode {
     }
 
     /// As a person reads it, in groups.
-    pub fn shown(&self) -> String {
+    pub fn grouped(&self) -> String {
         let groups: Vec<String> = self
             .0
             .as_bytes()
@@ -49,10 +49,10 @@ mod tests {
     #[test]
     fn a_code_is_random_readable_and_fits_only_itself() {
         let (one, other) = (SetupCode::new(&Random::system()), SetupCode::new(&Random::system()));
-        assert_ne!(one.shown(), other.shown());
-        assert_eq!(one.shown().len(), CHARS + CHARS / GROUP);
-        assert!(one.fits(&one.shown()) && one.fits(&one.shown().to_uppercase().replace('-', " ")));
-        for wrong in ["", "x", &other.shown(), &one.shown()[1..], &format!("{}a", one.shown())] {
+        assert_ne!(one.grouped(), other.grouped());
+        assert_eq!(one.grouped().len(), CHARS + CHARS / GROUP);
+        assert!(one.fits(&one.grouped()) && one.fits(&one.grouped().to_uppercase().replace('-', " ")));
+        for wrong in ["", "x", &other.grouped(), &one.grouped()[1..], &format!("{}a", one.grouped())] {
             assert!(!one.fits(wrong), "{wrong}");
         }
     }

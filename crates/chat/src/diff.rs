@@ -29,13 +29,13 @@ pub fn render(old: &str, new: &str, indent: &str, look: Look) -> String {
         let from = at.saturating_sub(CONTEXT);
         lines[from..lines.len().min(at + CONTEXT + 1)].iter().any(|line| !matches!(line, Line::Same(_)))
     };
-    let (mut out, mut shown, mut skipped) = (String::new(), 0, false);
+    let (mut out, mut lines_out, mut skipped) = (String::new(), 0, false);
     for (at, line) in lines.iter().enumerate() {
         if !near(at) {
             skipped = true;
             continue;
         }
-        if shown == LINES_MAX {
+        if lines_out == LINES_MAX {
             let rest = lines[at..].iter().filter(|line| !matches!(line, Line::Same(_))).count();
             out.push_str(&paint(Style::DIM, indent, &format!("… {rest} more changed lines"), look));
             break;
@@ -48,7 +48,7 @@ pub fn render(old: &str, new: &str, indent: &str, look: Look) -> String {
             Line::Removed(text) => paint(Style::colour(RED), indent, &format!("- {text}"), look),
             Line::Added(text) => paint(Style::colour(GREEN), indent, &format!("+ {text}"), look),
         });
-        shown += 1;
+        lines_out += 1;
     }
     out
 }
@@ -60,12 +60,12 @@ pub fn whole(old: &str, new: &str) -> Vec<(Style, String)> {
     };
     let (old, new) = (parts(old), parts(new));
     let (old, new) = (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
-    let shown = compare_lines(old, new).into_iter().map(|line| match line {
+    let styled = compare_lines(old, new).into_iter().map(|line| match line {
         Line::Same(text) => (Style::DIM, format!("  {text}")),
         Line::Removed(text) => (Style::colour(RED), format!("- {text}")),
         Line::Added(text) => (Style::colour(GREEN), format!("+ {text}")),
     });
-    shown.collect()
+    styled.collect()
 }
 
 fn paint(style: Style, indent: &str, text: &str, look: Look) -> String {

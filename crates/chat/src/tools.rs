@@ -217,8 +217,8 @@ fn lines(text: &str, style: Style, look: Look) -> String {
 
 /// Arguments without a form of their own: `name=value`, the long ones cut.
 fn others(args: &Map<String, Value>, without: &[&str]) -> String {
-    let shown = args.iter().filter(|(name, _)| !without.contains(&name.as_str()));
-    let parts: Vec<String> = shown
+    let listed = args.iter().filter(|(name, _)| !without.contains(&name.as_str()));
+    let parts: Vec<String> = listed
         .map(|(name, value)| {
             let value = match value {
                 Value::String(text) => text.clone(),

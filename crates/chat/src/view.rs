@@ -326,8 +326,8 @@ impl View {
         self.go_to(Section::Text);
         if self.look.colour && self.detail == Detail::Person {
             let columns = self.look.columns.unwrap_or(80);
-            let shown = self.markdown.get_or_insert_with(|| Markdown::new(columns)).push(&new);
-            self.answer(shown);
+            let rendered = self.markdown.get_or_insert_with(|| Markdown::new(columns)).push(&new);
+            self.answer(rendered);
         } else {
             self.answer(escape::block(&new));
         }
@@ -345,8 +345,8 @@ impl View {
         for c in new.chars().filter_map(escape::character) {
             layout.push(c, style);
         }
-        let shown = layout.take();
-        self.aside(shown);
+        let rendered = layout.take();
+        self.aside(rendered);
     }
 
     /// Begins another kind of text, with a line between the two.

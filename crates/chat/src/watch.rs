@@ -26,13 +26,13 @@ struct Watch<'a> {
     /// What waits and was not shown yet, oldest first.
     waiting: VecDeque<PendingApproval>,
     /// What was shown, answered or left for later.
-    shown: HashSet<String>,
+    handled: HashSet<String>,
 }
 
 /// Shows questions and takes answers, of one process or of all, until Ctrl-C.
 pub async fn run(output: &Output, session: Session, pid: Option<Pid>) -> Result<u8> {
     let gateway = Gateway::open(output, session).await?;
-    let mut watch = Watch { output, gateway, pid, waiting: VecDeque::new(), shown: HashSet::new() };
+    let mut watch = Watch { output, gateway, pid, waiting: VecDeque::new(), handled: HashSet::new() };
     let ended = watch.run().await;
     watch.gateway.close().await;
     ended
@@ -68,15 +68,15 @@ impl Watch<'_> {
     /// Looks at what waits now.
     async fn refresh(&mut self) -> Result<()> {
         let pending = self.gateway.ask(&ApprovalsPending { pid: self.pid.clone() }).await?.pending;
-        self.shown.retain(|id| pending.iter().any(|one| one.request.request_id == *id));
+        self.handled.retain(|id| pending.iter().any(|one| one.request.request_id == *id));
         self.waiting =
-            pending.into_iter().filter(|one| !self.shown.contains(&one.request.request_id)).collect();
+            pending.into_iter().filter(|one| !self.handled.contains(&one.request.request_id)).collect();
         Ok(())
     }
 
     /// Shows one question and has it answered, where somebody can. A code when the watch is over.
     async fn show(&mut self, pending: PendingApproval) -> Result<Option<u8>> {
-        self.shown.insert(pending.request.request_id.clone());
+        self.handled.insert(pending.request.request_id.clone());
         if self.output.json {
             self.output.line(&to_json(&pending))?;
             return Ok(None);
@@ -125,7 +125,7 @@ impl Watch<'_> {
             let ends = match arrived {
                 Ok(Arrived::Signal(signal)) if !is_about_questions(&signal) => continue,
                 Ok(Arrived::Signal(_) | Arrived::Refresh) => {
-                    self.refresh().await.map(|()| !self.shown.contains(&pending.request.request_id))
+                    self.refresh().await.map(|()| !self.handled.contains(&pending.request.request_id))
                 }
                 Ok(Arrived::Interrupt) => {
                     typing.cancel();

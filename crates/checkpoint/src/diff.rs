@@ -27,7 +27,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Below the workspace.
-    #[serde(serialize_with = "crate::shown::path")]
+    #[serde(serialize_with = "crate::escape::path")]
     pub path: PathBuf,
     /// How it differs.
     pub change: Change,

@@ -104,7 +104,7 @@ pub struct Taken {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Below the workspace.
-    #[serde(serialize_with = "crate::shown::path")]
+    #[serde(serialize_with = "crate::escape::path")]
     pub path: PathBuf,
     /// The reason.
     pub why: Why,

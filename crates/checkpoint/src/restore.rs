@@ -43,10 +43,10 @@ pub struct Restored {
     /// The checkpoint taken at the end; none when it could not be taken.
     pub after: Option<Id>,
     /// Files, links and directories that were written, or whose permissions were set.
-    #[serde(serialize_with = "crate::shown::paths")]
+    #[serde(serialize_with = "crate::escape::paths")]
     pub written: Vec<PathBuf>,
     /// What the run had made and is gone now.
-    #[serde(serialize_with = "crate::shown::paths")]
+    #[serde(serialize_with = "crate::escape::paths")]
     pub removed: Vec<PathBuf>,
     /// What somebody changed after the run; left alone without `force`.
     pub conflicts: Vec<Conflict>,
@@ -60,7 +60,7 @@ pub struct Restored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
     /// Below the workspace.
-    #[serde(serialize_with = "crate::shown::path")]
+    #[serde(serialize_with = "crate::escape::path")]
     pub path: PathBuf,
     /// It is not in the checkpoint of the present either, so overwriting it would lose it.
     pub is_unsaved: bool,
@@ -70,7 +70,7 @@ pub struct Conflict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failed {
     /// Below the workspace.
-    #[serde(serialize_with = "crate::shown::path")]
+    #[serde(serialize_with = "crate::escape::path")]
     pub path: PathBuf,
     /// The reason, in words.
     pub why: String,

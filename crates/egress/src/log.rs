@@ -160,10 +160,10 @@ impl Log {
 
 /// A host as it may be shown: programs choose this text freely.
 pub(crate) fn printable(host: &str) -> String {
-    let shown: String = host.chars().flat_map(char::escape_default).take(NAME_MAX_BYTES + 1).collect();
-    match shown.len() > NAME_MAX_BYTES {
-        true => format!("{}...", &shown[..NAME_MAX_BYTES - 3]),
-        false => shown,
+    let printable: String = host.chars().flat_map(char::escape_default).take(NAME_MAX_BYTES + 1).collect();
+    match printable.len() > NAME_MAX_BYTES {
+        true => format!("{}...", &printable[..NAME_MAX_BYTES - 3]),
+        false => printable,
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<Outcome<ReadResult>, Erro
                 let reader = BufReader::with_capacity(BLOCK_BYTES, file);
                 (read_result(&path, content(Side::Native, reader, path.as_str(), stat.size, window)), part)
             });
-            read.await.map(|(shown, _part)| shown)
+            read.await.map(|(rendered, _part)| rendered)
         }
     }
 }
@@ -125,8 +125,8 @@ pub(crate) async fn edit(cx: Cx, args: Edit) -> Result<Outcome<Edited>, Error> {
     if let Err(why) = content::edit::refuse_empty(&args) {
         return failed(why);
     }
-    let shown = path.to_string();
-    let change = move |bytes| content::edit::edited(Side::Native, &shown, bytes, &args);
+    let path_text = path.to_string();
+    let change = move |bytes| content::edit::edited(Side::Native, &path_text, bytes, &args);
     match view.edit(&path, change).await {
         Ok(Ok(replacements)) => Ok(Outcome::Done(Edited { path: path.to_string(), replacements })),
         Ok(Err(why)) => failed(why),

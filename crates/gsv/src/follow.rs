@@ -83,12 +83,12 @@ pub async fn follow(
         }
     })?;
     let mut stream = Stream::default();
-    let shown = sink(stream.take(&result));
+    let written = sink(stream.take(&result));
     if result.status != Status::Running {
         if let Some(warning) = stream.warning() {
             context.output.note(&warning);
         }
-        return shown.map(|()| ended(&result, &stream));
+        return written.map(|()| ended(&result, &stream));
     }
     let Some(id) = result.session_id.clone() else {
         return Err(Failure::new("the command runs on, but the target did not say how to follow it"));
@@ -96,7 +96,7 @@ pub async fn follow(
     let loss = Outage::default();
     let mut follower =
         Follower { context, session, id, stream, interrupts, stdin, full: false, loss, killed: None };
-    let outcome = match shown {
+    let outcome = match written {
         Ok(()) => follower.follow(sink).await,
         Err(failure) => Err(Failure { ends_command: true, ..failure }),
     };

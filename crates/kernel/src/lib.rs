@@ -240,7 +240,7 @@ impl Kernel {
 
     /// The code that `sys.setup` from another machine needs, as long as nobody has set the system up.
     pub fn setup_code(&self) -> Option<String> {
-        lock(&self.setup_code).as_ref().map(auth::SetupCode::shown)
+        lock(&self.setup_code).as_ref().map(auth::SetupCode::grouped)
     }
 
     /// The system was set up, here or by another gateway.

@@ -124,8 +124,9 @@ impl Client {
 
     async fn can_use_tools(&self, root: &str, name: &str) -> bool {
         let body = json!({ "model": name }).to_string();
-        let shown = self.ask_json(Call::post(format!("{root}/api/show"), "application/json", body)).await;
-        let abilities = shown.as_ref().and_then(|shown| shown["capabilities"].as_array());
+        let description =
+            self.ask_json(Call::post(format!("{root}/api/show"), "application/json", body)).await;
+        let abilities = description.as_ref().and_then(|description| description["capabilities"].as_array());
         abilities.is_some_and(|abilities| abilities.iter().any(|ability| ability == "tools"))
     }
 

@@ -7,13 +7,13 @@ use vfs::View;
 /// The skills that a process of a profile sees.
 pub(crate) async fn index(view: &View, profile: &str) -> Vec<Skill> {
     let skills = ::skills::collect(view, Some(profile)).await;
-    let shown = |skill: ::skills::Skill| Skill {
+    let on_wire = |skill: ::skills::Skill| Skill {
         id: skill.id,
         name: skill.name,
         description: skill.description,
         source: SkillSource { kind: skill.kind, label: skill.label, writable: skill.writable },
     };
-    skills.into_iter().map(shown).collect()
+    skills.into_iter().map(on_wire).collect()
 }
 
 const COMMANDS: &str = "\

@@ -8,7 +8,7 @@ use super::{Failure, Files, Root};
 #[derive(Clone, Debug)]
 pub struct LocalPath {
     /// The local path, as it is told to callers.
-    pub shown: PathBuf,
+    pub display: PathBuf,
     /// Absolute on the whole machine, relative to the root below one.
     pub(super) inner: PathBuf,
 }
@@ -16,7 +16,7 @@ pub struct LocalPath {
 impl LocalPath {
     /// The local path, as text.
     pub fn text(&self) -> String {
-        self.shown.to_string_lossy().into_owned()
+        self.display.to_string_lossy().into_owned()
     }
 }
 
@@ -24,15 +24,15 @@ impl Files {
     /// Reads a path: relative to the workspace, `~` is the home directory, absolute paths as they are. Below a
     /// root, absolute paths must start with the root's path.
     pub fn local_path(&self, text: &str) -> Result<LocalPath, Failure> {
-        let shown = self.absolute(text)?;
+        let display = self.absolute(text)?;
         let inner = match &*self.root {
-            Root::Machine => shown.clone(),
+            Root::Machine => display.clone(),
             Root::Below { path, given, .. } => {
-                let inside = shown.strip_prefix(path).or_else(|_| shown.strip_prefix(given));
-                inside.map_err(|_| Failure::outside(&shown.to_string_lossy()))?.to_path_buf()
+                let inside = display.strip_prefix(path).or_else(|_| display.strip_prefix(given));
+                inside.map_err(|_| Failure::outside(&display.to_string_lossy()))?.to_path_buf()
             }
         };
-        Ok(LocalPath { shown, inner })
+        Ok(LocalPath { display, inner })
     }
 
     /// The absolute path of a text; nothing is looked up.
@@ -63,13 +63,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let mut files = Files::whole(temp.path()).unwrap();
         files.home = Some("/home/me".into());
-        let shown = |text: &str| files.local_path(text).unwrap().shown;
-        assert_eq!(shown("a/./b"), temp.path().join("a/b"));
-        assert_eq!(shown("."), temp.path());
-        assert_eq!(shown(""), temp.path());
-        assert_eq!(shown("/etc//passwd"), Path::new("/etc/passwd"));
-        assert_eq!((shown("~"), shown("~/x")), ("/home/me".into(), "/home/me/x".into()));
-        assert_eq!(shown("~other/x"), temp.path().join("~other/x"));
+        let display = |text: &str| files.local_path(text).unwrap().display;
+        assert_eq!(display("a/./b"), temp.path().join("a/b"));
+        assert_eq!(display("."), temp.path());
+        assert_eq!(display(""), temp.path());
+        assert_eq!(display("/etc//passwd"), Path::new("/etc/passwd"));
+        assert_eq!((display("~"), display("~/x")), ("/home/me".into(), "/home/me/x".into()));
+        assert_eq!(display("~other/x"), temp.path().join("~other/x"));
         assert!(matches!(files.local_path("a\0b"), Err(Failure::Failed(why)) if why.contains("NUL")));
     }
 
@@ -78,7 +78,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let files = Files::below(temp.path(), Path::new("/")).unwrap();
         let root = temp.path().canonicalize().unwrap();
-        assert_eq!(files.local_path("x").unwrap().shown, root.join("x"));
+        assert_eq!(files.local_path("x").unwrap().display, root.join("x"));
         assert_eq!(files.local_path(root.join("y").to_str().unwrap()).unwrap().inner, Path::new("y"));
         for text in ["/etc/passwd", "/", "~/x"] {
             assert!(

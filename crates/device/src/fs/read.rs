@@ -21,8 +21,8 @@ pub(super) fn read(files: &Files, args: &Read) -> Result<ReadResult, Failure> {
     let size = file.metadata().map_err(failed)?.len();
     let window = Window { offset: args.offset, limit: args.limit };
     let reader = BufReader::with_capacity(BLOCK_BYTES, file);
-    let shown = content(Side::Device, reader, &place.text(), size, window).map_err(failed)?;
-    shown.map(ReadResult::File).map_err(Failure::from)
+    let rendered = content(Side::Device, reader, &place.text(), size, window).map_err(failed)?;
+    rendered.map(ReadResult::File).map_err(Failure::from)
 }
 
 fn list(entry: &Entry, place: &LocalPath) -> Result<ReadResult, Failure> {

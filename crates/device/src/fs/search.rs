@@ -24,7 +24,7 @@ pub(super) fn search(files: &Files, args: &Search) -> Result<SearchResult, Failu
     let deadline = Clock::system().instant() + limits::device_files::SEARCH_TIME_MAX;
     let lens = query.lens(deadline);
     let mut hunt = Hunt { query: &query, lens, deadline, matches: Vec::new(), truncated: false };
-    hunt.walk(files, &entry, &place.shown);
+    hunt.walk(files, &entry, &place.display);
     let is_truncated = hunt.truncated || hunt.lens.is_cut_short();
     let (count, truncated) = (hunt.matches.len() as u64, is_truncated.then_some(true));
     Ok(SearchResult { matches: hunt.matches, count, truncated })
@@ -40,7 +40,7 @@ struct Hunt<'a> {
 
 impl Hunt<'_> {
     /// Depth first and in the order of names.
-    fn walk(&mut self, files: &Files, entry: &Entry, shown: &Path) {
+    fn walk(&mut self, files: &Files, entry: &Entry, display: &Path) {
         let top = entry.real();
         let is_dir = entry.metadata_itself().is_ok_and(|metadata| metadata.is_dir());
         let above = Ignored::above(files, top);
@@ -54,7 +54,7 @@ impl Hunt<'_> {
                 let children = self.children(files, &found);
                 waiting.extend(children);
             } else if self.is_included(&found.path, top) {
-                self.look_into(files, &found.path, top, shown);
+                self.look_into(files, &found.path, top, display);
             }
         }
     }
@@ -82,12 +82,12 @@ impl Hunt<'_> {
         below.or(found.file_name().map(Path::new)).is_some_and(|relative| self.query.includes(relative))
     }
 
-    fn look_into(&mut self, files: &Files, found: &Path, top: &Path, shown: &Path) {
+    fn look_into(&mut self, files: &Files, found: &Path, top: &Path, display: &Path) {
         let Ok(file) = files.open_found(found) else { return };
         let path = || {
             let path = match found.strip_prefix(top) {
-                Ok(relative) if !relative.as_os_str().is_empty() => shown.join(relative),
-                _ => shown.to_path_buf(),
+                Ok(relative) if !relative.as_os_str().is_empty() => display.join(relative),
+                _ => display.to_path_buf(),
             };
             path.to_string_lossy().into_owned()
         };

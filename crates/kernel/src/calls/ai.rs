@@ -49,7 +49,7 @@ static MADE: LazyLock<Vec<(&str, Tool)>> = LazyLock::new(|| {
 
 /// A call as a tool: its schema with only the arguments that models see, and a place for where it runs.
 fn tool(spec: &Spec) -> Option<Tool> {
-    let ModelTool { name: shown_as, arguments } = spec.tool?;
+    let ModelTool { name: tool_name, arguments } = spec.tool?;
     let schema = protocol::schema::args_of(spec);
     let mut properties = Map::new();
     for name in arguments {
@@ -70,7 +70,7 @@ fn tool(spec: &Spec) -> Option<Tool> {
         ("properties".to_string(), Value::Object(properties)),
         ("required".to_string(), json!(required)),
     ]);
-    Some(Tool { name: shown_as.to_string(), description: spec.text(), input_schema })
+    Some(Tool { name: tool_name.to_string(), description: spec.text(), input_schema })
 }
 
 fn targets(devices: &[ToolDevice]) -> String {

@@ -53,8 +53,8 @@ impl Host {
         self.known(pid).await?;
         let rows = self.world.store.conversations().of(pid).await?;
         let all = args.include_closed == Some(true);
-        let shown = rows.into_iter().filter(|row| all || row.status == Status::Open);
-        Ok(Outcome::Done(Listed { pid: pid.clone(), conversations: shown.map(record).collect() }))
+        let listed = rows.into_iter().filter(|row| all || row.status == Status::Open);
+        Ok(Outcome::Done(Listed { pid: pid.clone(), conversations: listed.map(record).collect() }))
     }
 
     /// Reads one conversation's record.

@@ -41,7 +41,7 @@ async fn read(
 ) -> Result<History, store::Error> {
     let row = world.store.conversations().by_id(&process.pid, id).await?;
     let message_count = row.as_ref().map_or(0, |row| row.message_count);
-    let shown = page(world, process, id, args, message_count).await?;
+    let page = page(world, process, id, args, message_count).await?;
     let context = match &row {
         Some(row) => context(world, process, row).await?,
         None => None,
@@ -51,11 +51,11 @@ async fn read(
     Ok(History {
         pid: process.pid.clone(),
         conversation_id: Some(id.clone()),
-        messages: shown.rows.into_iter().map(|row| message(row, Form::Brief)).collect(),
+        messages: page.rows.into_iter().map(|row| message(row, Form::Brief)).collect(),
         message_count,
-        truncated: shown.truncated.then_some(true),
-        has_more_before: Some(shown.more_before),
-        has_more_after: Some(shown.more_after),
+        truncated: page.truncated.then_some(true),
+        has_more_before: Some(page.more_before),
+        has_more_after: Some(page.more_after),
         pending_hil: Nullable::from(waiting.first().cloned()),
         pending_hils: (waiting.len() > 1).then_some(waiting),
         context: Nullable::from(context),

@@ -51,7 +51,7 @@ impl Host {
             Ok(page) => page,
             Err(why) => return Ok(Outcome::Failed(format!("Failed to read segment archive: {why}"))),
         };
-        let shown = page.messages.len() as u64;
+        let count = page.messages.len() as u64;
         let messages = page.messages.into_iter().map(|row| message(row, Form::Full)).collect();
         Ok(Outcome::Done(SegmentMessages {
             pid: pid.clone(),
@@ -59,7 +59,7 @@ impl Host {
             segment,
             messages,
             message_count: page.count,
-            truncated: (offset.saturating_add(shown) < page.count).then_some(true),
+            truncated: (offset.saturating_add(count) < page.count).then_some(true),
         }))
     }
 }

@@ -15,8 +15,8 @@ pub(super) async fn blocks(world: &World, process: &ProcessRow, pictures: bool, 
     };
     let mut blocks = Vec::with_capacity(list.len());
     for medium in list {
-        let shown = pictures && medium.media_type == MediaType::Image && medium.key.is_some();
-        let picture = if shown { media::load(world, process, &medium).await } else { None };
+        let is_sent = pictures && medium.media_type == MediaType::Image && medium.key.is_some();
+        let picture = if is_sent { media::load(world, process, &medium).await } else { None };
         blocks.push(match picture {
             Some(data) => Block::image(&medium.mime_type, data),
             None if is_hidden(pictures, &medium) => Block::text(

@@ -47,12 +47,12 @@ impl Covers {
             covers.aliases = real.iter().flat_map(|path| table.other_names(path)).collect();
         }
         for path in real {
-            if shown(spec).any(|place| *place == path) {
+            if always_visible(spec).any(|place| *place == path) {
                 let why = "it is what the command works on";
                 return Err(Failure::refused(format!("hide {}", path.display()), why));
             }
             // Inside a writable tree the cover comes on top of the tree.
-            if shown(spec).any(|place| place.starts_with(&path)) && !inside_writable(spec, &path) {
+            if always_visible(spec).any(|place| place.starts_with(&path)) && !inside_writable(spec, &path) {
                 covers.hollow.push(path);
             } else {
                 covers.covered.insert(path);
@@ -98,7 +98,7 @@ fn is_loop(error: &io::Error) -> bool {
 }
 
 /// What the command is to see wherever it lies.
-fn shown(spec: &Spec) -> impl Iterator<Item = &PathBuf> {
+fn always_visible(spec: &Spec) -> impl Iterator<Item = &PathBuf> {
     let overlays = spec.overlays.iter().chain(&spec.cache_overlays).map(|overlay| &overlay.target);
     std::iter::once(&spec.workspace).chain(&spec.writable).chain(overlays)
 }

@@ -24,8 +24,8 @@ impl Disk {
         }
         let _held = self.locks.two((from_id, from.os_name()), (to_id, to.os_name()))?;
         let moved = self.look(&from.dir, from.os_name())?.ok_or(Code::NotFound)?;
-        let shown = to.dir.shows(to.os_name());
-        let replaced = if shown { self.look(&to.dir, to.os_name())? } else { None };
+        let is_visible = to.dir.shows(to.os_name());
+        let replaced = if is_visible { self.look(&to.dir, to.os_name())? } else { None };
         self.refuse_move(who, from, &moved, to, replaced.as_ref())?;
         if moved.is_directory() && from_id != to_id && !moved.meta().allows(who, WRITE) {
             return Err(Code::Denied.into());

@@ -155,8 +155,8 @@ impl Walk<'_> {
                     None => continue,
                 }
             }
-            let shown = self.here.shows(OsStr::new(&name));
-            let there = if shown { self.disk.look(&self.here, OsStr::new(&name))? } else { None };
+            let is_visible = self.here.shows(OsStr::new(&name));
+            let there = if is_visible { self.disk.look(&self.here, OsStr::new(&name))? } else { None };
             if let Some(end) = self.step(name, there, follow)? {
                 return Ok(end);
             }

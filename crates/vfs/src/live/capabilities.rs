@@ -61,8 +61,9 @@ pub(crate) async fn write(view: &View, gid: &str, before: Option<&[u8]>, bytes: 
     for capability in wanted.difference(&held).cloned() {
         view.calls.call(&Grant { gid, capability }).await.map_err(on_write)?;
     }
-    let shown = before.map(String::from_utf8_lossy);
-    let was_shown = |name: &str| shown.as_ref().is_none_or(|text| text.lines().any(|line| line == name));
+    let text_before = before.map(String::from_utf8_lossy);
+    let was_shown =
+        |name: &str| text_before.as_ref().is_none_or(|text| text.lines().any(|line| line == name));
     for capability in held.difference(&wanted).filter(|name| was_shown(name)).cloned() {
         view.calls.call(&Revoke { gid, capability }).await.map_err(on_write)?;
     }

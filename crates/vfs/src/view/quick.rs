@@ -39,11 +39,11 @@ impl Tree {
         // Block by block, so that a large file is not in memory twice.
         let (cached, size) = (Cached { file: &plain.file, at: 0 }, plain.stat.size);
         let reader = BufReader::with_capacity(BLOCK_BYTES.min(size as usize + 1), cached);
-        let shown = content(Side::Native, reader, path.as_str(), size, window).ok()?;
-        if let Ok(content) = &shown {
+        let rendered = content(Side::Native, reader, path.as_str(), size, window).ok()?;
+        if let Ok(content) = &rendered {
             self.disk.keep(path, window, &plain, began, content);
         }
-        Some(Ok(shown))
+        Some(Ok(rendered))
     }
 
     /// The same for a file that was shown before and has not changed since.

@@ -58,20 +58,20 @@ impl Filter {
     /// What of this piece, and of what was held back before, can be shown.
     pub fn pass(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        let mut shown = String::new();
+        let mut output = String::new();
         while let Some(at) = self.held.find(&self.head) {
             let after = at + self.head.len();
             let Some(length) = self.held[after..].find(&self.tail) else {
-                shown.extend(self.held.drain(..at));
-                return shown;
+                output.extend(self.held.drain(..at));
+                return output;
             };
             self.directory = Some(self.held[after..after + length].to_string());
-            shown.push_str(&self.held[..at]);
+            output.push_str(&self.held[..at]);
             self.held.drain(..after + length + self.tail.len());
         }
         let safe = self.held.len() - self.unsafe_end();
-        shown.extend(self.held.drain(..safe));
-        shown
+        output.extend(self.held.drain(..safe));
+        output
     }
 
     /// What is still held back, and the directory, at the end of the output.

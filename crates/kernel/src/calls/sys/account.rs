@@ -48,11 +48,11 @@ pub(crate) async fn user_list(cx: Cx, _args: UserList) -> Result<Users, Error> {
     let names = group_names(&cx).await?;
     let accounts = cx.kernel.store.accounts().all().await?;
     let of = |account: &Account| account.gids.iter().filter_map(|gid| names.get(gid).cloned()).collect();
-    let shown = |account: Account| {
+    let with_groups = |account: Account| {
         let groups = of(&account);
         user(account, groups)
     };
-    Ok(Users { users: accounts.into_iter().map(shown).collect() })
+    Ok(Users { users: accounts.into_iter().map(with_groups).collect() })
 }
 
 pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, Error> {

@@ -18,19 +18,19 @@ pub(crate) async fn get(cx: Cx, args: ConfigGet) -> Result<ConfigEntries, Error>
         if !may_read(&cx.caller, key) {
             return Err(Error::forbidden(format!("Permission denied: cannot read {key}")));
         }
-        return Ok(ConfigEntries { entries: vec![shown(&cx.caller, key.to_string(), value)] });
+        return Ok(ConfigEntries { entries: vec![masked_for(&cx.caller, key.to_string(), value)] });
     }
     let readable = |key: &str| may_read(&cx.caller, key);
     let mut entries: std::collections::BTreeMap<String, String> =
         defaults(&cx, key).filter(|(key, _)| readable(key)).collect();
     entries.extend(cx.kernel.store.config().matching(key, readable).await?);
     Ok(ConfigEntries {
-        entries: entries.into_iter().map(|(key, value)| shown(&cx.caller, key, value)).collect(),
+        entries: entries.into_iter().map(|(key, value)| masked_for(&cx.caller, key, value)).collect(),
     })
 }
 
 /// A setting as the caller sees it: a program learns that a secret is set and not what it is, whoever it acts for.
-fn shown(caller: &Caller, key: String, value: String) -> ConfigEntry {
+fn masked_for(caller: &Caller, key: String, value: String) -> ConfigEntry {
     let is_masked = caller.origin.is_program() && is_sensitive(&key) && !value.is_empty();
     ConfigEntry { value: if is_masked { MASKED.to_string() } else { value }, key }
 }

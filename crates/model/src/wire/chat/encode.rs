@@ -146,12 +146,13 @@ fn image(mime_type: &str, data: &str) -> Value {
 }
 
 fn tool_result(result: &ToolResult, seen: &mut Vec<Value>) -> Value {
-    let shown: Vec<Value> = images(&result.content).map(|(mime_type, data)| image(mime_type, data)).collect();
+    let pictures: Vec<Value> =
+        images(&result.content).map(|(mime_type, data)| image(mime_type, data)).collect();
     let mut content = words(&result.content);
     if content.is_empty() {
-        content = if shown.is_empty() { "(no output)" } else { "(see the image below)" }.to_owned();
+        content = if pictures.is_empty() { "(no output)" } else { "(see the image below)" }.to_owned();
     }
-    seen.extend(shown);
+    seen.extend(pictures);
     json!({ "role": "tool", "tool_call_id": result.tool_call_id, "content": content })
 }
 

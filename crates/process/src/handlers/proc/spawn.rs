@@ -181,8 +181,8 @@ fn context_files(assignment: Option<&Assignment>) -> Result<String, Error> {
 
 /// A note for people, fit to be shown on one line.
 fn label(text: &str) -> String {
-    let shown = text.trim().chars().filter(|c| !c.is_control());
-    shown.take(limits::config::LABEL_MAX_CHARS).collect()
+    let printable = text.trim().chars().filter(|c| !c.is_control());
+    printable.take(limits::config::LABEL_MAX_CHARS).collect()
 }
 
 /// Its first message, or a run without one.

@@ -43,10 +43,10 @@ mod tests {
 
     #[test]
     fn odd_names_can_be_told_apart() {
-        let shown = |bytes: &[u8]| text(Path::new(OsStr::from_bytes(bytes)));
-        assert_eq!(shown("plän/a b".as_bytes()), "plän/a b");
-        assert_eq!(shown(b"a\nb"), "a\\nb");
-        assert_eq!(shown(b"a\xffb"), "a\\xffb");
-        assert_ne!(shown(b"a\\xffb"), shown(b"a\xffb"));
+        let escaped = |bytes: &[u8]| text(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(escaped("plän/a b".as_bytes()), "plän/a b");
+        assert_eq!(escaped(b"a\nb"), "a\\nb");
+        assert_eq!(escaped(b"a\xffb"), "a\\xffb");
+        assert_ne!(escaped(b"a\\xffb"), escaped(b"a\xffb"));
     }
 }

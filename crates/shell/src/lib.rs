@@ -29,7 +29,9 @@ mod normalize;
 mod passthrough;
 mod pool;
 mod rewrites;
+mod running;
 mod scan;
+mod settings;
 mod shells;
 mod sleep;
 mod stdin;
@@ -42,5 +44,6 @@ mod truncate;
 mod umask;
 mod watch;
 
-pub use shells::{Order, Settings, Shells};
+pub use settings::Settings;
+pub use shells::{Order, Shells};
 pub use subsystem::ShellArea;

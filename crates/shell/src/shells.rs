@@ -1,6 +1,6 @@
 //! Registry of the commands that run in this gateway: started, polled, ended.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,6 @@ use base::sync::lock;
 use bashkit::BuiltinRegistry;
 use gateway::Origin;
 use protocol::calls::Calls;
-use protocol::config::{self, Key, Setting};
 use protocol::error::Error;
 use protocol::ids::{Pid, Uid};
 use protocol::shell::{Exec, ExecResult, Status};
@@ -22,9 +21,11 @@ use vfs::tree::SessionInfo;
 use vfs::{FileKind, Follow, View};
 
 use crate::adapter::ScriptContext;
-use crate::cancellation::{Cancellation, StopReason};
+use crate::cancellation::StopReason;
 use crate::engine;
 use crate::pool::{Pool, Refused};
+use crate::running::{Leaving, Running};
+use crate::settings::Settings;
 use crate::stdin::Stdin;
 use crate::watch;
 
@@ -40,68 +41,6 @@ pub struct Order {
     pub tell: Tell,
 }
 
-/// What root and the user have set, read when the command starts.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// `config/server/name`
-    pub hostname: String,
-    pub version: String,
-    /// The calling process, if it is one.
-    pub pid: Option<String>,
-    /// `config/shell/wait_ms`
-    pub wait_ms: u64,
-    /// `config/shell/timeout_ms`
-    pub timeout_ms: u64,
-    /// `config/shell/max_output_bytes`
-    pub max_output_bytes: usize,
-    /// `config/shell/network_enabled`
-    pub network: bool,
-    /// `config/shell/network_private`
-    pub network_private: bool,
-    /// `config/server/timezone`
-    pub timezone: String,
-}
-
-/// The config keys that commands look at.
-const KEYS: &[&str] = &[
-    config::ROUTING_TIMEOUT_MS.name(),
-    config::SERVER_NAME.name(),
-    config::SERVER_TIMEZONE.name(),
-    config::SHELL_WAIT_MS.name(),
-    config::SHELL_TIMEOUT_MS.name(),
-    config::SHELL_MAX_OUTPUT_BYTES.name(),
-    config::SHELL_NETWORK_ENABLED.name(),
-    config::SHELL_NETWORK_PRIVATE.name(),
-];
-
-/// The stored texts of those keys that are set.
-pub(crate) type Texts = BTreeMap<&'static str, String>;
-
-impl Settings {
-    /// The key, if commands look at it.
-    pub(crate) fn key(name: &str) -> Option<&'static str> {
-        KEYS.iter().find(|key| **key == name).copied()
-    }
-
-    /// What the texts say, for nobody in particular.
-    pub(crate) fn of(texts: &Texts, version: &str) -> Settings {
-        fn get<T: Setting>(texts: &Texts, key: Key<T>) -> T {
-            key.of([texts.get(key.name()).map(String::as_str)])
-        }
-        Settings {
-            hostname: get(texts, config::SERVER_NAME),
-            version: version.to_string(),
-            pid: None,
-            wait_ms: get(texts, config::SHELL_WAIT_MS),
-            timeout_ms: get(texts, config::SHELL_TIMEOUT_MS),
-            max_output_bytes: get(texts, config::SHELL_MAX_OUTPUT_BYTES) as usize,
-            network: get(texts, config::SHELL_NETWORK_ENABLED),
-            network_private: get(texts, config::SHELL_NETWORK_PRIVATE),
-            timezone: get(texts, config::SERVER_TIMEZONE),
-        }
-    }
-}
-
 /// The commands that run in this gateway.
 pub struct Shells {
     clock: Clock,
@@ -109,18 +48,6 @@ pub struct Shells {
     running: Mutex<HashMap<String, Arc<Running>>>,
     /// Commands that were given up; their threads may go on.
     lost: Arc<Mutex<Vec<Arc<Running>>>>,
-}
-
-/// A command that was started, and what holds it.
-pub(crate) struct Running {
-    pub(crate) session: Arc<Session>,
-    pub(crate) cancellation: Arc<Cancellation>,
-    uid: Uid,
-    /// The process that began it; none when a person did.
-    begun_by: Option<Pid>,
-    input: String,
-    wait_ms: u64,
-    has_left: AtomicBool,
 }
 
 impl Shells {
@@ -342,24 +269,6 @@ impl Shells {
     }
 }
 
-impl Running {
-    /// Whether it keeps its thread busy although it was told to end.
-    fn is_ending(&self) -> bool {
-        !self.session.has_ended() && self.cancellation.is_overdue()
-    }
-
-    /// What the live tree shows of it while it runs.
-    fn info(&self) -> Option<SessionInfo> {
-        let Session { id, started_at, .. } = &*self.session;
-        (!self.session.has_ended()).then(|| SessionInfo {
-            id: id.clone(),
-            uid: self.uid,
-            input: self.input.clone(),
-            started_at: *started_at,
-        })
-    }
-}
-
 /// Forgets ended commands, a user's own first, until there is room for one more.
 fn make_room(running: &mut HashMap<String, Arc<Running>>, uid: Uid) -> Result<(), Error> {
     loop {
@@ -374,15 +283,6 @@ fn make_room(running: &mut HashMap<String, Arc<Running>>, uid: Uid) -> Result<()
             return Err(Error::too_busy(&format!("{} commands run in the native shell", running.len())));
         };
         running.remove(&oldest);
-    }
-}
-
-/// Says, however it goes away, that a command's thread is free.
-struct Leaving(Arc<Running>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.has_left.store(true, Ordering::Release);
     }
 }
 

@@ -15,7 +15,8 @@ use protocol::ids::DeviceId;
 use protocol::router::Router;
 use protocol::signal::ExecStatus;
 
-use crate::shells::{Settings, Shells, Texts};
+use crate::settings::{Settings, Texts};
+use crate::shells::Shells;
 
 /// The target that means the gateway itself.
 const NATIVE: &str = "gsv";

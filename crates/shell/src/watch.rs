@@ -14,7 +14,7 @@ use crate::cancellation::StopReason;
 use crate::engine;
 use crate::memory::Share;
 use crate::pool::{GiveUpOutcome, Pool};
-use crate::shells::Running;
+use crate::running::Running;
 
 /// What is needed to look after a command.
 pub(crate) struct Watch {

@@ -10,10 +10,12 @@ use bashkit::{Builtin, BuiltinContext, ExecResult};
 use protocol::calls::Calls;
 use vfs::View;
 
+use crate::builtins;
+use crate::commands::masks::UMASK_VARIABLE;
 use crate::commands::{Command, Cx};
 use crate::meter::Meter;
-use crate::stdin_demand::{self, Demand};
-use crate::{Settings, umask};
+use crate::settings::Settings;
+use crate::stdin_demand::Demand;
 
 /// What the commands of one script share.
 pub(crate) struct ScriptContext {
@@ -35,7 +37,7 @@ pub(crate) struct Adapter {
 impl Builtin for Adapter {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
         let around = &self.script_context;
-        around.meter.learn_umask(ctx.variables.get(umask::VARIABLE));
+        around.meter.learn_umask(ctx.variables.get(UMASK_VARIABLE));
         let device = around.meter.fed(self.name);
         let pipes = pipes(&ctx).await;
         let view = around.view.at(&ctx.cwd.to_string_lossy());
@@ -52,9 +54,7 @@ impl Builtin for Adapter {
             clock: &around.clock,
         })
         .await;
-        if let Some(device) =
-            device.filter(|_| stdin_demand::demand(self.name, ctx.args) == Some(Demand::All))
-        {
+        if let Some(device) = device.filter(|_| builtins::demand(self.name, ctx.args) == Some(Demand::All)) {
             done.stderr.extend(format!("{}: {}\n", self.name, Meter::never_ends(&device)).bytes());
             done.code = done.code.max(1);
         }

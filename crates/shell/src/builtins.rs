@@ -5,110 +5,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::commands;
-use crate::line_budget;
-use crate::meter::endless;
-use crate::stdin_demand::{self, Stdin};
-
-/// What a builtin does with its input and output.
-#[derive(Clone, Copy)]
-pub(crate) struct Io {
-    /// How it reads standard input when no file is named; nothing where it never does.
-    pub stdin: Option<Stdin>,
-    /// What it holds in memory of the files that it reads.
-    pub holds: Holds,
-    /// How many times as long as its input its output may be, by its arguments.
-    pub growth: fn(&[String]) -> usize,
-    /// What it wants of a device without an end that is among its arguments.
-    pub endless: Endless,
-    /// What becomes of such a device that is redirected into it.
-    pub redirected: Redirected,
-    /// Whether it often stands before a redirection: those are looked after once a script has set a umask.
-    pub writes: bool,
-    /// Whether it writes while others read; in a `<(…)` it takes what is piped to the command before it.
-    pub streams: bool,
-    /// Whether the interpreter hands it the reading end of a pipe, past any wrapping.
-    pub takes_pipe: bool,
-    /// Whether it runs text that can not be seen beforehand.
-    pub runs_text: bool,
-    /// Whether text that was not seen is taken to read with it.
-    pub is_for_unseen: bool,
-}
-
-/// What a builtin holds in memory of the files that it reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Holds {
-    /// It looks at one file after the other and keeps none of them.
-    Nothing,
-    /// It looks at one file after the other, and holds the lines of one at a time.
-    OneFile,
-    /// All of them, as they are.
-    #[default]
-    Bytes,
-    /// Each line of all of them on its own.
-    Lines,
-}
-
-/// What a builtin wants of a device without an end that is among its arguments.
-#[derive(Clone, Copy)]
-pub(crate) enum Endless {
-    /// All of it, which there is not: it is refused.
-    All,
-    /// The usual amount, and to be told that there would be more.
-    Usual,
-    /// As many bytes as its arguments say; all of it if they do not.
-    Bytes(fn(&[String]) -> Option<usize>),
-    /// Nothing: it asks what kind of file it is, or others read it.
-    Nothing,
-}
-
-/// What becomes of a device without an end that is redirected into a builtin.
-#[derive(Clone, Copy)]
-pub(crate) enum Redirected {
-    /// It is put among the files it reads, so that it gets as much as it asks for, or is told.
-    File,
-    /// The same, as the argument that this makes of it; nothing where it reads another file.
-    Argument(fn(&[String], &str) -> Option<String>),
-    /// It takes no files or does not say why one could not be read: it is asked how much it wants before it runs.
-    AskedFirst,
-}
-
-impl Io {
-    /// Reads no standard input, holds what it reads, and takes a device without an end for a file.
-    pub(crate) const PLAIN: Io = Io {
-        stdin: None,
-        holds: Holds::Bytes,
-        growth: |_| 1,
-        endless: Endless::All,
-        redirected: Redirected::File,
-        writes: false,
-        streams: false,
-        takes_pipe: false,
-        runs_text: false,
-        is_for_unseen: false,
-    };
-
-    /// Reads standard input so.
-    pub(crate) const fn reading(stdin: Stdin) -> Io {
-        Io { stdin: Some(stdin), ..Io::PLAIN }
-    }
-
-    const fn holding(holds: Holds) -> Io {
-        Io { holds, ..Io::PLAIN }
-    }
-
-    const fn and_holding(self, holds: Holds) -> Io {
-        Io { holds, ..self }
-    }
-
-    const fn and_writing(self) -> Io {
-        Io { writes: true, ..self }
-    }
-
-    const fn and_asked_first(self) -> Io {
-        Io { redirected: Redirected::AskedFirst, ..self }
-    }
-}
+use crate::builtin_io::{Endless, Holds, Io, Redirected};
+use crate::stdin_demand::{self, Demand, Stdin};
+use crate::{argument_bounds, commands};
 
 /// Writes a line or so and is done.
 const PRINTS: Io = Io::PLAIN.and_writing();
@@ -139,7 +38,7 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("column", Io::reading(Stdin::files("tsoc", &["--separator", "--output-separator"]))
         .and_holding(Holds::Lines).and_writing()),
     ("comm", Io::holding(Holds::Lines).and_writing()),
-    ("dd", Io { endless: Endless::Bytes(endless::bytes_of_dd), redirected: Redirected::Argument(endless::input_of_dd), ..Io::PLAIN }),
+    ("dd", Io { endless: Endless::Bytes(argument_bounds::bytes_of_dd), redirected: Redirected::Argument(argument_bounds::input_of_dd), ..Io::PLAIN }),
     ("dirname", PRINTS),
     ("du", Io::holding(Holds::Nothing)),
     ("echo", Io { endless: Endless::Nothing, ..PRINTS }),
@@ -156,7 +55,7 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("grep", Io { takes_pipe: true, ..Io::reading(Stdin::after(1, "ef", "ABCm",
         &["--regexp", "--file", "--max-count", "--include", "--exclude"]).asking(stdin_demand::of_grep))
         .and_holding(Holds::OneFile) }),
-    ("head", Io { endless: Endless::Bytes(endless::bytes_of_head), redirected: Redirected::Argument(endless::input_of_head),
+    ("head", Io { endless: Endless::Bytes(argument_bounds::bytes_of_head), redirected: Redirected::Argument(argument_bounds::input_of_head),
         ..Io::reading(Stdin::files("nc", &["--lines", "--bytes"]).asking(stdin_demand::of_head)).and_writing() }),
     ("hexdump", Io::reading(Stdin::files("nse", &[]))),
     ("join", Io::holding(Holds::Lines).and_writing()),
@@ -165,7 +64,7 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("mapfile", MAPFILE),
     ("md5sum", DIGESTS_STDIN),
     ("nl", Io::reading(Stdin::files("bdfhilnsvw", &[])).and_holding(Holds::Lines).and_writing()),
-    ("od", Io { endless: Endless::Bytes(endless::bytes_of_od), ..Io::reading(Stdin::files("AjNtw", &[])) }),
+    ("od", Io { endless: Endless::Bytes(argument_bounds::bytes_of_od), ..Io::reading(Stdin::files("AjNtw", &[])) }),
     ("paste", Io::reading(Stdin::files("d", &["--delimiters"])).and_holding(Holds::Lines).and_writing()),
     ("printf", Io { endless: Endless::Nothing, ..PRINTS }),
     ("pwd", PRINTS),
@@ -174,7 +73,7 @@ static INTERPRETER: &[(&str, Io)] = &[
     ("readarray", MAPFILE),
     ("rev", Io::reading(Stdin::files("", &[])).and_holding(Holds::Lines).and_writing()),
     ("rg", Io::holding(Holds::OneFile)),
-    ("sed", Io { growth: line_budget::growth, ..Io::reading(Stdin::after(1, "ef", "l", &["--expression", "--file"]))
+    ("sed", Io { growth: argument_bounds::growth_of_sed, ..Io::reading(Stdin::after(1, "ef", "l", &["--expression", "--file"]))
         .and_holding(Holds::Lines).and_writing() }),
     ("seq", Io { streams: true, ..Io::PLAIN }),
     ("sh", RUNS),
@@ -233,6 +132,21 @@ pub(crate) fn io(name: &str) -> &'static Io {
 /// The names of all that a question is answered with yes for.
 pub(crate) fn names(is_one: impl Fn(&Io) -> bool) -> impl Iterator<Item = &'static str> {
     REGISTRY.values().filter(move |row| is_one(row.io)).map(|row| row.name)
+}
+
+/// The name of a command that may read stdin, as the registry has it.
+pub(crate) fn stdin_reader(name: &str) -> Option<&'static str> {
+    row(name).filter(|row| row.io.stdin.is_some()).map(|row| row.name)
+}
+
+/// How much of stdin a command reads when nothing is piped into it; `None` when it reads none.
+pub(crate) fn demand(name: &str, args: &[String]) -> Option<Demand> {
+    io(name).stdin.as_ref()?.demand(args)
+}
+
+/// The seconds that a command waits at most, such as `read -t`.
+pub(crate) fn seconds(name: &str, args: &[String]) -> Option<f64> {
+    io(name).stdin.as_ref()?.seconds(args)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ mod id;
 mod ln;
 mod ls;
 mod man;
-mod masks;
+pub(crate) mod masks;
 mod mkdir;
 mod mktemp;
 pub(crate) mod modes;
@@ -72,7 +72,7 @@ use protocol::spec::Syscall;
 use vfs::{Fault, View};
 
 use crate::Settings;
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 /// Every command of this system, by name.
 pub static ALL: &[&Command] = &[

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
-use crate::builtins::{self, Redirected};
+use crate::builtin_io::Redirected;
+use crate::builtins;
 use crate::meter::Meter;
 use crate::passthrough;
-use crate::stdin_demand::{self, Demand};
+use crate::stdin_demand::Demand;
 
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry, meter: &Arc<Meter>) {
@@ -55,7 +56,7 @@ impl EndlessGuard {
     /// Whether the command finds what it wants in the part that is there.
     fn is_satisfied(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return true };
-        match stdin_demand::demand(self.name, ctx.args) {
+        match builtins::demand(self.name, ctx.args) {
             Some(Demand::All) | None => false,
             Some(demand) => demand.found_in(stdin.as_bytes(), 0).is_some(),
         }

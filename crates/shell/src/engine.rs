@@ -12,15 +12,15 @@ use session::{End, Session, Stream};
 use crate::adapter::{Adapter, ScriptContext};
 use crate::bounds::{self, GivenUp};
 use crate::cancellation::{Cancellation, StopReason, stopped};
-use crate::commands::tr::Tr;
-use crate::files::{self, Files};
+use crate::files::Files;
 use crate::heavy::{Heavy, Which};
 use crate::sleep::Sleep;
+use crate::streaming_tr::StreamingTr;
 use crate::streams::{Seq, Yes};
 use crate::trap::Handlers;
 use crate::{
-    arithmetic, commands, endless, enter, find, line_budget, missing, normalize, rewrites, timeout, truncate,
-    umask,
+    arithmetic, commands, endless, enter, find, line_budget, missing, normalize, program_paths, rewrites,
+    timeout, truncate, umask,
 };
 
 /// Runs a script to its end, whatever that is. Its output goes to the session as it comes.
@@ -143,10 +143,10 @@ fn interpreter(script_context: ScriptContext, registry: BuiltinRegistry, setting
     let bash = builder
         .command("seq", Seq)
         .command("yes", Yes)
-        .command("tr", Tr(script_context.meter.clone()))
+        .command("tr", StreamingTr(script_context.meter.clone()))
         .builtin_registry(registry)
         .build();
-    files::know_builtins(|| bash.builtin_names());
+    program_paths::know_builtins(|| bash.builtin_names());
     bash
 }
 

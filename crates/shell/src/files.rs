@@ -1,10 +1,9 @@
 //! File system adapter: the tree as the interpreter sees it. Every operation goes through the user's [`View`], which
 //! decides who may do what; here only words and types are exchanged.
 
-use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -14,6 +13,7 @@ use vfs::{Code, Fault, FileKind, Follow, Stat, VPath, View};
 
 use crate::arithmetic;
 use crate::meter::{self, Endless, Meter};
+use crate::program_paths::builtin_at;
 
 /// The tree of one user, for one command.
 pub(crate) struct Files {
@@ -222,25 +222,6 @@ fn random(count: usize) -> Vec<u8> {
     }
     bytes.truncate(count);
     bytes
-}
-
-/// The interpreter's own commands, for which it finds a program under `/bin` and `/usr/bin`.
-static BUILTINS: OnceLock<HashSet<String>> = OnceLock::new();
-
-/// Makes the names of the interpreter's own commands known, once.
-pub(crate) fn know_builtins(names: impl FnOnce() -> Vec<String>) {
-    BUILTINS.get_or_init(|| names().into_iter().collect());
-}
-
-/// Whether there is a program of a command at that path.
-pub(crate) fn is_program(path: &str) -> bool {
-    builtin_at(Path::new(path)).is_some()
-}
-
-fn builtin_at(path: &Path) -> Option<&str> {
-    let (directory, name) = path.to_str()?.rsplit_once('/')?;
-    let is_one = matches!(directory, "/bin" | "/usr/bin") && BUILTINS.get()?.contains(name);
-    is_one.then_some(name)
 }
 
 /// What the interpreter takes for the program of one of its own commands.

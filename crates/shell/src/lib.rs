@@ -6,8 +6,10 @@
 //! one file each under `commands`.
 
 mod adapter;
+mod argument_bounds;
 mod arithmetic;
 mod bounds;
+mod builtin_io;
 mod builtins;
 mod cancellation;
 pub mod commands;
@@ -28,6 +30,7 @@ mod missing;
 mod normalize;
 mod passthrough;
 mod pool;
+mod program_paths;
 mod rewrites;
 mod running;
 mod scan;
@@ -36,6 +39,7 @@ mod shells;
 mod sleep;
 mod stdin;
 mod stdin_demand;
+mod streaming_tr;
 mod streams;
 mod subsystem;
 mod timeout;

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
-use crate::builtins::{self, Holds};
-use crate::{meter, passthrough};
+use crate::builtin_io::{self, Holds};
+use crate::{builtins, passthrough};
 
 /// Puts the question in front of every such command.
 pub(crate) fn guard(registry: &BuiltinRegistry) {
@@ -48,56 +48,8 @@ impl Builtin for LineBudget {
 impl LineBudget {
     fn is_too_much(&self, ctx: &BuiltinContext<'_>) -> bool {
         let Some(stdin) = ctx.stdin else { return false };
-        let bytes = meter::cost(stdin.as_bytes());
+        let bytes = builtin_io::cost(stdin.as_bytes());
         bytes.saturating_mul((builtins::io(self.name).growth)(ctx.args))
             > limits::native_shell::SORT_MAX_BYTES
-    }
-}
-
-/// How many times as long the text may become that a `sed` makes: for each `s` with the flag `g`, by what a match
-/// is replaced with, over the least it matches.
-pub(crate) fn growth(args: &[String]) -> usize {
-    let mut times = 1usize;
-    for script in args {
-        let mut rest = script.as_str();
-        while let Some(at) = rest.find('s') {
-            let is_command = !rest[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '\\');
-            rest = &rest[at + 1..];
-            let Some(mark) = rest.chars().next().filter(|mark| mark.is_ascii_punctuation() && is_command)
-            else {
-                continue;
-            };
-            let mut parts = rest[1..].split(mark);
-            let (Some(pattern), Some(with), Some(flags)) = (parts.next(), parts.next(), parts.next()) else {
-                continue;
-            };
-            let flags = flags.split([';', '}', ' ', '\n']).next().unwrap_or_default();
-            let copies = with.matches(['&', '\\']).count();
-            let is_plain = !pattern.contains(['.', '*', '[', '\\', '^', '$', '+', '?', '(', '|', '{']);
-            let least = if is_plain { pattern.len().max(1) } else { 1 };
-            let more = if flags.contains('g') { with.len() / least } else { 0 };
-            times = times.saturating_mul(copies.max(1).saturating_add(more));
-        }
-    }
-    times
-}
-
-#[cfg(test)]
-mod tests {
-    use super::growth;
-
-    #[test]
-    fn a_substitution_makes_texts_longer_by_what_it_puts_in() {
-        for (script, times) in [
-            ("p", 1),
-            ("s/foo/bar/", 1),
-            ("s/foo/bar/g", 2),
-            ("s/x/yyyyyyyyyyyyyyyy/g", 17),
-            ("s/.*/&&/", 2),
-            ("s/x/xxx/g;s/x/xxx/g", 16),
-            ("/s/d", 1),
-        ] {
-            assert_eq!(growth(&[script.to_string()]), times, "{script}");
-        }
     }
 }

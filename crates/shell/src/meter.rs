@@ -12,9 +12,10 @@ use base::sync::lock;
 use bashkit::hooks::{HookAction, ToolEvent};
 
 use crate::arithmetic;
-use crate::builtins::{self, Holds};
+use crate::builtin_io::{Holds, cost};
+use crate::builtins;
+pub(crate) use endless::Endless;
 use endless::Request;
-pub(crate) use endless::{Endless, size};
 
 const USUAL_MASK: u32 = 0o022;
 
@@ -191,12 +192,6 @@ fn last_part(path: &str) -> String {
 
 fn may_be_file(word: &str) -> bool {
     !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// What the bytes cost a command that holds each line on its own.
-pub(crate) fn cost(bytes: &[u8]) -> usize {
-    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-    bytes.len().saturating_add(lines.saturating_mul(limits::native_shell::LINE_BYTES))
 }
 
 #[cfg(test)]

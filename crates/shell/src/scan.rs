@@ -9,7 +9,7 @@ use bashkit::parser::{
     Word, WordPart,
 };
 
-use crate::{builtins, stdin_demand};
+use crate::builtins;
 
 /// A word whose text is known only when the script runs; no option looks like it.
 const UNKNOWN: &str = "\u{0}";
@@ -136,14 +136,14 @@ impl<'a> Scan<'a> {
             self.open.extend(builtins::names(|io| io.is_for_unseen));
         }
         self.called.insert((name, fed));
-        let Some(name) = stdin_demand::known(name) else { return };
+        let Some(name) = builtins::stdin_reader(name) else { return };
         if fed {
             self.fed.insert(name);
             return;
         }
         let args: Vec<String> =
             simple.args.iter().map(|word| literal(word).unwrap_or(UNKNOWN).to_string()).collect();
-        if stdin_demand::demand(name, &args).is_some() {
+        if builtins::demand(name, &args).is_some() {
             self.open.insert(name);
         }
     }

@@ -11,9 +11,10 @@ use session::Session;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
+use crate::builtins;
 use crate::passthrough;
 use crate::scan;
-use crate::stdin_demand::{self, Demand};
+use crate::stdin_demand::Demand;
 
 /// The stdin of one command.
 pub(crate) struct Stdin {
@@ -80,7 +81,7 @@ impl Builtin for Reader {
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
         let stdin = match ctx.stdin {
             Some(piped) => Some(piped.clone()),
-            None => match stdin_demand::demand(self.name, ctx.args) {
+            None => match builtins::demand(self.name, ctx.args) {
                 Some(demand) => Some(self.wait(&demand, ctx.args).await.into()),
                 None => None,
             },
@@ -98,7 +99,7 @@ impl Builtin for Reader {
 
 impl Reader {
     async fn wait(&self, demand: &Demand, args: &[String]) -> Vec<u8> {
-        match stdin_demand::seconds(self.name, args) {
+        match builtins::seconds(self.name, args) {
             None => self.stdin.take(demand).await,
             // Nothing came in time, which is as if nothing would.
             Some(seconds) => {

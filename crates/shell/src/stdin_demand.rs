@@ -1,8 +1,6 @@
 //! Demand of stdin: how much of it a builtin reads, by its arguments. Where it is not certain the answer is none: a
 //! command that waits for what nobody will write is worse than one that sees an end.
 
-use crate::builtins;
-
 /// How a builtin reads standard input: by its arguments.
 #[derive(Clone, Copy)]
 pub(crate) struct Stdin {
@@ -51,6 +49,17 @@ impl Stdin {
     pub(crate) const fn waiting_for(self, letter: char) -> Stdin {
         Stdin { seconds: Some(letter), ..self }
     }
+
+    /// How much is read with these arguments; `None` when nothing is.
+    pub(crate) fn demand(&'static self, args: &[String]) -> Option<Demand> {
+        (self.demand)(&Words::of(self, args)?)
+    }
+
+    /// The seconds that are waited at most, such as by `read -t`.
+    pub(crate) fn seconds(&'static self, args: &[String]) -> Option<f64> {
+        let seconds: f64 = Words::of(self, args)?.value_of(self.seconds?)?.parse().ok()?;
+        (seconds.is_finite() && seconds >= 0.0).then(|| seconds.min(86_400.0))
+    }
 }
 
 /// How much of stdin a command wants.
@@ -63,24 +72,6 @@ pub(crate) enum Demand {
     Until(u8, bool),
     /// So many bytes, or less up to this byte.
     Bytes(usize, Option<u8>),
-}
-
-/// The name of a command that may read stdin, as the registry has it.
-pub(crate) fn known(name: &str) -> Option<&'static str> {
-    builtins::row(name).filter(|row| row.io.stdin.is_some()).map(|row| row.name)
-}
-
-/// How much of stdin a command reads when nothing is piped into it; `None` when it reads none.
-pub(crate) fn demand(name: &str, args: &[String]) -> Option<Demand> {
-    let stdin = builtins::io(name).stdin.as_ref()?;
-    (stdin.demand)(&Words::of(stdin, args)?)
-}
-
-/// The seconds that a command waits at most, such as `read -t`.
-pub(crate) fn seconds(name: &str, args: &[String]) -> Option<f64> {
-    let stdin = builtins::io(name).stdin.as_ref()?;
-    let seconds: f64 = Words::of(stdin, args)?.value_of(stdin.seconds?)?.parse().ok()?;
-    (seconds.is_finite() && seconds >= 0.0).then(|| seconds.min(86_400.0))
 }
 
 fn all(words: &Words<'_>) -> Option<Demand> {
@@ -284,6 +275,7 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtins::demand;
 
     fn of(line: &str) -> Option<Demand> {
         let mut words = line.split_whitespace().map(str::to_string);

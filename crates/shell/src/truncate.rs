@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base::limits;
 use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPlan};
 
-use crate::{meter, passthrough};
+use crate::{argument_bounds, passthrough};
 
 const NAME: &str = "truncate";
 
@@ -67,7 +67,7 @@ impl WantedSize<'_> {
             if let Some(size) = value("--size", 's') {
                 let number = size.trim_start_matches(['+', '-', '<', '>', '/', '%', ' ']);
                 let is_number = number.starts_with(|letter: char| letter.is_ascii_digit());
-                let bytes = meter::size(number).map_or(u64::MAX, |bytes| bytes as u64);
+                let bytes = argument_bounds::size(number).map_or(u64::MAX, |bytes| bytes as u64);
                 if is_number && asked != WantedSize::Bytes(u64::MAX) {
                     asked = WantedSize::Bytes(bytes);
                 }

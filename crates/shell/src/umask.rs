@@ -10,13 +10,12 @@ use bashkit::{Builtin, BuiltinContext, BuiltinRegistry, ExecResult, ExecutionPla
 use vfs::FileKind;
 
 use crate::builtins;
+use crate::commands::masks::UMASK_VARIABLE;
 use crate::commands::modes::Change;
 use crate::meter::Meter;
 use crate::passthrough;
 
 const NAME: &str = "umask";
-/// Where the interpreter keeps it.
-pub(crate) const VARIABLE: &str = "_UMASK";
 
 /// The commands of a script, as long as it runs. They hold this command, which must not hold them any longer.
 type Commands = Arc<Mutex<Option<BuiltinRegistry>>>;
@@ -52,7 +51,7 @@ impl Builtin for Umask {
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        self.meter.learn_umask(ctx.variables.get(VARIABLE));
+        self.meter.learn_umask(ctx.variables.get(UMASK_VARIABLE));
         if let Some(mask) = wanted(ctx.args, self.meter.umask()) {
             self.meter.learn_umask(Some(&format!("{mask:o}")));
             let commands = lock(&self.commands).take();
@@ -93,7 +92,7 @@ impl Builtin for Writer {
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> bashkit::Result<Option<ExecutionPlan>> {
-        self.meter.learn_umask(ctx.variables.get(VARIABLE));
+        self.meter.learn_umask(ctx.variables.get(UMASK_VARIABLE));
         passthrough::plan_of(self.before.as_ref(), self.name, ctx).await
     }
 }

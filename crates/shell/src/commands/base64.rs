@@ -5,7 +5,7 @@ use ::base64::engine::general_purpose::STANDARD;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 use crate::stdin_demand::Stdin;
 
 pub(super) static COMMAND: Command = Command {

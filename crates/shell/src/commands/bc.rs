@@ -7,7 +7,7 @@ mod run;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 use run::{Flow, Machine};
 
 pub(super) static COMMAND: Command = Command {

@@ -3,7 +3,7 @@
 use super::chown::{self, Owners};
 use super::options::Options;
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "chgrp",

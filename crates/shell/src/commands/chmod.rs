@@ -7,7 +7,7 @@ use super::operand_path::resolve;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::walk_from;
 use super::{Command, Cx, Done, modes, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "chmod",

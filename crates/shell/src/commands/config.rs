@@ -4,7 +4,7 @@ use protocol::sys::{ConfigGet, ConfigSet};
 use serde_json::Value;
 
 use super::{Command, Cx, Done, flat};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "config",

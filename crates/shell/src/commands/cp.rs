@@ -6,7 +6,7 @@ use super::masks::umask;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::{Visited, beside, walk};
 use super::{Command, Cx, Done, words};
-use crate::builtins::{Endless, Io};
+use crate::builtin_io::{Endless, Io};
 
 pub(super) static COMMAND: Command = Command {
     name: "cp",

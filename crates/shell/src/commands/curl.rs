@@ -11,7 +11,7 @@ use vfs::view::Writing;
 use super::masks::writing;
 use super::options::Options;
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 use order::Order;
 use transfer::Fetched;
 

@@ -9,7 +9,7 @@ use vfs::Follow;
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "date",

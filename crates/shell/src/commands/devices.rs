@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, row, times};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "devices",
@@ -15,7 +15,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "[list [--all] [--kind K] [--search Q] [--limit N] [--offset N] [--json] | search Q | show ID [--json]]",
     manual: "\
 The first column is what `target` takes in fs.* and shell.exec. `gsv` is this gateway and always there.
-Devices that are not connected are display with --all. The same facts are files in /sys/devices.",
+Devices that are not connected are listed with --all. The same is in files under /sys/devices.",
     io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };

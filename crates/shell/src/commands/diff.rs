@@ -11,8 +11,7 @@ use vfs::{FileKind, Follow};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times, words};
-use crate::builtins::Io;
-use crate::meter;
+use crate::builtin_io::{self, Io};
 use print::Columns;
 use texts::{Ignored, Text};
 
@@ -214,7 +213,7 @@ impl Comparing<'_> {
         if !self.options.has("text") && (is_binary(&old) || is_binary(&new)) {
             return self.differ(&old, &new, true);
         }
-        if meter::cost(&old.bytes).saturating_add(meter::cost(&new.bytes))
+        if builtin_io::cost(&old.bytes).saturating_add(builtin_io::cost(&new.bytes))
             > limits::native_shell::SORT_MAX_BYTES
         {
             let most = limits::native_shell::SORT_MAX_BYTES / 1024 / 1024;

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use regex::RegexBuilder;
 
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "expr",

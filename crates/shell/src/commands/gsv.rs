@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::devices::pretty;
 use super::{Command, Cx, Done, find};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "gsv",

@@ -12,7 +12,7 @@ use super::options::{Opt, Options, flag, valued};
 use super::sink::{Sink, Source, piped, source};
 use super::walk::walk;
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 use crate::stdin_demand::Stdin;
 
 pub(super) static COMMAND: Command = Command {

@@ -1,7 +1,7 @@
 //! `hostname`: the name of the gateway.
 
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "hostname",

@@ -5,7 +5,7 @@ use protocol::ids::Gid;
 use super::accounts::Accounts;
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "id",

@@ -9,7 +9,7 @@ use super::accounts::Accounts;
 use super::options::{Opt, Options, flag, valued};
 use super::walk::beside;
 use super::{Command, Cx, Done, modes, times, words};
-use crate::builtins::{Endless, Holds, Io};
+use crate::builtin_io::{Endless, Holds, Io};
 
 pub(super) static COMMAND: Command = Command {
     name: "ls",

@@ -3,7 +3,7 @@
 use vfs::{FileKind, VPath};
 
 use super::{ALL, Command, Cx, Done, find, flat};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "man",

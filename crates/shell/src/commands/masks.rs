@@ -6,12 +6,12 @@ use super::Cx;
 
 const USUAL: u32 = 0o022;
 
+/// Where the interpreter keeps it.
+pub(crate) const UMASK_VARIABLE: &str = "_UMASK";
+
 /// What new files of this command do not get.
 pub(super) fn umask(cx: &Cx<'_>) -> u32 {
-    cx.variables
-        .get(crate::umask::VARIABLE)
-        .and_then(|text| u32::from_str_radix(text, 8).ok())
-        .unwrap_or(USUAL)
+    cx.variables.get(UMASK_VARIABLE).and_then(|text| u32::from_str_radix(text, 8).ok()).unwrap_or(USUAL)
         & 0o777
 }
 

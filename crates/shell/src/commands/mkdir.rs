@@ -7,7 +7,7 @@ use super::modes::Change;
 use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "mkdir",

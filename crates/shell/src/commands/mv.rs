@@ -7,7 +7,7 @@ use super::operand_path::{last_name, path_of};
 use super::options::{Opt, Options, flag, valued};
 use super::walk::{beside, walk};
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "mv",

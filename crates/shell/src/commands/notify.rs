@@ -4,7 +4,7 @@ use protocol::notification::{Create, Dismiss, Level, List, MarkRead, Notificatio
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, times};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "notify",

@@ -9,7 +9,7 @@ use vfs::{Code, Fault, Follow};
 use super::masks::writing;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 use apply::Fit;
 use read::{FilePatch, Line};
 

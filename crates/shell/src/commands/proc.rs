@@ -10,7 +10,7 @@ use protocol::proc::{Abort, Archived, Assignment, Kill, List, Reset, Spawn};
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, flat, row};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "proc",

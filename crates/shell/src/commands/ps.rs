@@ -4,7 +4,7 @@ use protocol::ids::Uid;
 use protocol::proc::List;
 
 use super::{Command, Cx, Done, row};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "ps",

@@ -5,7 +5,7 @@ use vfs::Fault;
 use super::operand_path::{Missing, canonical, path_of};
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "readlink",

@@ -5,7 +5,7 @@ use vfs::{Code, Fault, Follow, VPath};
 use super::operand_path::{Missing, canonical, literal, relative};
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "realpath",

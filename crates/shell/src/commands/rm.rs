@@ -7,7 +7,7 @@ use super::operand_path::{last_name, resolve};
 use super::options::{Opt, Options, flag};
 use super::walk::{Visited, beside};
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "rm",

@@ -5,7 +5,7 @@ use base::limits;
 use vfs::{FileKind, VPath};
 
 use super::{Command, Cx, Done, flat, row, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "skills",

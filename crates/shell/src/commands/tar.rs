@@ -10,7 +10,7 @@ use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
 use super::patterns::matches;
 use super::{Command, Cx, Done, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "tar",

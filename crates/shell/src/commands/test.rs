@@ -5,7 +5,7 @@ mod files;
 mod grammar;
 
 use super::{Command, Cx, Done};
-use crate::builtins::{Endless, Holds, Io};
+use crate::builtin_io::{Endless, Holds, Io};
 use grammar::Node;
 
 pub(super) static COMMAND: Command = Command {

@@ -10,7 +10,7 @@ use super::masks::umask;
 use super::operand_path::path_of;
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, times, words};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "touch",

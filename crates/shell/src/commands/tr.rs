@@ -2,14 +2,8 @@
 
 mod sets;
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use bashkit::{CommandContext, CommandStatus};
-
 use super::{Command, Cx, Done, flat};
-use crate::builtins::Io;
-use crate::meter::Meter;
+use crate::builtin_io::Io;
 use crate::stdin_demand::Stdin;
 use sets::Set;
 
@@ -42,7 +36,7 @@ struct Wanted {
 }
 
 /// What becomes of each byte.
-struct Table {
+pub(crate) struct Table {
     becomes: [u8; 256],
     deleted: [bool; 256],
     squeezed: [bool; 256],
@@ -60,40 +54,8 @@ async fn translate(cx: &Cx<'_>) -> Result<Done, Done> {
     Ok(Done::printed(out))
 }
 
-/// The same as a command of the interpreter that writes while it reads: what is piped in may have no end.
-pub(crate) struct Tr(pub(crate) Arc<Meter>);
-
-#[async_trait]
-impl bashkit::Command for Tr {
-    async fn execute(&self, ctx: CommandContext<'_>) -> bashkit::Result<CommandStatus> {
-        let mut table = match table(ctx.name, ctx.args) {
-            Ok(table) => table,
-            Err(done) => {
-                ctx.stdout.write_all(&done.stdout).await?;
-                ctx.stderr.write_all(&done.stderr).await?;
-                return Ok(CommandStatus::with_code(done.code));
-            }
-        };
-        let device = self.0.fed(ctx.name);
-        let mut out = Vec::new();
-        while let Some(bytes) = ctx.stdin.read_chunk().await? {
-            table.pass(&bytes, &mut out);
-            ctx.stdout.write_all(&out).await?;
-            out.clear();
-            tokio::task::yield_now().await;
-        }
-        // Whoever has enough of it stops reading before.
-        if let Some(device) = device {
-            let why = format!("{}: {}\n", ctx.name, Meter::never_ends(&device));
-            ctx.stderr.write_all(why.as_bytes()).await?;
-            return Ok(CommandStatus::with_code(1));
-        }
-        Ok(CommandStatus::success())
-    }
-}
-
 impl Table {
-    fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
             if self.deleted[usize::from(*byte)] {
                 continue;
@@ -108,7 +70,7 @@ impl Table {
     }
 }
 
-fn table(name: &str, args: &[String]) -> Result<Table, Done> {
+pub(crate) fn table(name: &str, args: &[String]) -> Result<Table, Done> {
     fill(&wanted(name, args)?).map_err(|why| Done::failed(name, why, 1))
 }
 

@@ -2,7 +2,7 @@
 
 use super::options::{Opt, Options, flag};
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "uname",

@@ -2,7 +2,7 @@
 
 use super::options::{Opt, Options, flag, valued};
 use super::{Command, Cx, Done, curl};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "wget",

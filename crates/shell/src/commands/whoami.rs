@@ -1,7 +1,7 @@
 //! `whoami`: the name of the user.
 
 use super::{Command, Cx, Done};
-use crate::builtins::Io;
+use crate::builtin_io::Io;
 
 pub(super) static COMMAND: Command = Command {
     name: "whoami",

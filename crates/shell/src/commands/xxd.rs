@@ -5,7 +5,7 @@ use vfs::Code;
 
 use super::masks::writing;
 use super::{Command, Cx, Done, flat, words};
-use crate::builtins::{Endless, Io};
+use crate::builtin_io::{Endless, Io};
 use crate::stdin_demand::{self, Stdin};
 
 pub(super) static COMMAND: Command = Command {

@@ -3,8 +3,8 @@
 
 use base::limits;
 
-use crate::builtins::{self, Endless as Wanted, Redirected};
-use crate::stdin_demand;
+use crate::builtin_io::{Endless as Wanted, Redirected};
+use crate::builtins;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
@@ -61,57 +61,6 @@ pub(super) fn asked(name: &str, args: &[String]) -> Vec<Request> {
     vec![each; count]
 }
 
-pub(crate) fn bytes_of_head(args: &[String]) -> Option<usize> {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        let value = match word.as_str() {
-            "-c" | "--bytes" => rest.next()?.as_str(),
-            word => match word.strip_prefix("--bytes=").or_else(|| word.strip_prefix("-c")) {
-                Some(value) => value,
-                None => continue,
-            },
-        };
-        return size(value);
-    }
-    None
-}
-
-pub(crate) fn bytes_of_od(args: &[String]) -> Option<usize> {
-    let at = args.iter().position(|word| word.starts_with("-N") || word.starts_with("--read-bytes"))?;
-    match args[at].strip_prefix("-N").or_else(|| args[at].strip_prefix("--read-bytes="))? {
-        "" => size(args.get(at + 1)?),
-        attached => size(attached),
-    }
-}
-
-pub(crate) fn bytes_of_dd(args: &[String]) -> Option<usize> {
-    let value = |key: &str| args.iter().rev().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-    let block = match value("bs").or_else(|| value("ibs")) {
-        Some(text) => size(text)?,
-        None => 512,
-    };
-    let skipped = value("skip").map_or(Some(0), size)?;
-    size(value("count")?)?.checked_add(skipped)?.checked_mul(block)
-}
-
-/// `20`, `16K`, `1MB`, `2MiB`.
-pub(crate) fn size(text: &str) -> Option<usize> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let number: usize = text[..digits].parse().ok()?;
-    let unit: usize = match &text[digits..] {
-        "" | "c" => 1,
-        "b" => 512,
-        "kB" | "KB" => 1_000,
-        "k" | "K" | "KiB" => 1 << 10,
-        "MB" => 1_000_000,
-        "M" | "MiB" => 1 << 20,
-        "GB" => 1_000_000_000,
-        "G" | "GiB" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(unit)
-}
-
 /// The words of a command into which an endless device is redirected, with the device among them: so that the command
 /// gets as much as it asks for, or is told. Nothing when it takes no files.
 pub(super) fn named(name: &str, args: &[String], device: &str) -> Option<Vec<String>> {
@@ -121,7 +70,7 @@ pub(super) fn named(name: &str, args: &[String], device: &str) -> Option<Vec<Str
         _ if row.is_ours => None,
         Redirected::AskedFirst => None,
         Redirected::Argument(argument) => argument(args, device),
-        Redirected::File => stdin_demand::demand(name, args).map(|_| device.to_string()),
+        Redirected::File => builtins::demand(name, args).map(|_| device.to_string()),
     };
     word.map(|word| args.iter().cloned().chain([word]).collect())
 }
@@ -134,28 +83,6 @@ pub(super) fn is_captured(script: &str) -> bool {
         let file = rest.trim_start().split([')', ' ', '\n']).next().unwrap_or_default();
         if usual(file.trim_matches(['"', '\''])).is_some() {
             return true;
-        }
-    }
-    false
-}
-
-/// `if=/dev/zero`, unless `dd` reads another file.
-pub(crate) fn input_of_dd(args: &[String], device: &str) -> Option<String> {
-    (!args.iter().any(|word| word.starts_with("if="))).then(|| format!("if={device}"))
-}
-
-/// The device itself, unless `head` reads another file.
-pub(crate) fn input_of_head(args: &[String], device: &str) -> Option<String> {
-    (!names_a_file(args)).then(|| device.to_string())
-}
-
-fn names_a_file(args: &[String]) -> bool {
-    let mut rest = args.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "-c" | "-n" | "--bytes" | "--lines" => drop(rest.next()),
-            word if word.len() > 1 && word.starts_with('-') => {}
-            _ => return true,
         }
     }
     false

@@ -4,12 +4,12 @@ use base::limits;
 use vfs::{FileKind, Follow, Stat, VPath};
 
 use crate::commands::Cx;
-use crate::files;
+use crate::program_paths;
 
 /// `-f x` and its like; anything that can not be looked at is false.
 pub(super) async fn unary(cx: &Cx<'_>, operator: &str, word: &str) -> bool {
     let Some(path) = path(cx, word) else { return false };
-    if files::is_program(&path.to_string()) {
+    if program_paths::is_program(&path.to_string()) {
         return matches!(operator, "-e" | "-a" | "-f" | "-s" | "-r" | "-x");
     }
     let link = matches!(operator, "-L" | "-h");

@@ -1,4 +1,4 @@
-//! The checkpoints of one workspace: open, take, list, compare, bring back, remove. All calls block.
+//! Facade of the checkpoints of one workspace: open, take, list, compare, bring back, remove. All calls block.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Why there is no checkpoint, in words for a person.
+//! Error type of checkpoints: why there is none, in words for a person.
 
 use std::io;
 use std::path::{Path, PathBuf};

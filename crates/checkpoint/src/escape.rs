@@ -1,4 +1,4 @@
-//! Paths as text: any bytes in, printable UTF-8 out, with what is not valid or not printable escaped.
+//! Escaping of paths for JSON: any bytes in, printable UTF-8 out, with what is not valid or not printable escaped.
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What a checkpoint is called and what is told of it: data transfer types, written out as JSON.
+//! Data transfer types of a checkpoint: what it is called and what is told of it, written out as JSON.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The list of checkpoints: one small file each, renamed into place last, so that an entry means a whole checkpoint.
+//! Catalogue of checkpoints with an atomic commit point: one small file each, renamed into place last, so that an entry
+//! means a whole checkpoint.
 
 use std::fs;
 use std::io;

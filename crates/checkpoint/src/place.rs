@@ -1,4 +1,5 @@
-//! Directories by descriptor, never through a symbolic link: what lies in a workspace may be changed while we look.
+//! Directory handles (`openat` style): directories by descriptor, never through a symbolic link: what lies in a
+//! workspace may be changed while we look.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! The side file of a checkpoint: modes, owners, sizes and times, which git's trees do not hold, and what was not kept.
+//! Sidecar file of a checkpoint: modes, owners, sizes and times, which git's trees do not hold, and what was not kept.
 
 use crate::label::Why;
 use crate::record::{Decoder, Encoder};

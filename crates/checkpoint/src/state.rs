@@ -1,4 +1,4 @@
-//! What `lstat` says of a file, and whether that proves that its content is still the same (a stat cache's key).
+//! Key of a stat cache: what `lstat` says of a file, and whether that proves that its content is still the same.
 
 use base::limits::checkpoint as limits;
 use rustix::fs::{FileType, Stat};

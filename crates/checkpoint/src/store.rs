@@ -1,5 +1,5 @@
-//! The directory that holds the checkpoints of one workspace: who may enter it, what lies where, and how faults of it
-//! are told. Below taking, restoring and removing, which all work on it.
+//! Directory layout of the store of one workspace: who may enter it, what lies where, and how faults of it are told.
+//! Below taking, restoring and removing, which all work on it.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::ffi::OsStrExt;

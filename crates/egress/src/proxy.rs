@@ -1,4 +1,5 @@
-//! The proxy as its owner sees it: sockets in, hosts out, and what was tried. It stops when it is dropped.
+//! Handle of a running proxy, as its owner sees it: sockets in, hosts out, and what was tried. It stops when it is
+//! dropped.
 
 use std::io;
 use std::net::{TcpListener, UdpSocket};

@@ -1,4 +1,4 @@
-//! The JSON of a policy, and when a rule of it holds.
+//! Rule language of policies: its JSON, and when a rule of it holds.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! What a shell command would do. Its programs are found by parsing it, and looked for again in whatever runs other
-//! programs: `sudo`, `env`, `xargs`, `sh -c`, `find -exec` and so on.
+//! Static analysis of a shell command: what it would do. Its programs are found by parsing it, and looked for again in
+//! whatever runs other programs: `sudo`, `env`, `xargs`, `sh -c`, `find -exec` and so on.
 
 mod describe;
 mod interpreters;

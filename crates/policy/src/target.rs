@@ -1,4 +1,4 @@
-//! Facts about the target of a call: what its driver announced of its sandbox, its workspace and its shell.
+//! Capabilities of the target of a call: what its driver announced of its sandbox, its workspace and its shell.
 
 use protocol::confine::{AgentMode, Confinement};
 

@@ -1,5 +1,5 @@
-//! What the helper is asked to do, handed over in a sealed memory file: arguments would be seen by everybody on the
-//! machine, and a pipe could fill up before the helper reads.
+//! Request to the helper, handed over in a sealed memory file: arguments would be seen by everybody on the machine, and
+//! a pipe could fill up before the helper reads.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, Write};

@@ -1,4 +1,4 @@
-//! The actions of a restore on the disk, by descriptor.
+//! Executor of a restore plan: its actions on the disk, by descriptor.
 
 use std::collections::HashSet;
 use std::fs::File;

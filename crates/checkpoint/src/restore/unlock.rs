@@ -1,5 +1,5 @@
-//! Directories that an agent closed (`chmod 000`) are opened again before a restore looks at the present: what is in
-//! them could neither be kept nor compared.
+//! Permission repair: directories that an agent closed (`chmod 000`) are opened again before a restore looks at the
+//! present: what is in them could neither be kept nor compared.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,5 @@
-//! Reading one file into the store, twice where it changes under our hands, and saying so where it does again.
+//! Torn-read detection: one file is read into the store, twice where it changes meanwhile, and marked as torn where it
+//! does again.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek};

@@ -1,4 +1,4 @@
-//! Which files git tracks, by the names in its index (versions 2 to 4): they are not ignored, whatever the rules say.
+//! Reader of git's index (versions 2 to 4): which files git tracks. They are not ignored, whatever the rules say.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

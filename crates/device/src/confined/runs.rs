@@ -1,5 +1,6 @@
-//! What the commands of one run share: a network namespace, a directory for temporary files, the proxy to allowed hosts,
-//! and the checkpoint that was taken before the first of them. Kept while it is used, let go when it is idle.
+//! Per-run resources: what the commands of one run share: a network namespace, a directory for temporary files, the
+//! proxy to allowed hosts, and the checkpoint that was taken before the first of them. Kept while it is used, let go
+//! when it is idle.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Puts programs into the shape of a command.
+//! Builder of the shape of a command, from its programs.
 
 use crate::programs::Word;
 

@@ -36,7 +36,6 @@ pub enum Error {
     /// The workspace is not a directory that can be read.
     #[error("no checkpoint could be taken because the workspace {} cannot be read: {source}", .path.display())]
     Workspace {
-        /// The workspace.
         path: PathBuf,
         /// What the operating system said.
         source: io::Error,
@@ -46,7 +45,6 @@ pub enum Error {
     Overlap {
         /// Where the checkpoints are.
         store: PathBuf,
-        /// The workspace.
         workspace: PathBuf,
     },
     /// The store's directory belongs to somebody else, or others can write to it.
@@ -66,7 +64,7 @@ pub enum Error {
     /// A path that was named does not lie in the workspace.
     #[error("{} is not a path inside the workspace", .path.display())]
     Outside {
-        /// The path.
+        /// As it was named, relative to the workspace or absolute.
         path: PathBuf,
     },
     /// What is stored does not have the digest it should have.

@@ -30,14 +30,13 @@ pub enum Report {
     },
     /// The gateway has accepted the device.
     Connected {
-        /// The device.
         device_id: String,
         /// What it offers.
         implements: Vec<String>,
     },
     /// The connection ended, or could not be made.
     Lost {
-        /// Why.
+        /// In words for a person.
         why: String,
         /// The pause before the next attempt.
         retry_ms: u64,
@@ -77,7 +76,6 @@ pub enum RunError {
          --token"
     )]
     TokenRefused {
-        /// The device.
         device_id: String,
         /// Whose it is to be.
         username: String,
@@ -88,7 +86,6 @@ pub enum RunError {
          `gsv auth token create --kind node --device {device_id}`"
     )]
     TokenOfOtherDevice {
-        /// The device.
         device_id: String,
         /// The device the token is for.
         bound_to: String,
@@ -99,7 +96,6 @@ pub enum RunError {
          one of them another with --id, and a token of its own"
     )]
     TakenOver {
-        /// The device.
         device_id: String,
     },
     /// The gateway does not understand this driver.

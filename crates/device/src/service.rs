@@ -39,9 +39,8 @@ pub struct Unit {
 /// One command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The program.
+    /// Looked up on the `PATH`.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Whether its failure may be passed over.
     pub optional: bool,
@@ -67,9 +66,7 @@ pub enum ServiceError {
     /// The unit's file could not be written.
     #[error("cannot write {path}: {why}")]
     File {
-        /// The file.
         path: String,
-        /// Why.
         why: io::Error,
     },
 }

@@ -102,12 +102,12 @@ pub enum Command {
     Proc(proc::Proc),
     /// List and answer the tool calls that wait for you.
     Approvals(approvals::Approvals),
-    /// Try what agents may do.
+    /// Test how commands of agents would be judged.
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Show what agents have used, in tokens and money.
     Cost(cost::CostArgs),
-    /// A prompt whose commands run on a target.
+    /// Open a prompt whose commands run on a target.
     Shell(shell::Shell),
     /// Run one command on a target, to its end.
     ///

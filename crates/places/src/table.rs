@@ -38,7 +38,7 @@ impl Sensitivity {
     }
 }
 
-/// One sensitive place.
+/// Paths that agents must not touch unasked, by one pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SensitivePlace {
     /// What the pattern is relative to.

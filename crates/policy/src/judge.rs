@@ -28,7 +28,7 @@ pub struct Policy {
 pub struct Call<'a> {
     /// The profile of the process.
     pub profile: &'a str,
-    /// The syscall.
+    /// Its name, such as `fs.write`.
     pub syscall: &'a str,
     /// Its arguments, `target` included.
     pub args: &'a Map<String, Value>,
@@ -45,7 +45,7 @@ pub struct Call<'a> {
 /// An approval that a person gave once and for all.
 #[derive(Clone, Copy, Debug)]
 pub struct Remembered<'a> {
-    /// The syscall.
+    /// Its name, such as `fs.write`.
     pub syscall: &'a str,
     /// What it covers.
     pub scope: Scope,

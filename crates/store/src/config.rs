@@ -10,7 +10,7 @@ use crate::{Result, Store};
 /// How much may be set below a prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Keys.
+    /// How many of them.
     pub keys: i64,
     /// Bytes of keys and values.
     pub bytes: i64,

@@ -78,9 +78,8 @@ pub struct RunRow {
     pub error: Option<String>,
     /// The run that took its message in, so that both ended together.
     pub absorbed_by: Option<RunId>,
-    /// The model's provider.
     pub provider: Option<String>,
-    /// The model.
+    /// As the provider knows it.
     pub model: Option<String>,
     /// How often the model answered.
     pub turns: u64,

@@ -37,7 +37,7 @@ pub enum Device {
     Status,
     /// Try what the sandbox for agents' commands does on this machine.
     Check,
-    /// List what can be brought back of the workspace, and bring it back.
+    /// List the checkpoints of the workspace, compare and restore them.
     Checkpoints(checkpoints::Arguments),
     /// Show the service's log.
     Logs {

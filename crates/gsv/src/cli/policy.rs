@@ -33,7 +33,7 @@ pub enum Policy {
         /// The directory it would run in.
         #[arg(long, value_name = "DIR")]
         cwd: Option<String>,
-        /// With what this process remembers.
+        /// Count in what this process remembers.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
         /// One word is shell text; several are each quoted.

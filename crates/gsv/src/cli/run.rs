@@ -23,7 +23,7 @@ pub struct Run {
     /// The directory to run in.
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// End the command after so many seconds.
+    /// End the command after this many seconds.
     #[arg(long, value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(1..=limits::shell::TIMEOUT_MAX_MS / 1_000))]
     timeout: Option<u64>,

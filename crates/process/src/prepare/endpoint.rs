@@ -51,7 +51,7 @@ pub(crate) fn configured_endpoint(
     ConfiguredEndpoint { base_url, key, own }
 }
 
-/// Chooses.
+/// Provider and model of a run: what is configured, else what can be found.
 pub(crate) async fn choose(config: &Config, discovery: &ModelDiscovery) -> Result<Chosen, String> {
     let everybodys = filled(config.system(config::AI_PROVIDER));
     let provider = config.user(config::AI_PROVIDER).map_or(everybodys, |own| filled(Some(own)));

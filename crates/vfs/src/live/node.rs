@@ -75,7 +75,7 @@ pub(crate) fn directory(view: &View, mode: u32) -> Stat {
     directory_of(view, Access::root(mode))
 }
 
-/// A directory.
+/// A virtual directory with this owner and mode.
 pub(crate) fn directory_of(view: &View, access: Access) -> Stat {
     Stat { kind: FileKind::Directory, ..file(view, 0, access) }
 }

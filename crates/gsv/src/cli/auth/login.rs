@@ -21,7 +21,7 @@ pub struct Login {
     /// Read the password from the first line of stdin.
     #[arg(long, conflicts_with_all = ["password", "token"])]
     password_stdin: bool,
-    /// How long to stay logged in.
+    /// How many hours to stay logged in.
     #[arg(long, value_name = "HOURS", default_value_t = session::SESSION_HOURS,
         value_parser = clap::value_parser!(u32).range(1..=8_760))]
     ttl_hours: u32,

@@ -55,10 +55,10 @@ pub struct CreateArgs {
     /// When it expires: 30d, 12h, RFC 3339 or milliseconds.
     #[arg(long, value_name = "WHEN")]
     expires_at: Option<String>,
-    /// Logins with it may answer approvals (user tokens); as your own login when absent.
+    /// Let logins with it answer approvals (user tokens) [default: as your own login].
     #[arg(long, overrides_with = "no_approve")]
     approve: bool,
-    /// Logins with it may not answer approvals: for what an agent could read.
+    /// Do not let logins with it answer approvals, for tokens that an agent could read.
     #[arg(long, overrides_with = "approve")]
     no_approve: bool,
 }

@@ -69,7 +69,7 @@ impl FileState {
 impl Key {
     /// Whether a change right after this moment would show. Clocks of file systems stand still for a while, so what
     /// changed just before the walk began may change again without another time.
-    pub(crate) fn is_settled(&self, began_ns: i64) -> bool {
+    pub(crate) fn is_past_clock_grain(&self, began_ns: i64) -> bool {
         let counts_seconds = |ns: i64| ns % 1_000_000_000 == 0;
         let coarse = counts_seconds(self.mtime_ns) && counts_seconds(self.ctime_ns);
         let grain = if coarse { limits::CLOCK_GRAIN_COARSE_NS } else { limits::CLOCK_GRAIN_NS };

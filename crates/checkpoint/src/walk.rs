@@ -262,8 +262,8 @@ impl<'a, 'w> Walk<'a, 'w> {
         if torn {
             self.note(path, Why::Torn, FileKind::File, state.key);
         }
-        let settled = !torn && state.key.is_settled(self.plan.began_ns);
-        self.cache.files.insert(path.clone(), (if settled { state.key } else { Key::default() }, oid));
+        let is_reliable = !torn && state.key.is_past_clock_grain(self.plan.began_ns);
+        self.cache.files.insert(path.clone(), (if is_reliable { state.key } else { Key::default() }, oid));
         let mode = self.insert(path, &state, Some(oid));
         self.files += 1;
         Ok(Some(Item { name: name.to_vec(), kind: FileKind::File, mode, oid }))

@@ -95,9 +95,7 @@ pub enum RunError {
         "another driver connected as the device {device_id}, and this one stops: two machines can not share an id. Give \
          one of them another with --id, and a token of its own"
     )]
-    TakenOver {
-        device_id: String,
-    },
+    TakenOver { device_id: String },
     /// The gateway does not understand this driver.
     #[error("the gateway refuses this driver: {message} (code {code})")]
     Refused {

@@ -65,10 +65,7 @@ pub enum ServiceError {
     },
     /// The unit's file could not be written.
     #[error("cannot write {path}: {why}")]
-    File {
-        path: String,
-        why: io::Error,
-    },
+    File { path: String, why: io::Error },
 }
 
 impl ServiceError {

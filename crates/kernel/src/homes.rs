@@ -7,8 +7,8 @@ use store::accounts::Account;
 use vfs::Tree;
 use vfs::home::Home;
 
-/// Sees to everybody's home, at start: what failed when an account was made is tried again.
-pub(crate) async fn settle_all(tree: &Arc<Tree>, store: &Store) -> Result<(), store::Error> {
+/// Makes sure at start that everybody has a home: what failed when an account was made is tried again.
+pub(crate) async fn provision_all(tree: &Arc<Tree>, store: &Store) -> Result<(), store::Error> {
     tree.learn_homes().await?;
     let accounts = store.accounts().all().await?;
     aside(tree, move |tree| accounts.iter().for_each(|account| lay_out(tree, account))).await;

@@ -134,7 +134,7 @@ impl Kernel {
         let tree = vfs::Tree::open(files, store.clone(), clock.clone())
             .map_err(|error| store::Error::Failed(format!("{}: {error}", files.display())))?;
         let tree = Arc::new(tree);
-        homes::settle_all(&tree, &store).await?;
+        homes::provision_all(&tree, &store).await?;
         let settings = settings::Settings::new();
         for (key, value) in store.config().matching("config", settings::is_kept).await? {
             settings.apply(&key, Some(&value));

@@ -33,7 +33,7 @@ pub(crate) fn memory(pid: u32) -> Result<Memory> {
 }
 
 /// Waits until a process's memory stands still, for at most `limit`.
-pub(crate) async fn settled_memory(pid: u32, limit: Duration) -> Result<Memory> {
+pub(crate) async fn stable_memory(pid: u32, limit: Duration) -> Result<Memory> {
     const PAUSE: Duration = Duration::from_millis(250);
     const STILL_KIB: u64 = 64;
     const STILL_SAMPLES: u32 = 4;

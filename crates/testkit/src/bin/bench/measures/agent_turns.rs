@@ -14,7 +14,7 @@ use crate::stage::Stage;
 /// Processes at work at the same time.
 const PROCESSES: usize = 64;
 /// How long the memory may take to stand still.
-const UNSYNCED_DIRECTORIES_MAX: Duration = Duration::from_secs(15);
+const MEMORY_WAIT_MAX: Duration = Duration::from_secs(15);
 
 /// Turns per second against commits per second of the bare store, and memory after many turns.
 pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
@@ -26,11 +26,11 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let begun = Clock::system().instant();
     crowd.talk("hello", few, |_| {}).await?;
     let first = begun.elapsed();
-    let after_few = machine::settled_memory(agents.server.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let after_few = machine::stable_memory(agents.server.pid(), MEMORY_WAIT_MAX).await?;
     let begun = Clock::system().instant();
     crowd.talk("hello", many - few, |_| {}).await?;
     let second = begun.elapsed();
-    let after_many = machine::settled_memory(agents.server.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let after_many = machine::stable_memory(agents.server.pid(), MEMORY_WAIT_MAX).await?;
     drop(crowd);
     let rate = many as f64 / (first + second).as_secs_f64();
     let note = format!(

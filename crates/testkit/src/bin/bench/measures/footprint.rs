@@ -10,18 +10,18 @@ use crate::stage::Stage;
 use crate::wire;
 
 /// How long the memory may take to stand still.
-const UNSYNCED_DIRECTORIES_MAX: Duration = Duration::from_secs(10);
+const MEMORY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Resident memory after one login, and bytes on disk.
 pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let gateway = stage.gateway().await?;
     let server = gateway.start()?;
     let socket = gateway.log_in(server.address, "bench-idle", wire::idle()).await?;
-    let ours = machine::settled_memory(server.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let ours = machine::stable_memory(server.pid(), MEMORY_WAIT_MAX).await?;
     drop(socket);
     server.stop()?;
     let echo = stage.start_bare("echo", &[])?;
-    let theirs = machine::settled_memory(echo.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let theirs = machine::stable_memory(echo.pid(), MEMORY_WAIT_MAX).await?;
     let memory = Row::figure(
         "resident memory when idle",
         "MiB",

@@ -18,7 +18,7 @@ const OTHER_FILES: u64 = 256;
 /// Logins under way at once.
 const LOGINS: usize = 64;
 /// How long the memory may take to stand still.
-const UNSYNCED_DIRECTORIES_MAX: Duration = Duration::from_secs(20);
+const MEMORY_WAIT_MAX: Duration = Duration::from_secs(20);
 /// After the measurement, every so many sockets must still answer.
 const CHECKED_EVERY: usize = 10;
 
@@ -33,11 +33,11 @@ pub(crate) async fn run(stage: &Stage) -> Result<Vec<Row>> {
     let server = gateway.start()?;
     // One login before the first reading: what only the first one needs is not the price of a connection.
     let first = gateway.log_in(server.address, "bench-first", wire::idle()).await?;
-    let before = machine::settled_memory(server.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let before = machine::stable_memory(server.pid(), MEMORY_WAIT_MAX).await?;
     let mut sockets = log_in_many(gateway, server.address, count)
         .await
         .with_context(|| format!("log in {count} connections; {}", server.last_words()))?;
-    let after = machine::settled_memory(server.pid(), UNSYNCED_DIRECTORIES_MAX).await?;
+    let after = machine::stable_memory(server.pid(), MEMORY_WAIT_MAX).await?;
     let answering = count_answering(&mut sockets).await?;
     drop((first, sockets));
     server.stop()?;

@@ -5,6 +5,7 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 use base::limits;
 use terminal::failure::{Failure, Result};
 use terminal::output::Output;
+use terminal::password_prompt::{self, PasswordPrompt};
 
 /// Whether there is a person to ask; who wants JSON is a program.
 pub fn is_possible(output: &Output) -> bool {
@@ -40,18 +41,20 @@ pub fn confirm(question: &str, default: bool) -> Result<bool> {
 
 /// Asks for a password without showing it.
 pub fn password(label: &str) -> Result<String> {
-    Ok(rpassword::prompt_password(format!("{label}: "))?)
+    password_prompt::ask(label)
 }
 
 /// Asks for a new password twice, until both are the same and long enough.
 pub fn new_password(label: &str) -> Result<String> {
+    // Both are typed blind, also by who pastes both at once.
+    let mut prompt = PasswordPrompt::open()?;
     loop {
-        let first = password(label)?;
+        let first = prompt.ask(label)?;
         if first.chars().count() < 8 {
             eprintln!("A password needs at least 8 characters.");
             continue;
         }
-        if password(&format!("{label} again"))? == first {
+        if prompt.ask(&format!("{label} again"))? == first {
             return Ok(first);
         }
         eprintln!("The two are different.");

@@ -19,6 +19,8 @@ mod login;
 mod native_copying;
 mod other_drivers;
 #[cfg(target_os = "linux")]
+mod password_prompts;
+#[cfg(target_os = "linux")]
 mod readme;
 mod restart;
 mod running;

@@ -247,7 +247,7 @@ pub struct Speak {
     /// `markdown` when absent: it is turned into something that can be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_format: Option<TextFormat>,
-    /// The model.
+    /// The provider's name for the model; the one that is configured when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The voice, by the provider's name for it.

@@ -140,9 +140,9 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcContextFile")]
 pub struct ContextFile {
-    /// Its name.
+    /// File name below `context.d`.
     pub name: String,
-    /// The text.
+    /// Its content, which the model reads as it is.
     pub text: String,
 }
 

@@ -35,7 +35,7 @@ pub struct Cost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcCostResult")]
 pub struct Costs {
-    /// Whose.
+    /// The user whose processes these are.
     pub uid: Uid,
     /// All together.
     pub total: Usage,
@@ -81,7 +81,7 @@ pub struct RunCost {
     /// The model's provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model.
+    /// The provider's name for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How often the model was asked.

@@ -129,7 +129,7 @@ pub struct ContextState {
     pub last_message_id: Nullable<i64>,
     /// The model's provider.
     pub provider: String,
-    /// The model.
+    /// The provider's name for the model.
     pub model: String,
     /// How much it takes.
     pub context_window_tokens: Option<u64>,
@@ -173,7 +173,7 @@ pub enum PressureLevel {
     Warn,
     /// Nine tenths.
     Critical,
-    /// Full.
+    /// All of it: nothing more fits.
     Full,
 }
 

@@ -43,14 +43,16 @@ pub struct Permit {
     pub run: Option<RunId>,
     /// Hosts that confined commands may reach.
     pub hosts: Vec<String>,
+    /// The rehearsal whose changes a person approved, in place of running the command.
+    pub rehearsal: Option<String>,
 }
 
 impl Caller {
     /// What a driver that announced confinement is told of a call; nothing of a person's.
     pub fn confine(&self) -> Option<Confine> {
         let pid = self.origin.pid()?.clone();
-        let Permit { way, run, hosts } = self.permit.as_deref().cloned().unwrap_or_default();
-        Some(Confine { pid, run, way, write: Vec::new(), read: Vec::new(), hosts })
+        let Permit { way, run, hosts, rehearsal } = self.permit.as_deref().cloned().unwrap_or_default();
+        Some(Confine { pid, run, way, write: Vec::new(), read: Vec::new(), hosts, rehearsal })
     }
 
     /// Whose call it is.

@@ -55,6 +55,8 @@ pub(crate) struct Call {
     pub(crate) message_id: i64,
     /// How far it is.
     pub(crate) phase: Phase,
+    /// The rehearsal that a person approved in its place.
+    pub(crate) rehearsal: Option<String>,
 }
 
 /// How far a tool call is.
@@ -177,8 +179,13 @@ impl RunState {
                 self.tool_calls += turn.calls.len() as u64;
                 self.message_id = Some(turn.message_id);
                 let ids = turn.message_id + 1..;
-                let call =
-                    |(Named { id, name }, message_id)| Call { id, name, message_id, phase: Phase::New };
+                let call = |(Named { id, name }, message_id)| Call {
+                    id,
+                    name,
+                    message_id,
+                    phase: Phase::New,
+                    rehearsal: None,
+                };
                 self.calls = turn.calls.into_iter().zip(ids).map(call).collect();
             }
             Step::Ask(ask) => self.call(ask.place)?.phase = Phase::Asked { request_id: ask.request_id },
@@ -187,6 +194,7 @@ impl RunState {
                 let call =
                     self.calls.iter_mut().find(|call| call.phase == asked).ok_or("nobody asked that")?;
                 call.phase = Phase::Answered { request_id: answer.request_id, decision: answer.decision };
+                call.rehearsal = answer.rehearsal;
             }
             Step::Intent(intent) => {
                 let Intent { call: syscall, target, way, .. } = intent;

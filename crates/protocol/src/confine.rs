@@ -97,6 +97,9 @@ pub struct Confine {
     /// Hosts that may be reached, as in `config/agents/network`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// The rehearsal of this very call whose changes a person approved: they are put in place, and nothing runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<String>,
 }
 
 #[cfg(test)]

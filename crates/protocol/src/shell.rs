@@ -1,11 +1,14 @@
 //! Wire types and table of `shell.*`: commands, on the native target or on a device.
 
+pub mod rehearsal;
+
 use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::spec::syscalls;
+use rehearsal::{Rehearsal, Rehearse};
 
 syscalls! {
     /// Starts a shell command, or goes on with one.
@@ -42,6 +45,9 @@ pub struct Exec {
     /// With `sessionId`: no more stdin will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_stdin: Option<bool>,
+    /// On a device, for people only: what to do with the command in place of running it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearse: Option<Rehearse>,
 }
 
 /// How a command stands.
@@ -110,6 +116,9 @@ pub struct ExecResult {
     /// True when the time limit ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<bool>,
+    /// With `rehearse`: what the command would do, or what was put in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<Rehearsal>,
 }
 
 /// Tolerant reader: the documents have no `ok` in results and no `status` in an operation error, and drivers of other
@@ -153,6 +162,7 @@ impl ExecResult {
             duration_ms: fields.take("durationMs")?,
             signal: fields.take("signal")?,
             timed_out: fields.take("timedOut")?,
+            rehearsal: fields.take("rehearsal")?,
         })
     }
 }

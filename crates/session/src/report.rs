@@ -51,6 +51,7 @@ impl Session {
             duration_ms: None,
             signal: None,
             timed_out: None,
+            rehearsal: None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! they run.
 
 mod exec;
+mod rehearsals;
 mod sessions;
 
 use std::sync::{Arc, RwLock};
@@ -126,10 +127,12 @@ impl Subsystem for ShellArea {
     }
 
     fn locate(self: Arc<Self>, caller: &Caller, args: &Members<'_>) -> Result<Located, Error> {
+        rehearsals::check_caller(caller, args)?;
         sessions::locate(self, caller, args)
     }
 
     fn routed(self: Arc<Self>, call: RoutedCall<'_>) -> Result<Rewrite, Error> {
+        rehearsals::check_device(&self.gateway, &call)?;
         Ok(sessions::watched(self, call.caller, call.device_id.clone()))
     }
 

@@ -102,7 +102,8 @@ impl Actor {
 
     fn invocation(&self, place: usize) -> Option<Invocation> {
         let run = self.durable.run.as_ref()?;
-        let Phase::Sent { syscall, target, way } = &run.calls.get(place)?.phase else { return None };
+        let call = run.calls.get(place)?;
+        let Phase::Sent { syscall, target, way } = &call.phase else { return None };
         // Without its arguments a call can still be asked about.
         let args = self.volatile.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
         let hosts = self.volatile.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
@@ -112,7 +113,12 @@ impl Actor {
             request_id: run.request_id(place),
             syscall: syscall.clone(),
             target: target.clone(),
-            permit: Permit { way: *way, run: Some(run.run_id.clone()), hosts },
+            permit: Permit {
+                way: *way,
+                run: Some(run.run_id.clone()),
+                hosts,
+                rehearsal: call.rehearsal.clone(),
+            },
             args: args.unwrap_or_else(|| "{}".to_string()),
         })
     }

@@ -10,6 +10,7 @@ use super::draft::Draft;
 use crate::approval;
 use crate::run::step::{Answer, Step};
 use crate::run::{Phase, RunState};
+use crate::tools;
 
 impl Actor {
     /// A person answers a request for approval; `by` says who.
@@ -22,6 +23,9 @@ impl Actor {
         if let Some(why) = self.late(&row) {
             return Ok(Outcome::Failed(why));
         }
+        if let Some(why) = args.rehearsal.as_ref().and_then(|_| not_rehearsed(args, &row)) {
+            return Err(Error::bad_argument("proc.hil", "rehearsal", why));
+        }
         let rule = match args.remember == Some(true) && args.decision == Decision::Approve {
             true => Some(self.rule(&row, args.remember_scope.unwrap_or(Scope::Class)).await?),
             false => None,
@@ -29,7 +33,7 @@ impl Actor {
         // What was seen before the answer is no longer known to be so.
         self.volatile.script_files.clear();
         let mut draft = self.draft();
-        answer(&mut draft, &row, args.decision, by);
+        answer(&mut draft, &row, (args.decision, args.rehearsal.clone()), by);
         if let Some(rule) = &rule {
             draft.write(|change| change.remember(rule));
             if draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
@@ -70,7 +74,7 @@ impl Actor {
             });
         let covered: Vec<_> = asked.filter(|row| approval::covers(rule, row)).collect();
         for row in covered {
-            answer(draft, row, Decision::Approve, &by);
+            answer(draft, row, (Decision::Approve, None), &by);
         }
     }
 
@@ -100,11 +104,20 @@ impl Actor {
 }
 
 /// Writes an answer down, and tells everybody that nobody is asked any more.
-fn answer(draft: &mut Draft, row: &ApprovalRow, decision: Decision, by: &str) {
+fn answer(draft: &mut Draft, row: &ApprovalRow, (decision, rehearsal): (Decision, Option<String>), by: &str) {
     let (id, now_ms) = (&row.request_id, draft.now_ms);
-    draft.step(Step::Answer(Answer { request_id: id.clone(), decision, by: by.to_string() }));
+    draft.step(Step::Answer(Answer { request_id: id.clone(), decision, by: by.to_string(), rehearsal }));
     draft.write(|change| change.answer(id, decision, by, now_ms));
     draft.tell_lifecycle(&row.run_id, &row.conversation_id, "hil.answered", Some(id));
+}
+
+/// Why an answer can not have what a rehearsal did put in place.
+fn not_rehearsed(args: &Hil, row: &ApprovalRow) -> Option<&'static str> {
+    if args.decision != Decision::Approve || args.remember == Some(true) {
+        return Some("is for an approval of this one call");
+    }
+    let is_command = row.syscall == tools::SHELL && row.target != "gsv";
+    (!is_command).then_some("only commands on a device are rehearsed")
 }
 
 fn already(id: &str, answer: Option<(Decision, &str)>) -> String {

@@ -64,6 +64,9 @@ pub(crate) struct Answer {
     pub(crate) request_id: String,
     pub(crate) decision: Decision,
     pub(crate) by: String,
+    /// The rehearsal whose changes are to be put in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rehearsal: Option<String>,
 }
 
 /// A call is about to leave. Kept before it does.

@@ -90,7 +90,12 @@ impl Player {
         let place = waiting[self.throw(waiting.len())];
         let approved = self.turns[run.turns as usize - 1][place] == Fate::Approved;
         let decision = if approved { Decision::Approve } else { Decision::Deny };
-        Step::Answer(Answer { request_id: format!("q{place}"), decision, by: "ann".to_string() })
+        Step::Answer(Answer {
+            request_id: format!("q{place}"),
+            decision,
+            by: "ann".to_string(),
+            rehearsal: None,
+        })
     }
 
     fn model(&mut self, run: &RunState) -> Step {
@@ -201,7 +206,12 @@ fn waiting_for_a_person_does_not_count_as_time() {
     assert_eq!(run.deadline_ms(5_000), Some(6_000));
     run.fold(&Step::Ask(Ask { place: 0, request_id: "q".to_string() }).row(2, 3_000)).unwrap();
     assert_eq!((run.deadline_ms(5_000), run.state()), (None, ProcessState::WaitingHil));
-    let yes = Answer { request_id: "q".to_string(), decision: Decision::Approve, by: "ann".to_string() };
+    let yes = Answer {
+        request_id: "q".to_string(),
+        decision: Decision::Approve,
+        by: "ann".to_string(),
+        rehearsal: None,
+    };
     run.fold(&Step::Answer(yes).row(3, 90_000)).unwrap();
     assert_eq!(run.deadline_ms(5_000), Some(6_000 + 87_000));
     assert_eq!(next(&run), Next::Calls(vec![(0, Act::Make)]));

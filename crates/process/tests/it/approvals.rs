@@ -16,7 +16,14 @@ use store::processes::ProcessState;
 use crate::scene::{Scene, asked, words};
 
 fn answer(request_id: &str, decision: Decision) -> Hil {
-    Hil { pid: None, request_id: request_id.to_string(), decision, remember: None, remember_scope: None }
+    Hil {
+        pid: None,
+        request_id: request_id.to_string(),
+        decision,
+        remember: None,
+        remember_scope: None,
+        rehearsal: None,
+    }
 }
 
 fn delete(id: &str, path: &str) -> Turn {

@@ -30,6 +30,7 @@ async fn request(scene: &Scene, call: &str) -> String {
 
 async fn answer(scene: &Scene, call: &str, decision: Decision, remember: bool) {
     let hil = Hil {
+        rehearsal: None,
         pid: None,
         request_id: request(scene, call).await,
         decision,

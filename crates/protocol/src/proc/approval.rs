@@ -169,6 +169,10 @@ pub struct Hil {
     /// What the remembered approval covers; `class` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember_scope: Option<Scope>,
+    /// With an approval of a command on a device: the id of its rehearsal. What that did is put in place exactly, and the
+    /// agent gets its output; the command does not run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<String>,
 }
 
 /// Result of `proc.hil`.

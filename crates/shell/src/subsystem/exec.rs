@@ -12,7 +12,7 @@ use protocol::shell::{Exec, ExecResult, Status};
 use protocol::signal::ExecStatus;
 use store::sessions::ShellSession;
 
-use super::{NATIVE, ShellArea, sessions};
+use super::{NATIVE, ShellArea, rehearsals, sessions};
 use crate::shells::Order;
 
 type Cx = gateway::Cx<ShellArea>;
@@ -32,6 +32,9 @@ pub(super) async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
 }
 
 async fn start(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
+    if args.rehearse.is_some() {
+        return Err(rehearsals::only_on_devices());
+    }
     let (area, gateway) = (&cx.area, &cx.area.gateway);
     let who = located(&cx, args.cwd.as_deref())?;
     // The area keeps the session, so the session must not keep the area.

@@ -113,6 +113,7 @@ fn over(gateway: &Gateway, session: ShellSession) -> Result<ExecResult, Error> {
         duration_ms: None,
         signal: None,
         timed_out: None,
+        rehearsal: None,
     })
 }
 

@@ -12,8 +12,9 @@ use std::time::SystemTime;
 
 use base::limits::sandbox::{OVERLAY_CLOCK_STEP, OVERLAY_SCAN_MAX};
 
-pub use apply::apply;
-pub use changes::changes;
+pub use apply::{Stopped, apply, check};
+pub use beneath::open;
+pub use changes::{changes, changes_up_to};
 pub use discard::discard;
 
 /// One difference between a tree and the same tree after the command.
@@ -84,12 +85,18 @@ pub struct Stamp {
 /// The first path of a tree that was changed since a moment, if there is one. The time that is looked at cannot be set
 /// back; it is kept in steps of some milliseconds, so what happened just before counts as well.
 pub fn changed_since(tree: &Path, since: SystemTime) -> io::Result<Option<PathBuf>> {
-    let since = since - OVERLAY_CLOCK_STEP;
-    let epoch = since.duration_since(SystemTime::UNIX_EPOCH).map_err(io::Error::other)?;
-    let since = (i64::try_from(epoch.as_secs()).map_err(io::Error::other)?, i64::from(epoch.subsec_nanos()));
+    changed_since_but(tree, since, &[])
+}
+
+/// The same without looking at some paths and what is below them.
+pub fn changed_since_but(tree: &Path, since: SystemTime, without: &[PathBuf]) -> io::Result<Option<PathBuf>> {
+    let since = moment(since)?;
     let mut open = vec![tree.to_owned()];
     let mut count = 0;
     while let Some(path) = open.pop() {
+        if without.contains(&path) {
+            continue;
+        }
         count += 1;
         if count > OVERLAY_SCAN_MAX {
             return Err(io::Error::other(format!("there are more than {OVERLAY_SCAN_MAX} files")));
@@ -107,7 +114,50 @@ pub fn changed_since(tree: &Path, since: SystemTime) -> io::Result<Option<PathBu
     Ok(None)
 }
 
+/// The first change that replaces something which was itself changed since a moment: it may not be what the command saw.
+pub fn replaces_newer(changes: &[Change], since: SystemTime) -> io::Result<Option<&Change>> {
+    let since = moment(since)?;
+    let is_newer = |change: &&Change| {
+        // What happens in a directory is compared entry by entry.
+        let is_directory = matches!(change.after, Some(Entry::Directory { .. }));
+        change.before.as_ref().is_some_and(|before| before.changed >= since && !is_directory)
+    };
+    Ok(changes.iter().find(is_newer))
+}
+
+/// A moment as the kernel writes times of files, with the step in which it does taken off.
+fn moment(since: SystemTime) -> io::Result<(i64, i64)> {
+    let since = since - OVERLAY_CLOCK_STEP;
+    let epoch = since.duration_since(SystemTime::UNIX_EPOCH).map_err(io::Error::other)?;
+    Ok((i64::try_from(epoch.as_secs()).map_err(io::Error::other)?, i64::from(epoch.subsec_nanos())))
+}
+
 impl Stamp {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.size
+    }
+
+    /// Its permissions.
+    pub fn permissions(&self) -> u32 {
+        self.mode & 0o7777
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+
+    /// Whether it is a file with content.
+    pub fn is_file(&self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode & 0o170_000 == 0o120_000
+    }
+
     pub(crate) fn of(found: &std::fs::Metadata) -> Stamp {
         use std::os::unix::fs::MetadataExt;
         Stamp {

@@ -54,6 +54,11 @@ impl Root {
     }
 }
 
+/// A file of a tree, to be read, with no link followed on the way to it.
+pub fn open(tree: &Path, path: &Path) -> io::Result<File> {
+    Root::open(tree)?.file(path)
+}
+
 /// Removes a name with everything in it.
 pub(super) fn remove(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     remove_at(parent, name, 0)

@@ -14,16 +14,30 @@ use super::{Change, ChangeKind, Entry, Stamp};
 
 /// All changes, in the order of their paths. Neither layer may change meanwhile.
 pub fn changes(lower: &Path, upper: &Path) -> io::Result<Vec<Change>> {
-    let mut reader = Reader { lower, upper, found: Vec::new() };
-    reader.directory(Path::new(""), true, 0)?;
+    match changes_up_to(lower, upper, OVERLAY_CHANGES_MAX)? {
+        (found, false) => Ok(found),
+        (_, true) => Err(io::Error::other(format!("more than {OVERLAY_CHANGES_MAX} files would change"))),
+    }
+}
+
+/// The same with at most so many, and whether there are more.
+pub fn changes_up_to(lower: &Path, upper: &Path, most: usize) -> io::Result<(Vec<Change>, bool)> {
+    let mut reader = Reader { lower, upper, found: Vec::new(), most, is_full: false };
+    match reader.directory(Path::new(""), true, 0) {
+        Err(_) if reader.is_full => {}
+        read => read?,
+    }
     reader.found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(reader.found)
+    Ok((reader.found, reader.is_full))
 }
 
 struct Reader<'a> {
     lower: &'a Path,
     upper: &'a Path,
     found: Vec<Change>,
+    most: usize,
+    /// There was one more than that.
+    is_full: bool,
 }
 
 impl Reader<'_> {
@@ -34,8 +48,9 @@ impl Reader<'_> {
         after: Option<Entry>,
         before: Option<&Metadata>,
     ) -> io::Result<()> {
-        if self.found.len() >= OVERLAY_CHANGES_MAX {
-            return Err(io::Error::other(format!("more than {OVERLAY_CHANGES_MAX} files would change")));
+        if self.found.len() >= self.most {
+            self.is_full = true;
+            return Err(io::Error::other("more changes than are wanted"));
         }
         self.found.push(Change { path: path.to_owned(), kind, after, before: before.map(Stamp::of) });
         Ok(())

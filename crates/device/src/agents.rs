@@ -10,6 +10,7 @@ use base::clock::Clock;
 use protocol::args::Members;
 use protocol::confine::{self, AgentMode, Confine, Confinement, Way};
 use protocol::error::Error;
+use protocol::shell::rehearsal;
 
 use sandbox::Sandbox;
 
@@ -65,6 +66,11 @@ impl Agents {
     /// What makes confined commands, where the machine can.
     pub(crate) fn confiner(&self) -> Option<&Arc<Confiner>> {
         self.confiner.as_ref()
+    }
+
+    /// Whether commands can be rehearsed here.
+    pub(crate) fn rehearses(&self) -> bool {
+        self.confinement.enforces(rehearsal::WORD)
     }
 
     /// What the gateway is told.

@@ -2,6 +2,10 @@
 //! one run share (a network namespace, a directory for temporary files, a proxy, a checkpoint of the workspace).
 
 mod environment;
+#[cfg(not(target_os = "linux"))]
+mod no_rehearsals;
+#[cfg(target_os = "linux")]
+mod rehearse;
 mod runs;
 mod view;
 
@@ -15,6 +19,10 @@ use protocol::error::Error;
 use sandbox::{Sandbox, Setup};
 use tokio::process::Command;
 
+#[cfg(not(target_os = "linux"))]
+use no_rehearsals as rehearse;
+use rehearse::Rehearsals;
+pub(crate) use rehearse::{Reach, Stage};
 pub(crate) use runs::Run;
 use runs::Runs;
 use view::View;
@@ -24,6 +32,7 @@ pub(crate) struct Confiner {
     sandbox: Sandbox,
     view: View,
     runs: Runs,
+    rehearsals: Rehearsals,
 }
 
 /// A confined command that is ready to be started.
@@ -45,8 +54,9 @@ impl Confiner {
         state: PathBuf,
         clock: Clock,
     ) -> Confiner {
-        let view = View::new(workspace.clone(), home, state.clone());
-        Confiner { runs: Runs::new(sandbox.clone(), workspace, state, clock), sandbox, view }
+        let view = View::new(workspace.clone(), home.clone(), state.clone());
+        let rehearsals = Rehearsals::new(workspace.clone(), home, state.clone(), clock.clone());
+        Confiner { runs: Runs::new(sandbox.clone(), workspace, state, clock), sandbox, view, rehearsals }
     }
 
     /// Prepares a command of an agent. It takes a checkpoint first where the run has none, and starts no command

@@ -7,6 +7,7 @@
 
 mod child;
 mod exec;
+mod rehearse;
 mod session;
 mod table;
 

@@ -44,3 +44,35 @@ pub const REPOSITORY_SEARCH_MAX: usize = 2_000;
 pub const REPOSITORY_SEARCH_DEPTH: usize = 4;
 /// Protected names that appeared in a workspace of which a command's output tells at once.
 pub const PROTECTED_TOLD_MAX: usize = 20;
+/// How long a rehearsed command may run: its call is answered when it has ended.
+pub const REHEARSAL_MAX_MS: u64 = 40_000;
+/// Commands that are rehearsed at once.
+pub const REHEARSALS_AT_ONCE: usize = 2;
+/// How often what a rehearsed command wrote is added up.
+pub const REHEARSAL_WATCH: Duration = Duration::from_millis(250);
+/// Bytes that a rehearsed command may write; looked at every `REHEARSAL_WATCH`.
+pub const REHEARSAL_MAX_BYTES: u64 = 1024 * 1024 * 1024;
+/// Files that it may write.
+pub const REHEARSAL_FILES_MAX: usize = 50_000;
+/// Trees of which a rehearsal changes a copy.
+pub const REHEARSAL_TREES_MAX: usize = 48;
+/// How many directories deep a tree is taken apart that can not be copied whole.
+pub const REHEARSAL_TREES_DEPTH: usize = 3;
+/// Changes that are told.
+pub const REHEARSAL_TOLD_MAX: usize = 500;
+/// Largest text of which a difference is made, in bytes.
+pub const REHEARSAL_TEXT_MAX_BYTES: u64 = 512 * 1024;
+/// Longest difference of one file, in bytes.
+pub const REHEARSAL_DIFF_MAX_BYTES: usize = 32 * 1024;
+/// Longest differences of all files, in bytes.
+pub const REHEARSAL_DIFFS_MAX_BYTES: usize = 512 * 1024;
+/// Bytes of its output that are kept; the end wins.
+pub const REHEARSAL_OUTPUT_MAX_BYTES: usize = 256 * 1024;
+/// Hosts that are told.
+pub const REHEARSAL_TRIED_MAX: usize = 50;
+/// Rehearsals that can still be put in place.
+pub const REHEARSALS_KEPT_MAX: usize = 8;
+/// Bytes of all of them.
+pub const REHEARSALS_KEPT_MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// How long one can be put in place.
+pub const REHEARSAL_KEPT: Duration = Duration::from_secs(30 * 60);

@@ -123,7 +123,7 @@ impl Runs {
     }
 }
 
-fn start_proxy(network: &NetworkNamespace, allow: Allow, clock: Clock) -> std::io::Result<Proxy> {
+pub(super) fn start_proxy(network: &NetworkNamespace, allow: Allow, clock: Clock) -> std::io::Result<Proxy> {
     let sandbox::Listeners { http, socks, dns_udp, dns_tcp, plain, tls } = network.listeners()?;
     let listeners = egress::Listeners { http, socks, dns_udp, dns_tcp, plain, tls };
     Proxy::start(listeners, egress::Settings { clock, ..egress::Settings::new(allow) })

@@ -11,8 +11,8 @@ use protocol::shell::{Exec, ExecResult};
 
 use tokio::process::Command;
 
-use super::child;
 use super::session::{Confined, Session};
+use super::{child, rehearse};
 use crate::machine::Cx;
 
 /// `shell.exec`
@@ -45,6 +45,12 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
             "cwd",
             &format!("'{}' is not a directory", cwd.display()),
         ));
+    }
+    if let Some(asked) = &args.rehearse {
+        return rehearse::answer(cx, args, &cwd, asked).await;
+    }
+    if let Some(id) = cx.confine.as_ref().and_then(|confine| confine.rehearsal.as_deref()) {
+        return rehearse::approved(cx, id, args, &cwd).await;
     }
     let time_limit =
         args.timeout.unwrap_or(limits::shell::TIMEOUT_MS).clamp(1, limits::shell::TIMEOUT_MAX_MS);

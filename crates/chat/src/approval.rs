@@ -8,6 +8,7 @@ use super::tools;
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
+    /// This call.
     Once,
     /// From now on, for what the scope covers.
     Always(Scope),
@@ -87,6 +88,10 @@ pub enum Reply {
     Answer(Answer),
     /// Show everything, or less again.
     Fold,
+    /// Show what it would do.
+    Rehearse,
+    /// Put in place what the rehearsal did.
+    PutInPlace,
     /// Leave it for later.
     Later,
     /// Say what the keys mean.
@@ -96,7 +101,8 @@ pub enum Reply {
 /// What the keys mean.
 pub const HELP: &str = "  y  approve this call, once\n  n  deny it\n  s  approve it, and do not ask again for what is said \
                         above\n  t  approve it, and every such call on this target\n  f  show everything, or less again\n  \
-                        l  leave it for later\n";
+                        r  show what it would do, where its device can rehearse; nothing changes\n  p  after that: put \
+                        exactly this in place, without running it again\n  l  leave it for later\n";
 
 /// The prompt for the answer; `more` are further keys.
 pub fn answer_prompt(request: &HilRequest, more: &[char]) -> String {
@@ -118,6 +124,8 @@ pub fn parse(request: &HilRequest, typed: &str) -> Option<Reply> {
         "y" | "yes" | "o" | "once" | "approve" => Some(Reply::Answer(Answer::Once)),
         "n" | "no" | "d" | "deny" => Some(Reply::Answer(Answer::Deny)),
         "f" | "fold" | "unfold" => Some(Reply::Fold),
+        "r" | "rehearse" => Some(Reply::Rehearse),
+        "p" | "put" => Some(Reply::PutInPlace),
         "l" | "later" => Some(Reply::Later),
         "?" | "h" | "help" => Some(Reply::Help),
         // Only the narrowest is meant by a word that does not say how wide.

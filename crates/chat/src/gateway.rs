@@ -122,11 +122,21 @@ impl<'a> Gateway<'a> {
         args: &S,
         limit: Duration,
     ) -> std::result::Result<S::Result, client::Error> {
+        self.call_on(None, args, limit).await
+    }
+
+    /// The same on a device.
+    pub async fn call_on<S: Syscall>(
+        &mut self,
+        target: Option<&str>,
+        args: &S,
+        limit: Duration,
+    ) -> std::result::Result<S::Result, client::Error> {
         if self.session.connection.is_closed() {
             self.reconnect().await.map_err(|failure| client::Error::Closed(failure.message))?;
         }
         let connection = self.session.connection.clone();
-        let call = connection.call_on(None, args, limit);
+        let call = connection.call_on(target, args, limit);
         tokio::pin!(call);
         loop {
             // Signals are read meanwhile: when too many wait, the answer behind them would not arrive.

@@ -26,6 +26,7 @@ mod input;
 pub mod look;
 mod markdown;
 pub mod question;
+pub mod rehearsal;
 pub mod tools;
 pub mod transcript;
 mod view;

@@ -17,6 +17,7 @@ use crate::editor::{self, Typed};
 use crate::gateway::{Arrived, Gateway};
 use crate::look::Look;
 use crate::question::{self, Fold};
+use crate::rehearsal::{self, PUT_IN_PLACE, Rehearsed};
 
 /// Somebody who watches.
 struct Watch<'a> {
@@ -88,18 +89,39 @@ impl Watch<'_> {
             return Ok(None);
         }
         let mut fold = Fold::Folded;
+        let mut rehearsed = Rehearsed::Not(rehearsal::is_offered(&mut self.gateway, &pending.request).await);
         self.output.text(&question::render(&pending.request, self.look(), fold))?;
+        self.output.text(rehearsed.offer())?;
         loop {
-            match self.typed(&pending).await? {
+            match self.typed(&pending, &rehearsed).await? {
                 Typed::Line(typed) => match approval::parse(&pending.request, &typed) {
                     Some(Reply::Answer(answer)) => {
-                        self.answer(&pending, answer).await?;
+                        self.answer(&pending, answer, None).await?;
                         return Ok(None);
                     }
                     Some(Reply::Fold) => {
                         fold = fold.other();
-                        self.output.text(&question::render(&pending.request, self.look(), fold))?;
+                        let what = match &rehearsed {
+                            Rehearsed::Not(_) => question::render(&pending.request, self.look(), fold),
+                            Rehearsed::Did(result) => rehearsal::render(result, self.look(), fold),
+                        };
+                        self.output.text(&format!("{what}{}", rehearsed.offer()))?;
                     }
+                    Some(Reply::Rehearse) => {
+                        self.output.note("rehearsing …");
+                        rehearsed.again(&mut self.gateway, &pending.request, self.output).await;
+                        if let Rehearsed::Did(result) = &rehearsed {
+                            let what = rehearsal::render(result, self.look(), fold);
+                            self.output.text(&format!("{what}{}", rehearsed.offer()))?;
+                        }
+                    }
+                    Some(Reply::PutInPlace) => match rehearsed.applicable() {
+                        Some(id) => {
+                            self.answer(&pending, Answer::Once, Some(id)).await?;
+                            return Ok(None);
+                        }
+                        None => self.output.note("there is no rehearsal that can be put in place"),
+                    },
                     Some(Reply::Help) => self.output.text(approval::HELP)?,
                     Some(Reply::Later) => return Ok(None),
                     None => {}
@@ -114,9 +136,9 @@ impl Watch<'_> {
     }
 
     /// Waits for a typed answer, or until the question no longer waits.
-    async fn typed(&mut self, pending: &PendingApproval) -> Result<Typed> {
-        const KEYS: &[char] = &['f', 'l', '?'];
-        let mut typing = editor::question(self.output, &approval::answer_prompt(&pending.request, KEYS));
+    async fn typed(&mut self, pending: &PendingApproval, rehearsed: &Rehearsed) -> Result<Typed> {
+        let keys = [rehearsed.keys(), &['f', 'l', '?']].concat();
+        let mut typing = editor::question(self.output, &approval::answer_prompt(&pending.request, &keys));
         loop {
             let arrived = tokio::select! {
                 typed = typing.typed() => return typed,
@@ -143,17 +165,24 @@ impl Watch<'_> {
         }
     }
 
-    async fn answer(&mut self, pending: &PendingApproval, answer: Answer) -> Result<()> {
+    async fn answer(
+        &mut self,
+        pending: &PendingApproval,
+        answer: Answer,
+        rehearsal: Option<String>,
+    ) -> Result<()> {
+        let told = if rehearsal.is_some() { PUT_IN_PLACE.to_string() } else { answer.told(&pending.request) };
         let hil = Hil {
             pid: Some(pending.pid.clone()),
             request_id: pending.request.request_id.clone(),
             decision: answer.decision(),
             remember: answer.scope().map(|_| true),
             remember_scope: answer.scope(),
+            rehearsal,
         };
         match self.gateway.ask(&hil).await?.into_result() {
             Ok(_) => {
-                let told = self.look().paint(Style::DIM, &answer.told(&pending.request));
+                let told = self.look().paint(Style::DIM, &told);
                 self.output.line(&format!("  {told}"))?;
             }
             Err(why) => self.output.note(&why),

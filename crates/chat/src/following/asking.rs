@@ -11,6 +11,7 @@ use super::super::editor::{self, Typed};
 use super::super::gateway::Arrived;
 use super::super::look::Look;
 use super::super::question::{self, Fold};
+use super::super::rehearsal::{self, PUT_IN_PLACE, Rehearsed};
 use super::{Following, payload_of};
 
 impl Chat<'_> {
@@ -29,9 +30,10 @@ impl Chat<'_> {
             return Ok(());
         }
         let mut fold = Fold::Folded;
-        self.tell(&format!("\n{}", question::render(&request, self.look(), fold)))?;
+        let mut rehearsed = Rehearsed::Not(rehearsal::is_offered(&mut self.gateway, &request).await);
+        self.tell(&format!("\n{}{}", question::render(&request, self.look(), fold), rehearsed.offer()))?;
         loop {
-            match self.typed_answer(following, &request).await? {
+            match self.typed_answer(following, &request, &rehearsed).await? {
                 Typed::Line(typed) => match approval::parse(&request, &typed) {
                     Some(Reply::Answer(answer)) => {
                         self.answer(&request, answer).await?;
@@ -39,8 +41,24 @@ impl Chat<'_> {
                     }
                     Some(Reply::Fold) => {
                         fold = fold.other();
-                        self.tell(&question::render(&request, self.look(), fold))?;
+                        let what = match &rehearsed {
+                            Rehearsed::Not(_) => question::render(&request, self.look(), fold),
+                            Rehearsed::Did(result) => rehearsal::render(result, self.look(), fold),
+                        };
+                        self.tell(&format!("{what}{}", rehearsed.offer()))?;
                     }
+                    Some(Reply::Rehearse) => {
+                        self.output.note("rehearsing …");
+                        rehearsed.again(&mut self.gateway, &request, self.output).await;
+                        if let Rehearsed::Did(result) = &rehearsed {
+                            let what = rehearsal::render(result, self.look(), fold);
+                            self.tell(&format!("{what}{}", rehearsed.offer()))?;
+                        }
+                    }
+                    Some(Reply::PutInPlace) => match rehearsed.applicable() {
+                        Some(id) => return self.answer_with(&request, Answer::Once, Some(id)).await,
+                        None => self.output.note("there is no rehearsal that can be put in place"),
+                    },
                     Some(Reply::Help) => self.tell(approval::HELP)?,
                     Some(Reply::Later) => {
                         let id = &request.request_id;
@@ -68,9 +86,14 @@ impl Chat<'_> {
     }
 
     /// Waits for a typed answer. What arrives meanwhile is kept for later; an answer from elsewhere ends the wait.
-    async fn typed_answer(&mut self, following: &Following, request: &HilRequest) -> Result<Typed> {
-        let mut typing =
-            editor::question(self.output, &approval::answer_prompt(request, question::keys(request)));
+    async fn typed_answer(
+        &mut self,
+        following: &Following,
+        request: &HilRequest,
+        rehearsed: &Rehearsed,
+    ) -> Result<Typed> {
+        let keys = [question::keys(request), rehearsed.keys()].concat();
+        let mut typing = editor::question(self.output, &approval::answer_prompt(request, &keys));
         let (mut kept, mut refresh) = (Vec::new(), false);
         let typed = loop {
             let arrived = tokio::select! {
@@ -129,16 +152,28 @@ impl Chat<'_> {
     }
 
     async fn answer(&mut self, request: &HilRequest, answer: Answer) -> Result<()> {
+        self.answer_with(request, answer, None).await
+    }
+
+    /// The same with the rehearsal that is to be put in place.
+    async fn answer_with(
+        &mut self,
+        request: &HilRequest,
+        answer: Answer,
+        rehearsal: Option<String>,
+    ) -> Result<()> {
+        let told = if rehearsal.is_some() { PUT_IN_PLACE.to_string() } else { answer.told(request) };
         let hil = Hil {
             pid: self.pid.clone(),
             request_id: request.request_id.clone(),
             decision: answer.decision(),
             remember: answer.scope().map(|_| true),
             remember_scope: answer.scope(),
+            rehearsal,
         };
         match self.gateway.ask(&hil).await?.into_result() {
             Ok(_) if self.output.terminal => {
-                let told = self.look().paint(Style::DIM, &answer.told(request));
+                let told = self.look().paint(Style::DIM, &told);
                 self.tell(&format!("  {told}\n"))
             }
             Ok(_) => Ok(()),

@@ -1,5 +1,7 @@
 //! `gsv approvals`: tool calls that wait for a person, answers to them, and what is approved for good.
 
+mod rehearse;
+
 use chat::approval::{coverage, name};
 use chat::look::Look;
 use chat::question::{self, Fold};
@@ -59,6 +61,17 @@ enum Action {
         /// With `--remember class` for a call on a device: yes, on every device, those to come included.
         #[arg(long)]
         every_device: bool,
+        /// Do not run it: put exactly what this rehearsal did in place.
+        #[arg(long, value_name = "REHEARSAL", conflicts_with = "remember")]
+        rehearsal: Option<String>,
+    },
+    /// Show what a command would do, without changing anything, and answer the question.
+    Rehearse {
+        /// The request, or the beginning of its id.
+        id: String,
+        /// Approve, and put exactly what was shown in place, without running the command again.
+        #[arg(long)]
+        apply: bool,
     },
     /// Refuse a call.
     Deny {
@@ -117,7 +130,7 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
             context.output.answer(&to_json(&pending), text)?;
         }
         Action::Watch { pid } => return watch::run(&context.output, session, pid.map(Pid)).await,
-        Action::Approve { id, remember, every_device } => {
+        Action::Approve { id, remember, every_device, rehearsal } => {
             let pending = find(&session, &id).await?;
             let scope = remember.map(Scope::from);
             let is_wide = scope == Some(Scope::Class) && pending.request.target.as_deref() != Some("gsv");
@@ -126,11 +139,15 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
                 return Err(Failure::usage(format!("this would allow {what}, those to come included"))
                     .with_hint("--remember shape or target, or add --every-device"));
             }
-            decide(context, &session, pending, Decision::Approve, scope).await?;
+            decide(context, &session, pending, (Decision::Approve, rehearsal), scope).await?;
         }
         Action::Deny { id } => {
             let pending = find(&session, &id).await?;
-            decide(context, &session, pending, Decision::Deny, None).await?;
+            decide(context, &session, pending, (Decision::Deny, None), None).await?;
+        }
+        Action::Rehearse { id, apply } => {
+            let pending = find(&session, &id).await?;
+            return rehearse::run(context, &session, pending, apply).await;
         }
         Action::Rules { pid } => {
             let rules = rules(&session, pid.map(Pid)).await?;
@@ -147,7 +164,7 @@ async fn decide(
     context: &Context,
     session: &Session,
     pending: PendingApproval,
-    decision: Decision,
+    (decision, rehearsal): (Decision, Option<String>),
     remember_scope: Option<Scope>,
 ) -> Result<()> {
     if remember_scope == Some(Scope::Shape) && pending.request.shape.is_none() {
@@ -159,6 +176,7 @@ async fn decide(
         decision,
         remember: remember_scope.map(|_| true),
         remember_scope,
+        rehearsal,
     };
     let answer = session.call(&hil).await?;
     done(answer.value)?;

@@ -1,5 +1,7 @@
 //! `gsv run`: one command on a target, streamed to its end.
 
+pub mod rehearse;
+
 use std::io::IsTerminal;
 
 use base::limits;
@@ -13,6 +15,7 @@ use crate::context::Context;
 use crate::follow::stdin::Stdin;
 use crate::follow::{self, Command};
 use crate::{quote, session};
+use rehearse::Next;
 
 /// Arguments of `gsv run`.
 #[derive(Args, Debug)]
@@ -30,6 +33,12 @@ pub struct Run {
     /// Start the command, print its session id and return.
     #[arg(long)]
     detach: bool,
+    /// Show what the command would do on a device: files with differences, hosts, output. Nothing changes.
+    #[arg(long, conflicts_with = "detach", requires = "target")]
+    rehearse: bool,
+    /// With --rehearse: put exactly what was shown in place, without running the command again.
+    #[arg(long, requires = "rehearse")]
+    apply: bool,
     /// One word is run as shell text; several are each quoted, so that they arrive as they are.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     words: Vec<String>,
@@ -44,6 +53,12 @@ pub async fn run(context: &Context, args: Run) -> Result<u8> {
         timeout_ms: args.timeout.map(|seconds| seconds * 1_000),
     };
     let mut session = session::open(context).await?;
+    if args.rehearse
+        && let Next::End(code) = rehearse::rehearse(context, &session, &command, args.apply).await?
+    {
+        session.connection.close().await;
+        return Ok(code);
+    }
     if args.detach {
         let started = follow::start(&session, &command).await?;
         let Some(id) = &started.session_id else {

@@ -15,7 +15,7 @@ pub fn asking(world: &World) -> (Running, Value, PathBuf) {
     (chat, pending(world), file)
 }
 
-fn pending(world: &World) -> Value {
+pub fn pending(world: &World) -> Value {
     let deadline = Clock::system().instant() + PATIENCE;
     loop {
         let pending = world.json(&["approvals"])["pending"].clone();

@@ -22,6 +22,10 @@ mod other_drivers;
 mod password_prompts;
 #[cfg(target_os = "linux")]
 mod readme;
+#[cfg(target_os = "linux")]
+mod rehearsing;
+#[cfg(target_os = "linux")]
+mod rehearsing_people;
 mod restart;
 mod running;
 #[cfg(unix)]

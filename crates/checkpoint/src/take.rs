@@ -42,7 +42,11 @@ pub(crate) fn take(
     let id = list.next(&entries).map_err(|error| told(error.into()))?;
     let objects = at.objects().map_err(told)?;
     let began_ns = lock.file_time_ns().map_err(|error| told(error.into()))?;
-    let seen = see(at, objects.writer(), budget, known, label.when == When::After, began_ns)?;
+    // Rules that an agent wrote lose no file that a checkpoint has. One that cannot be read has none to lose.
+    let last = entries.last().filter(|_| label.when == When::Before).and_then(|last| at.load(last).ok());
+    let known = known.into_iter().chain(last.as_ref().map(|last| &last.entries)).collect();
+    let looked = Looked { known, keeps_known: label.when == When::After, last: last.as_ref() };
+    let seen = see(at, objects.writer(), budget, looked, began_ns)?;
     let kept = keep(at, &objects, seen, entries.last(), now_ms).map_err(told)?;
     let left_out = kept.snapshot.left_out();
     let taken = Taken {
@@ -80,7 +84,15 @@ pub(crate) fn look(
     let told = |fault: Fault| fault.at(&at.dir, budget.time_max);
     let objects = at.objects().map_err(told)?;
     let began_ns = lock.file_time_ns().map_err(|error| told(error.into()))?;
-    see(at, objects.dry_writer(), budget, known, true, began_ns).map(|seen| seen.snapshot)
+    let looked = Looked { known, keeps_known: true, last: None };
+    see(at, objects.dry_writer(), budget, looked, began_ns).map(|seen| seen.snapshot)
+}
+
+/// What of a workspace is looked at though it is ignored; see [`Plan`].
+struct Looked<'a> {
+    known: Vec<&'a BTreeMap<Name, Entry>>,
+    keeps_known: bool,
+    last: Option<&'a Snapshot>,
 }
 
 /// What a walk saw, with the objects that are not yet part of the store.
@@ -98,15 +110,16 @@ fn see<'o>(
     at: &Store,
     mut writer: Writer<'o>,
     budget: &Budget,
-    known: Vec<&BTreeMap<Name, Entry>>,
-    keeps_known: bool,
+    looked: Looked<'_>,
     began_ns: i64,
 ) -> Result<Seen<'o>, Error> {
     let workspace = |source| Error::Workspace { path: at.workspace.clone(), source };
     let root = place::open_root(&at.workspace).map_err(workspace)?;
     let old = Cache::load(&at.cache());
     let clock = &at.clock;
-    let plan = Plan { workspace: &at.workspace, budget, clock, began_ns, cache: &old, known, keeps_known };
+    let Looked { known, keeps_known, last } = looked;
+    let plan =
+        Plan { workspace: &at.workspace, budget, clock, began_ns, cache: &old, known, keeps_known, last };
     let mut walk = Walk::new(plan, &mut writer);
     let walked = walk.run(&root);
     let Walk { snapshot, cache, files, bytes, .. } = walk;

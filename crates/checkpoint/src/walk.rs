@@ -29,6 +29,7 @@ use crate::snapshot::{Entry, Name, Noted, Snapshot, push};
 use crate::state::{FileKind, FileState, Key};
 use crate::tree::{self, Item};
 
+use ignored::Newcomers;
 use read::Read;
 use repository::Repository;
 use rules::Rules;
@@ -45,6 +46,9 @@ pub(crate) struct Plan<'a> {
     pub(crate) known: Vec<&'a BTreeMap<Name, Entry>>,
     /// The same for files of the last checkpoint, and names below what has come to be ignored since.
     pub(crate) keeps_known: bool,
+    /// Before a run: what was there when the last one had ended. What is ignored now and was not there then is a
+    /// person's, made under rules that an agent may have written.
+    pub(crate) last: Option<&'a Snapshot>,
 }
 
 /// A walk under way.
@@ -60,6 +64,8 @@ pub(crate) struct Walk<'a, 'w> {
     object_files: usize,
     object_bytes: u64,
     names: usize,
+    /// What is left for files that are ignored and kept all the same.
+    newcomers: Newcomers,
 }
 
 /// What a directory is part of.
@@ -97,6 +103,7 @@ impl<'a, 'w> Walk<'a, 'w> {
             object_files: 0,
             object_bytes: 0,
             names: 0,
+            newcomers: Newcomers::default(),
         }
     }
 
@@ -179,7 +186,7 @@ impl<'a, 'w> Walk<'a, 'w> {
                 Part::Files(rules.clone())
             }
             Part::Files(rules) | Part::Ignored(rules) => {
-                if !self.is_known(rules, path, state.kind) {
+                if !self.is_known(rules, path, state.kind) && !self.is_newcomer(found, path) {
                     return self.ignore(found, path, depth).map(|()| None);
                 }
                 Part::Ignored(rules.clone())
@@ -226,6 +233,8 @@ impl<'a, 'w> Walk<'a, 'w> {
         self.count(state.key.size, false)?;
         self.files += 1;
         let oid = self.writer.add(ObjectKind::Blob, target.as_bytes())?;
+        // It is always read again; that it is known keeps it when it comes to be ignored.
+        self.cache.files.insert(path.clone(), (Key::default(), oid));
         let mode = self.insert(path, &state, Some(oid));
         Ok(Some(Item { name: name.to_vec(), kind: FileKind::Link, mode, oid }))
     }

@@ -30,6 +30,12 @@ pub const LISTED_MAX: usize = 1_000;
 pub const IGNORE_FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Patterns of one ignore file; one with more is not honoured: they are compiled before the walk goes on.
 pub const IGNORE_PATTERNS_MAX: usize = 2_000;
+/// Names kept though they are ignored, because they appeared after an agent's run, which may have written the rule.
+pub const NEWCOMERS_MAX: usize = 2_000;
+/// A larger one of these is not kept.
+pub const NEWCOMER_BYTES_MAX: u64 = 1024 * 1024;
+/// Bytes of these together.
+pub const NEWCOMERS_BYTES_MAX: u64 = 50 * 1024 * 1024;
 /// A git index larger than this is not looked into, and neither are more bytes of names in it.
 pub const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of a file held in memory at a time.

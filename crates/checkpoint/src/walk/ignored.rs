@@ -13,7 +13,64 @@ use crate::place;
 use crate::snapshot::{Name, push};
 use crate::state::FileKind;
 
+/// Directories that tools fill by themselves: what is ignored in them is not a person's work.
+const FILLED_BY_TOOLS: &[&[u8]] = &[
+    b"node_modules",
+    b"target",
+    b".venv",
+    b"venv",
+    b"__pycache__",
+    b"dist",
+    b"build",
+    b"out",
+    b".next",
+    b".gradle",
+    b".cache",
+    b".tox",
+    b"vendor",
+];
+/// The file by which tools mark such a directory.
+const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
+
+/// How much is kept of what is ignored, was not there at the last checkpoint, and so was not made by an agent's run.
+pub(super) struct Newcomers {
+    names: usize,
+    bytes: u64,
+}
+
+impl Default for Newcomers {
+    fn default() -> Newcomers {
+        Newcomers { names: limits::NEWCOMERS_MAX, bytes: limits::NEWCOMERS_BYTES_MAX }
+    }
+}
+
+impl Newcomers {
+    /// Takes a name of that size, if there is room for it.
+    fn take(&mut self, bytes: u64) -> bool {
+        if self.names == 0 || bytes > limits::NEWCOMER_BYTES_MAX || bytes > self.bytes {
+            return false;
+        }
+        self.names -= 1;
+        self.bytes -= bytes;
+        true
+    }
+}
+
 impl Walk<'_, '_> {
+    /// Whether something that is ignored appeared since the last run ended, and is kept within a small budget: the rule
+    /// that ignores it may be the agent's, the file is not.
+    pub(super) fn is_newcomer(&mut self, found: &Found<'_>, path: &Name) -> bool {
+        let Some(last) = self.plan.last else { return false };
+        if last.has_more || last.noted.get(path).is_some_and(|noted| noted.why == Why::Ignored) {
+            return false;
+        }
+        match found.state.kind {
+            Kind::Special => false,
+            Kind::Dir => !is_filled_by_tools(found) && self.newcomers.take(0),
+            Kind::File | Kind::Link => self.newcomers.take(found.state.key.size),
+        }
+    }
+
     /// Whether something that is ignored is looked at all the same: git tracks it, or a checkpoint has it.
     pub(super) fn is_known(&self, rules: &Rules, path: &Name, kind: FileKind) -> bool {
         if rules.is_tracked(path, kind == FileKind::Dir) {
@@ -72,4 +129,12 @@ impl Walk<'_, '_> {
         }
         Ok(())
     }
+}
+
+fn is_filled_by_tools(found: &Found<'_>) -> bool {
+    if FILLED_BY_TOOLS.contains(&found.name) {
+        return true;
+    }
+    let Ok(opened) = place::open_dir(found.dir, found.name) else { return true };
+    matches!(place::state_at(&opened, CACHE_TAG), Ok(Some(_)))
 }

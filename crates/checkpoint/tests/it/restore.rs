@@ -222,6 +222,42 @@ fn having_files_ignored_does_not_hide_what_was_done_to_them() {
 }
 
 #[test]
+fn rules_that_a_run_wrote_lose_nothing_in_the_next_one() {
+    let kit = Kit::new();
+    kit.write("data/notes", "precious");
+    kit.write("a", "1");
+    symlink("a", kit.path("link")).expect("a link");
+    kit.write("secret.log", "mine");
+    kit.write(".gitignore", "*.log\n");
+    kit.run(|| {
+        kit.write(".gitignore", "*\n");
+        kit.write("made/by/the/run", "x");
+    });
+    // A person goes on working, under rules that the agent wrote.
+    kit.write("data/more", "person");
+    kit.write("new/plan.txt", "person");
+    kit.write("node_modules/x/index.js", "of a tool");
+    kit.write("tagged/CACHEDIR.TAG", "Signature");
+    kit.write("large", vec![b'x'; 2_000_000]);
+    let original = kit.tree();
+    for _ in 0..2 {
+        let (before, _) = kit.run(|| {
+            for name in ["data", "a", "link", "new"] {
+                kit.remove(name);
+            }
+        });
+        kit.restore(before);
+        let now = kit.tree();
+        let lost: Vec<_> = original.iter().filter(|(path, seen)| now.get(*path) != Some(seen)).collect();
+        assert!(lost.is_empty() && now.len() == original.len(), "{lost:?} {:?}", now.keys());
+        let ignored: Vec<_> = kit.at.ignored(before).expect("names");
+        for name in ["made", "node_modules", "tagged", "large", "secret.log"] {
+            assert!(ignored.contains(&name.into()), "{name}: {ignored:?}");
+        }
+    }
+}
+
+#[test]
 fn what_was_ignored_before_is_not_taken_for_made_by_the_run() {
     let kit = Kit::new();
     kit.write(".gitignore", "*.log\nout/\n");

@@ -91,3 +91,24 @@ impl NetworkNamespace {
         match self.0 {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_sandbox_everything_is_refused() {
+        run_if_helper();
+        let sandbox = Sandbox::this_program();
+        let strength = sandbox.probe(Path::new("/"));
+        assert!(strength.words.is_empty() && !strength.is_full());
+        assert_eq!(strength.cause.as_deref(), Some(WHY));
+        let spec = Spec::new(vec!["/bin/true".into()], "/w".into(), "/t".into());
+        let refused = Sandbox::with_helper("/bin/true".into()).command(&spec, None).map(|_| ());
+        assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::Unsupported));
+        assert_eq!(
+            sandbox.network().map(|_| ()).map_err(|error| error.kind()),
+            Err(io::ErrorKind::Unsupported)
+        );
+    }
+}

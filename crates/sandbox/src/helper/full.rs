@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::pipe::PipeFlags;
 
 use super::{FAILED, init};
+use crate::cgroup::{Door, Group};
 use crate::failure::{At, Failure};
 use crate::setup::Reporter;
 use crate::spec::Spec;
@@ -19,6 +20,8 @@ pub(super) fn run(spec: &Spec, user: &OwnedFd, network: &OwnedFd, report: &Repor
     let spec = &spec.resolved()?;
     // The table shows the sockets of the network namespace that one is in.
     let sockets = view::listed_sockets()?;
+    // To be made as the user of the machine, before the namespaces take that right away.
+    let (group, door) = Group::make(&spec.limits).unzip();
     enter(user, network)?;
     sys::block_signals().at("hold signals back")?;
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at("open a pipe");
@@ -28,7 +31,8 @@ pub(super) fn run(spec: &Spec, user: &OwnedFd, network: &OwnedFd, report: &Repor
     match sys::fork().at("start process 1")? {
         Fork::Child => {
             drop((status_read, life_write));
-            match init::run(spec, &sockets, report, life_read, status_write) {
+            match enter_group(door).and_then(|()| init::run(spec, &sockets, report, life_read, status_write))
+            {
                 Ok(never) => match never {},
                 Err(failure) => {
                     report.failed(&failure);
@@ -37,12 +41,20 @@ pub(super) fn run(spec: &Spec, user: &OwnedFd, network: &OwnedFd, report: &Repor
             }
         }
         Fork::Parent(pid) => {
-            drop((status_write, life_read));
+            drop((status_write, life_read, door));
             let status = mirror(pid, status_read);
             drop(life_write);
+            if group.is_some_and(|group| group.ran_out_of_memory()) {
+                report.out_of_memory();
+            }
             status
         }
     }
+}
+
+/// Where there is a group, nothing starts outside it.
+fn enter_group(door: Option<Door>) -> Result<(), Failure> {
+    door.map_or(Ok(()), Door::enter).at("enter the control group")
 }
 
 fn enter(user: &OwnedFd, network: &OwnedFd) -> Result<(), Failure> {

@@ -14,11 +14,12 @@ use rustix::fs::FlockOperation;
 
 use super::inside::{INSIDE_WORD, WORKED};
 use super::{Strength, Trial, cause};
+use crate::cgroup::Group;
 use crate::launch::{Confined, Sandbox};
 use crate::network::NetworkNamespace;
 use crate::overlay;
 use crate::request::HELPER_WORD;
-use crate::spec::{Mode, Outcome, Overlay, Spec};
+use crate::spec::{Limits, Mode, Outcome, Overlay, Spec};
 
 const CANARY: &str = "canary";
 /// Size of a file that is one byte too large, in the trial of limits.
@@ -40,6 +41,7 @@ impl Sandbox {
         let full = self.network().map_err(|error| error.to_string()).and_then(|network| {
             let mut trials = stage.surroundings(self, &network)?;
             trials.extend(stage.limits(self, &network)?);
+            trials.push(memory());
             trials.extend(stage.rehearsal(self, &network));
             Ok(trials)
         });
@@ -54,6 +56,16 @@ impl Sandbox {
             }
         }
     }
+}
+
+/// How memory is held to its limit: both ways do, the one at every moment.
+fn memory() -> Trial {
+    let happened = match Group::make(&Limits::default()) {
+        Some(_) => "held by a control group",
+        None => "added up twice a second, as no control group was delegated to this user",
+    };
+    let what = "use more memory than is allowed".to_owned();
+    Trial { word: "limits", what, should_work: false, happened: happened.to_owned(), passed: true }
 }
 
 /// A word holds when all of its trials went as they should.

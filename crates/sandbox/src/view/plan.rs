@@ -57,8 +57,14 @@ impl Plan {
         for inverted in spec.inverted.iter().filter(|inverted| !inside_writable(spec, &inverted.dir)) {
             plan.invert(spec, inverted)?;
         }
-        for overlay in spec.overlays.iter().chain(&spec.cache_overlays) {
+        for overlay in &spec.overlays {
             plan.overlay(overlay)?;
+        }
+        for cache in &spec.cache_overlays {
+            // On a disk that takes no overlay, or with mounts in it, a cache is read-only as everything is.
+            if plan.overlay(cache).is_err() {
+                plan.take(&cache.target, &cache.target, READ_ONLY)?;
+            }
         }
         for place in std::iter::once(&spec.workspace).chain(&spec.writable) {
             if !spec.overlays.iter().any(|overlay| &overlay.target == place) {

@@ -91,6 +91,71 @@ fn terminals_temporary_files_and_shared_memory_are_there() {
 }
 
 #[test]
+fn a_program_can_be_given_a_terminal() {
+    if !exists("script") {
+        return;
+    }
+    let stage = Stage::new();
+    let said = works(
+        &stage,
+        "test -c /dev/ptmx && mount | grep -q '^devpts on /dev/pts ' && script -qec tty /dev/null",
+    );
+    assert!(said.trim().starts_with("/dev/pts/"), "{said}");
+    let said =
+        works(&stage, "script -qec 'stty size; test -t 0 && test -t 1 && echo both' /dev/null </dev/null");
+    assert!(said.contains("both"), "{said}");
+    // The machine's own terminals are not among them.
+    assert_eq!(works(&stage, "ls /dev/pts").trim(), "ptmx");
+}
+
+#[test]
+fn connections_wait_for_a_server_that_is_busy() {
+    if !exists("python3") {
+        return;
+    }
+    let stage = Stage::new();
+    let test = "import socket\n\
+        server = socket.create_server(('127.0.0.1', 0), backlog=64)\n\
+        waiting = [socket.create_connection(server.getsockname(), timeout=5) for _ in range(50)]\n\
+        for client in waiting: client.sendall(b'x')\n\
+        taken = [server.accept()[0].recv(1) for _ in waiting]\n\
+        print(len(taken), open('/proc/sys/net/core/somaxconn').read())\n";
+    stage.write("work/backlog.py", test);
+    let said = works(&stage, "python3 backlog.py");
+    let numbers: Vec<u32> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] == 50 && numbers[1] >= 128, "{said}");
+}
+
+#[test]
+fn files_are_bounded() {
+    let stage = Stage::new();
+    let mut spec = stage.spec(&["/bin/sh", "-c", "head -c 2000000 /dev/zero > big; stat -c %s big"]);
+    spec.limits.file_bytes = 1_000_000;
+    let done = stage.run(&spec);
+    assert_eq!((done.outcome.clone(), done.out.trim()), (Outcome::Started, "1000000"), "{done:?}");
+}
+
+#[test]
+fn a_cache_that_takes_no_overlay_is_read_only() {
+    let stage = Stage::new();
+    stage.write("home/.cache-dir/old", "old");
+    // The kernel takes no upper directory that is beneath the lower one.
+    for name in ["home/.cache-dir/upper", "home/.cache-dir/kernel-work"] {
+        std::fs::create_dir(stage.root.join(name)).expect("a directory");
+    }
+    let mut spec = stage.spec(&["/bin/sh", "-c", "cat $HOME/.cache-dir/old; echo x > $HOME/.cache-dir/old"]);
+    spec.cache_overlays = vec![Overlay {
+        target: stage.home.join(".cache-dir"),
+        upper: stage.home.join(".cache-dir/upper"),
+        work: stage.home.join(".cache-dir/kernel-work"),
+        kept: false,
+    }];
+    let done = stage.run(&spec);
+    assert_eq!((done.outcome.clone(), done.out.as_str()), (Outcome::Started, "old"), "{done:?}");
+    assert_eq!(std::fs::read_to_string(stage.home.join(".cache-dir/old")).expect("a file"), "old");
+}
+
+#[test]
 fn debuggers_can_trace_their_own() {
     if !exists("strace") {
         return;
@@ -144,4 +209,51 @@ fn the_helper_word_without_a_request_does_nothing() {
         let done = std::process::Command::new(HELPER).args(arguments).output().expect("a child");
         assert_eq!(done.status.code(), Some(125), "{arguments:?}");
     }
+}
+
+/// A registry in a directory, with one package that is packed.
+const REGISTRY: &str = r#"
+set -e
+mkdir -p dep-0.1.0/src registry/index/3/d home/.cargo work/src
+printf '[package]\nname = "dep"\nversion = "0.1.0"\nedition = "2021"\n' > dep-0.1.0/Cargo.toml
+printf 'pub fn answer() -> u32 { 42 }\n' > dep-0.1.0/src/lib.rs
+tar czf registry/dep-0.1.0.crate dep-0.1.0
+sum=$(sha256sum registry/dep-0.1.0.crate | cut -d' ' -f1)
+printf '{"name":"dep","vers":"0.1.0","deps":[],"cksum":"%s","features":{},"yanked":false}\n' $sum > registry/index/3/d/dep
+printf '[source.crates-io]\nreplace-with = "here"\n[source.here]\nlocal-registry = "%s/registry"\n' "$PWD" > home/.cargo/config.toml
+printf '[package]\nname = "app"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\ndep = "0.1"\n[workspace]\n' > work/Cargo.toml
+printf 'fn main() { println!("{}", dep::answer()); }\n' > work/src/main.rs
+"#;
+
+#[test]
+fn a_package_that_is_not_unpacked_yet_is_built_and_the_cache_stays_as_it_was() {
+    let Some(cargo) = std::env::var_os("CARGO").map(std::path::PathBuf::from) else { return };
+    let stage = Stage::new();
+    let made = std::process::Command::new("/bin/sh").args(["-c", REGISTRY]).current_dir(&stage.root).status();
+    assert!(made.expect("a shell").success());
+    for name in ["upper", "kernel-work"] {
+        std::fs::create_dir(stage.root.join(name)).expect("a directory");
+    }
+    let tools = cargo.parent().expect("a directory");
+    let build = |with_overlay: bool| {
+        let mut spec = stage.spec(&[cargo.to_str().expect("text"), "run", "-q", "--offline"]);
+        spec.env.push(("RUSTC".into(), tools.join("rustc").into()));
+        if with_overlay {
+            spec.cache_overlays = vec![Overlay {
+                target: stage.home.join(".cargo"),
+                upper: stage.root.join("upper"),
+                work: stage.root.join("kernel-work"),
+                kept: false,
+            }];
+        }
+        stage.run(&spec)
+    };
+    let before = stage.canaries();
+    let done = build(false);
+    assert!(done.code != Some(0) && done.err.contains("Read-only file system"), "{done:?}");
+    let done = build(true);
+    assert_eq!((done.code, done.out.as_str()), (Some(0), "42\n"), "{done:?}");
+    assert_eq!(stage.canaries(), before);
+    let unpacked = std::fs::read_dir(stage.root.join("upper/registry/src")).expect("a directory");
+    assert_eq!(unpacked.count(), 1, "it was unpacked beside the cache");
 }

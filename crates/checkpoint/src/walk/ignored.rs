@@ -65,9 +65,9 @@ impl Walk<'_, '_> {
             return false;
         }
         match found.state.kind {
-            Kind::Special => false,
-            Kind::Dir => !is_filled_by_tools(found) && self.newcomers.take(0),
-            Kind::File | Kind::Link => self.newcomers.take(found.state.key.size),
+            FileKind::Special => false,
+            FileKind::Dir => !is_filled_by_tools(found) && self.newcomers.take(0),
+            FileKind::File | FileKind::Link => self.newcomers.take(found.state.key.size),
         }
     }
 

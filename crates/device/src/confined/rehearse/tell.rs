@@ -86,8 +86,9 @@ fn runs_later(path: &Path, change: &Change, roots: &Roots<'_>) -> bool {
     let Some(text) = path.to_str() else { return true };
     let is_directory = matches!(change.after, Some(Entry::Directory { .. }));
     // A directory `.git` is a repository, a file of that name says where one is.
-    let is_meant =
-        |place: &places::Place| place.kind.runs_later() && (place.at != At::Anywhere || !is_directory);
+    let is_meant = |place: &places::SensitivePlace| {
+        place.kind.runs_later() && (place.at != At::Anywhere || !is_directory)
+    };
     places::is_protected(text, false).is_some() || places::classify(text, roots).is_some_and(is_meant)
 }
 

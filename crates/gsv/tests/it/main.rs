@@ -17,6 +17,7 @@ mod corpus;
 mod crash;
 mod login;
 mod native_copying;
+mod newcomer;
 mod other_drivers;
 #[cfg(target_os = "linux")]
 mod password_prompts;

@@ -99,7 +99,8 @@ fn shopt(args: &[String]) -> Put {
 /// What runs the script that is piped into a shell with arguments of its own.
 const FROM_STDIN: &str = r#"eval "$(cat)""#;
 
-/// `bash -s ARGS`: the interpreter would take the first argument for a script file.
+/// `bash -s ARGS`: the interpreter would take the first argument for a script file. And `bash` alone: what is piped into
+/// it becomes a word of `eval`, so that it is looked at as every other script is before it runs.
 pub(crate) fn shell_from_stdin(mut event: ToolEvent) -> HookAction<ToolEvent> {
     if matches!(event.name.as_str(), "bash" | "sh")
         && let Some(args) = with_stdin_script(&event.name, &event.args)
@@ -113,12 +114,15 @@ fn with_stdin_script(name: &str, args: &[String]) -> Option<Vec<String>> {
     let is_option = |word: &&String| word.len() > 1 && word.starts_with('-') && *word != "--";
     let options: Vec<String> = args.iter().take_while(is_option).cloned().collect();
     let plain = |word: &String| !word.starts_with("--") && !word.contains(['c', 'o', 'O']);
-    if !options.iter().all(plain) || !options.iter().any(|word| word.contains('s')) {
+    if !options.iter().all(plain) {
         return None;
     }
     let rest = &args[options.len()..];
     let rest = rest.strip_prefix(&["--".to_string()]).unwrap_or(rest);
-    if rest.is_empty() {
+    let has = |letter: char| options.iter().any(|word| word.contains(letter));
+    // What is only read with `-n` does not run, and is told by its own lines.
+    let reads_stdin = if rest.is_empty() { !has('n') } else { has('s') };
+    if !reads_stdin {
         return None;
     }
     let script = ["-c", FROM_STDIN, name].map(str::to_string);
@@ -206,7 +210,12 @@ mod tests {
         assert_eq!(rewritten("-s one two"), Some(script.clone()));
         assert_eq!(rewritten("-s -- one two"), Some(script.clone()));
         assert_eq!(rewritten("-es x"), Some(format!("-es -c {FROM_STDIN} bash x")));
-        for line in ["", "-s", "-e file", "file -s x", "-c text -s x", "-sc text x"] {
+        for line in ["", "-s", "-e", "--"] {
+            let before = line.trim_start_matches("--").to_string();
+            let before = if before.is_empty() { before } else { format!("{before} ") };
+            assert_eq!(rewritten(line), Some(format!("{before}-c {FROM_STDIN} bash")), "{line}");
+        }
+        for line in ["-e file", "file -s x", "-c text -s x", "-sc text x", "-n", "--version", "-sn"] {
             assert_eq!(rewritten(line), None, "{line}");
         }
     }

@@ -50,6 +50,14 @@ async fn nested_arithmetic_does_not_outlive_its_time() {
         format!("{grow}; printf '%s' \"$s\" > s; . ./s"),
         format!("{grow}; printf '%s' \"$s\" > s; bash s"),
         format!("{grow}; printf '%s' \"$s\" > s; chmod +x s; ./s"),
+        format!("{grow}; printf '%s' \"$s\" > s; bash < s"),
+        format!("{grow}; printf '%s' \"$s\" | bash"),
+        format!("{grow}; printf '%s' \"$s\" | sh -s"),
+        format!("{grow}; printf '%s' \"$s\" | bash -s one"),
+        format!("{grow}; bash <<< \"$s\""),
+        format!("{grow}; bash <<X\n$s\nX"),
+        format!("{grow}; . /dev/stdin <<< \"$s\""),
+        format!("{grow}; bash <(printf '%s' \"$s\")"),
     ] {
         let result = to_the_end(&test_shell, &script, 60_000).await;
         let (beginning, error) = (&script[..script.len().min(120)], result.error.unwrap_or_default());

@@ -107,9 +107,7 @@ impl Agents {
             false if self.mode == AgentMode::Off => {
                 Err(Error::forbidden("This device does not serve agents: its driver runs with --agents off"))
             }
-            false => Err(Error::forbidden(
-                "This device needs a person's approval for that: see --agents of its driver",
-            )),
+            false => Err(Error::approval_required("the owner of this machine wants to be asked (--agents)")),
         }
     }
 }

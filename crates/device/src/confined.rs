@@ -6,6 +6,7 @@ mod environment;
 mod no_rehearsals;
 #[cfg(target_os = "linux")]
 mod rehearse;
+mod opened;
 mod runs;
 mod view;
 
@@ -71,18 +72,19 @@ impl Confiner {
         let (confiner, confine, cwd) = (self.clone(), confine.clone(), cwd.to_path_buf());
         let working = tokio::task::spawn_blocking(move || {
             let mut spec = confiner.view.spec(command, &cwd, run.tmp(), &confine);
+            opened::open(&mut spec, &confine).map_err(|why| Error::approval_required(&why))?;
             let mut set = run.proxy_environment();
             set.extend(confiner.view.environment());
             if confine.way == Way::Proved {
                 set.extend(places::git_environment());
             }
             spec.env = environment::of(&set);
-            confiner.sandbox.command(&spec, Some(run.network())).map(|confined| (confined, run))
+            let confined = confiner.sandbox.command(&spec, Some(run.network()));
+            let confined = confined
+                .map_err(|error| Error::new(500, format!("Failed to prepare the sandbox: {error}")))?;
+            Ok::<_, Error>((confined, run))
         });
-        let (confined, run) = working
-            .await
-            .map_err(|error| Error::internal(&error.to_string()))?
-            .map_err(|error| Error::new(500, format!("Failed to prepare the sandbox: {error}")))?;
+        let (confined, run) = working.await.map_err(|error| Error::internal(&error.to_string()))??;
         Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
-use protocol::confine::{Confine, Way};
+use protocol::confine::{Confine, Way, Widening};
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Gid, Pid, RunId, Uid};
 use serde_json::{Value, json};
@@ -45,14 +45,26 @@ pub struct Permit {
     pub hosts: Vec<String>,
     /// The rehearsal whose changes a person approved, in place of running the command.
     pub rehearsal: Option<String>,
+    /// What a person allowed this one call beyond that, inside the sandbox.
+    pub widening: Widening,
+}
+
+impl Permit {
+    /// How a command that it lets start is remembered: one that a person was asked about stays asked about, even where
+    /// it runs inside the sandbox.
+    pub fn session_way(&self) -> Way {
+        if self.widening.is_empty() { self.way } else { Way::Approved }
+    }
 }
 
 impl Caller {
     /// What a driver that announced confinement is told of a call; nothing of a person's.
     pub fn confine(&self) -> Option<Confine> {
         let pid = self.origin.pid()?.clone();
-        let Permit { way, run, hosts, rehearsal } = self.permit.as_deref().cloned().unwrap_or_default();
-        Some(Confine { pid, run, way, write: Vec::new(), read: Vec::new(), hosts, rehearsal })
+        let Permit { way, run, mut hosts, rehearsal, widening } =
+            self.permit.as_deref().cloned().unwrap_or_default();
+        hosts.extend(widening.hosts);
+        Some(Confine { pid, run, way, write: widening.write, read: widening.read, hosts, rehearsal })
     }
 
     /// Whose call it is.

@@ -5,7 +5,7 @@
 pub(super) enum Need {
     /// Writing to a path outside the workspace, or to a protected one in it.
     Write { path: String, what: &'static str },
-    /// Reaching a host.
+    /// Reaching a host, as a list of hosts would name it where it can.
     Host(String),
     /// Anything else, as a sentence.
     Other(String),

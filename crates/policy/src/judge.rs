@@ -1,5 +1,6 @@
 //! Policy decision point: whether a call of an agent runs, is asked about or is refused.
 
+use protocol::hosts::Allow;
 use protocol::identity::ProcessIdentity;
 use protocol::proc::approval::Scope;
 use serde_json::{Map, Value};
@@ -8,8 +9,8 @@ use super::call_analysis::CallAnalysis;
 use super::rules::{self, Action, Rule};
 use super::shape;
 use super::target::Target;
-use super::way::{self, Course, Known, Setting, Way, Widening};
-use protocol::confine::AgentMode;
+use super::way::{self, Course, Known, Setting, Way};
+use protocol::confine::{AgentMode, Widening};
 
 /// A policy: rules and a default.
 ///
@@ -42,6 +43,24 @@ pub struct Call<'a> {
     pub known: &'a dyn Fn(&str, &str) -> Known,
 }
 
+/// What there is to know about a call besides itself: what is open in the sandbox, and what happened to it before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances<'a> {
+    /// The hosts that all confined commands may reach, as in `config/agents/network`.
+    pub hosts: &'a [String],
+    /// The hosts that this very command was kept from when it ran before.
+    pub refused_hosts: &'a [String],
+    /// Why the device refused this very call, before it did anything.
+    pub refusal: Option<&'a str>,
+}
+
+/// How a remembered approval lets a call run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cover {
+    Outside,
+    Widened,
+}
+
 /// An approval that a person gave once and for all.
 #[derive(Clone, Copy, Debug)]
 pub struct Remembered<'a> {
@@ -66,6 +85,10 @@ pub struct Judgement {
     pub reasons: Vec<String>,
     /// What would have to be opened in the sandbox, where paths and hosts are all that the call needs.
     pub widening: Option<Widening>,
+    /// Whether `auto` is for inside the sandbox with that widening, by a remembered approval.
+    pub is_widened: bool,
+    /// The hosts that are remembered for the workspace of the target.
+    pub open_hosts: Vec<String>,
     /// `gsv` or the device.
     pub target: String,
     /// The resolved path of a call about a file.
@@ -74,6 +97,10 @@ pub struct Judgement {
     pub tags: Vec<String>,
     /// The program and the shape of its arguments, where there is one.
     pub shape: Option<String>,
+    /// The same for a run inside the sandbox with the widening.
+    pub widened_shape: Option<String>,
+    /// What would be remembered of each host of the widening, where hosts are all of it.
+    pub host_shapes: Vec<String>,
     /// Of target, call, arguments and working directory: SHA-256 in hex.
     pub digest: String,
 }
@@ -91,17 +118,52 @@ impl Policy {
         call: Call<'_>,
         remembered: impl IntoIterator<Item = Remembered<'a>>,
     ) -> Judgement {
+        self.judge_given(call, remembered, Circumstances::default())
+    }
+
+    /// The same with what is known besides the call.
+    pub fn judge_given<'a>(
+        &self,
+        call: Call<'_>,
+        remembered: impl IntoIterator<Item = Remembered<'a>>,
+        given: Circumstances<'_>,
+    ) -> Judgement {
         let paths = CallAnalysis::paths(call.syscall, call.args, call.who, call.target);
         let analysis = CallAnalysis::of(call.syscall, call.args, &paths);
         let known = |path: &str| (call.known)(&analysis.target, path);
-        let setting = Setting { target: call.target, paths: &paths, session: call.session, known: &known };
+        let remembered: Vec<Remembered<'a>> = remembered.into_iter().collect();
+        let workspace = call.target.workspace.as_deref().filter(|_| !analysis.is_native());
+        let open_hosts = open_hosts(&remembered, call.syscall, &analysis, workspace);
+        let hosts: Vec<&str> = given.hosts.iter().chain(&open_hosts).map(String::as_str).collect();
+        // A list that can not be read allows nothing.
+        let hosts = Allow::parse(&hosts.join(",")).unwrap_or_default();
+        let setting = Setting {
+            target: call.target,
+            paths: &paths,
+            session: call.session,
+            known: &known,
+            hosts: &hosts,
+            refused_hosts: given.refused_hosts,
+        };
         let input = call.args.get("input").and_then(Value::as_str);
         let mut course = way::choose(call.syscall, input, &analysis, &setting);
+        if let Some(why) = given.refusal {
+            course.refused_by_device(why);
+        }
+        let widened_shape = analysis.shape.as_deref().zip(course.widening.as_ref());
+        let widened_shape = widened_shape.and_then(|(shape, widening)| shape::widened(shape, widening));
         let mut action = self.action(call, &analysis, &mut course);
-        if action == Action::Ask
-            && remembered.into_iter().any(|approval| approval.covers(call.syscall, &analysis))
-        {
-            action = Action::Auto;
+        let mut is_widened = false;
+        if action == Action::Ask {
+            let covers =
+                |approval: &Remembered<'_>| approval.covers(call.syscall, &analysis, widened_shape.as_deref());
+            let mut covers: Vec<Cover> = remembered.iter().filter_map(covers).collect();
+            // The narrower one is enough.
+            covers.sort_by_key(|cover| *cover == Cover::Outside);
+            if let Some(cover) = covers.first() {
+                action = Action::Auto;
+                is_widened = *cover == Cover::Widened;
+            }
         }
         // What the owner of a machine has switched off no policy switches on.
         if !analysis.is_native() && call.target.mode() == AgentMode::Off {
@@ -110,12 +172,22 @@ impl Policy {
         }
         let digest = shape::digest(&analysis.target, call.syscall, call.args, &call.who.cwd);
         let Course { way, reasons, widening, .. } = course;
+        let host_shapes = match (&widening, workspace) {
+            (Some(widening), Some(workspace)) if widening.is_of_hosts() => {
+                widening.hosts.iter().map(|host| shape::of_host(host, workspace)).collect()
+            }
+            _ => Vec::new(),
+        };
         let (tags, shape) = (analysis.tags.names(), analysis.shape);
         Judgement {
             action,
             way,
             reasons,
             widening,
+            is_widened,
+            open_hosts,
+            widened_shape,
+            host_shapes,
             target: analysis.target,
             path: analysis.path,
             tags,
@@ -153,19 +225,38 @@ impl Policy {
     }
 }
 
+/// The hosts that approvals open for the workspace of a call's target.
+fn open_hosts(
+    remembered: &[Remembered<'_>],
+    syscall: &str,
+    analysis: &CallAnalysis,
+    workspace: Option<&str>,
+) -> Vec<String> {
+    let Some(workspace) = workspace else { return Vec::new() };
+    let is_here = |approval: &&Remembered<'_>| {
+        approval.scope == Scope::Hosts
+            && approval.syscall == syscall
+            && shape::is_same_target(approval.target, &analysis.target)
+    };
+    let hosts = remembered.iter().filter(is_here);
+    hosts.filter_map(|approval| shape::host_in(approval.shape?, workspace)).collect()
+}
+
 impl Remembered<'_> {
-    /// Whether it is about such a call.
-    fn covers(&self, syscall: &str, analysis: &CallAnalysis) -> bool {
-        let is_there = match self.scope {
-            Scope::Class => self.target == analysis.class(),
-            Scope::Target => shape::is_same_target(self.target, &analysis.target),
-            Scope::Shape => {
-                shape::is_same_target(self.target, &analysis.target)
-                    && self.shape.is_some()
-                    && self.shape == analysis.shape.as_deref()
+    /// How it lets such a call run; `None` when it is not about it.
+    fn covers(&self, syscall: &str, analysis: &CallAnalysis, widened: Option<&str>) -> Option<Cover> {
+        let is_here = || shape::is_same_target(self.target, &analysis.target);
+        let cover = match self.scope {
+            Scope::Class if self.target == analysis.class() => Cover::Outside,
+            Scope::Target if is_here() => Cover::Outside,
+            Scope::Shape if is_here() && self.shape.is_some() && self.shape == analysis.shape.as_deref() => {
+                Cover::Outside
             }
+            Scope::Shape if is_here() && self.shape.is_some() && self.shape == widened => Cover::Widened,
+            // What these open is open for every command, and needs no cover.
+            Scope::Hosts | Scope::Class | Scope::Target | Scope::Shape => return None,
         };
-        self.syscall == syscall && is_there
+        (self.syscall == syscall).then_some(cover)
     }
 }
 

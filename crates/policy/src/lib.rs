@@ -26,10 +26,11 @@ mod target;
 mod way;
 mod wrappers;
 
-pub use judge::{Call, Judgement, Policy, Remembered};
+pub use judge::{Call, Circumstances, Judgement, Policy, Remembered};
 pub use parts::simple_commands;
+pub use protocol::confine::Widening;
 pub use rules::Action;
 pub use script_files::{ScriptFiles, script_files};
-pub use shape::{digest_with_files, is_same_target};
+pub use shape::{digest_with_files, digest_with_widening, is_same_target};
 pub use target::Target;
-pub use way::{Known, Way, Widening};
+pub use way::{Known, Way};

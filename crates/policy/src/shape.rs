@@ -5,6 +5,7 @@
 mod plain_file;
 
 use base::limits;
+use protocol::confine::Widening;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -140,6 +141,41 @@ pub fn is_same_target(one: &str, other: &str) -> bool {
     one == other || (one != NATIVE && other != NATIVE && one.trim().eq_ignore_ascii_case(other.trim()))
 }
 
+/// What is remembered of a host: every confined command in that workspace may reach it.
+pub(super) fn of_host(host: &str, workspace: &str) -> String {
+    format!("{REACHING}{host}{FROM}{}", quote(workspace))
+}
+
+/// The host that such a text is about, if it is about that workspace.
+pub(super) fn host_in(shape: &str, workspace: &str) -> Option<String> {
+    let (host, place) = shape.strip_prefix(REACHING)?.split_once(FROM)?;
+    (place == quote(workspace) && !host.contains(char::is_whitespace)).then(|| host.to_string())
+}
+
+const REACHING: &str = "reaching ";
+const FROM: &str = " from confined commands in ";
+
+/// The shape of a call that runs inside the sandbox with a widening.
+pub(super) fn widened(shape: &str, widening: &Widening) -> Option<String> {
+    let whole = format!("{shape}, inside the sandbox, which may {}", widening.words());
+    (whole.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(whole)
+}
+
+/// The digest of a call together with the widening that a person was shown. Without one it is the digest of the call.
+pub fn digest_with_widening(digest: &str, widening: Option<&Widening>) -> String {
+    let Some(widening) = widening else { return digest.to_string() };
+    let mut sha = Sha256::new();
+    for list in [&widening.write, &widening.read, &widening.hosts] {
+        sha.update((list.len() as u64).to_be_bytes());
+        for item in list {
+            sha.update((item.len() as u64).to_be_bytes());
+            sha.update(item.as_bytes());
+        }
+    }
+    sha.update(digest.as_bytes());
+    hex(sha)
+}
+
 /// SHA-256 in hex, of target, call, arguments and working directory. Each has its length before it, so that no two
 /// different calls are the same text.
 pub(super) fn digest(target: &str, syscall: &str, args: &Map<String, Value>, cwd: &str) -> String {
@@ -254,6 +290,37 @@ mod tests {
         for (at, one) in all.iter().enumerate() {
             assert!(one.len() == 64 && !all[at + 1..].contains(one), "{at}");
         }
+    }
+
+    #[test]
+    fn the_digest_covers_the_widening() {
+        let list = |all: &[&str]| all.iter().map(|one| one.to_string()).collect::<Vec<_>>();
+        let with = |write: &[&str], read: &[&str], hosts: &[&str]| {
+            let widening = Widening { write: list(write), read: list(read), hosts: list(hosts) };
+            digest_with_widening("d", Some(&widening))
+        };
+        assert_eq!(digest_with_widening("d", None), "d");
+        let all = [
+            with(&["/a"], &[], &[]),
+            with(&[], &["/a"], &[]),
+            with(&[], &[], &["/a"]),
+            with(&["/a", "/b"], &[], &[]),
+            with(&["/a/b"], &[], &[]),
+            with(&["/a"], &["/b"], &[]),
+            with(&[], &[], &[]),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(one.len() == 64 && !all[at + 1..].contains(one), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_remembered_for_its_workspace() {
+        let shape = of_host("example.org:8080", "/home/a/my work");
+        assert_eq!(shape, "reaching example.org:8080 from confined commands in '/home/a/my work'");
+        assert_eq!(host_in(&shape, "/home/a/my work").as_deref(), Some("example.org:8080"));
+        assert_eq!(host_in(&shape, "/home/a"), None);
+        assert_eq!(host_in("exactly x", "/home/a"), None);
     }
 
     #[test]

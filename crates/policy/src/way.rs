@@ -5,6 +5,8 @@
 
 mod files;
 
+use protocol::confine::Widening;
+use protocol::hosts::Allow;
 use protocol::spec::Spec;
 
 use super::call_analysis::CallAnalysis;
@@ -40,17 +42,6 @@ pub enum Known {
     Unknown,
 }
 
-/// What would have to be opened in the sandbox for a call, where that is all it needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Widening {
-    /// Paths to write to.
-    pub write: Vec<String>,
-    /// Paths to read.
-    pub read: Vec<String>,
-    /// Hosts to reach.
-    pub hosts: Vec<String>,
-}
-
 /// The way of a call, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Course {
@@ -70,6 +61,12 @@ impl Course {
     fn asked(reason: impl Into<String>) -> Course {
         Course::new(Way::Asked, vec![reason.into()])
     }
+
+    /// The device would not do it unasked, whatever way was chosen for it: only outside of the sandbox is left.
+    pub(super) fn refused_by_device(&mut self, why: &str) {
+        (self.way, self.is_confinable, self.widening) = (Way::Asked, false, None);
+        self.reasons.insert(0, format!("was refused by the device without approval: {why}"));
+    }
 }
 
 /// What the choice rests on besides the analysis of the call.
@@ -80,6 +77,10 @@ pub(super) struct Setting<'a> {
     pub(super) session: Option<Way>,
     /// Of a resolved path on the target.
     pub(super) known: &'a dyn Fn(&str) -> Known,
+    /// The hosts that confined commands may reach.
+    pub(super) hosts: &'a Allow,
+    /// Those that the call was kept from before.
+    pub(super) refused_hosts: &'a [String],
 }
 
 /// Chooses for a call.
@@ -125,7 +126,8 @@ fn command(input: &str, analysis: &CallAnalysis, setting: &Setting<'_>) -> Cours
 
 /// A command that is not proved, on a device with a whole sandbox.
 fn confined(unproved: String, analysis: &CallAnalysis, setting: &Setting<'_>) -> Course {
-    let findings = &analysis.findings;
+    let findings = within(&analysis.findings, setting);
+    let findings = &findings;
     let mut reasons = grave(findings, true);
     let needs_more = !reasons.is_empty();
     reasons.extend(findings.destroys.iter().cloned());
@@ -144,6 +146,16 @@ fn confined(unproved: String, analysis: &CallAnalysis, setting: &Setting<'_>) ->
         return Course { is_confinable: true, ..Course::new(Way::Confined, vec![unproved]) };
     }
     Course { is_confinable: !needs_more, widening: widening(findings), ..Course::new(Way::Asked, reasons) }
+}
+
+/// The findings of a command without the hosts that it may reach anyway, and with those that it was kept from before.
+fn within(findings: &Findings, setting: &Setting<'_>) -> Findings {
+    let mut findings = findings.clone();
+    findings.needs.retain(|need| !matches!(need, Need::Host(host) if setting.hosts.covers(host)));
+    for host in setting.refused_hosts.iter().filter(|host| !setting.hosts.covers(host)) {
+        Findings::note(&mut findings.needs, Need::Host(host.clone()));
+    }
+    findings
 }
 
 /// What no sandbox gives: secrets, then the rest.
@@ -169,7 +181,17 @@ fn widening(findings: &Findings) -> Option<Widening> {
             Need::Other(_) => return None,
         }
     }
-    (widening != Widening::default()).then_some(widening)
+    // What is known only in part can not be opened exactly.
+    let is_whole = |path: &String| path.starts_with('/') && !path.contains(['*', '?', '[', '{']);
+    let is_exact = widening.write.iter().chain(&widening.read).all(is_whole)
+        && widening.hosts.iter().all(|host| is_host(host));
+    (is_exact && !widening.is_empty()).then_some(widening)
+}
+
+/// Whether a list of hosts can name it, and it alone.
+fn is_host(host: &str) -> bool {
+    let is_one = !host.contains(|c: char| c == ',' || c == '*' || c == '!' || c.is_whitespace());
+    is_one && host.contains('.') && Allow::parse(host).is_ok()
 }
 
 /// Names of files that are data more often than not, and that git is often told to ignore.
@@ -218,7 +240,11 @@ fn typed(input: Option<&str>, analysis: &CallAnalysis, setting: &Setting<'_>) ->
     {
         return Course::asked("types into a program that is running");
     }
-    confined("types into a program that runs confined".to_string(), analysis, setting)
+    // A sandbox that stands is not opened any more.
+    Course {
+        widening: None,
+        ..confined("types into a program that runs confined".to_string(), analysis, setting)
+    }
 }
 
 /// Calls that the gateway answers itself.

@@ -235,7 +235,7 @@ keys! {
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The hosts that confined commands of agents may reach; none when empty.
-    AGENTS_NETWORK: String = "config/agents/network", "", ValueType::Hosts, User;
+    AGENTS_NETWORK: String = "config/agents/network", "", ValueType::Hosts, User, by Approver;
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.
     /// When empty the gateway looks for a key in its environment, then for a local server, then takes `demo`.
     AI_PROVIDER: String = "config/ai/provider", "", ValueType::OneOf(&PROVIDERS), User;

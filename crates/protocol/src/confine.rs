@@ -76,6 +76,52 @@ pub enum Way {
     Approved,
 }
 
+/// What is opened in the sandbox for a call, and nothing else: a question shows it, and an approval is for just that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CallWidening")]
+pub struct Widening {
+    /// Paths that can be written, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<String>,
+    /// Secret places that can be read, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// Hosts that can be reached, as in `config/agents/network`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+}
+
+impl Widening {
+    /// Whether nothing is opened.
+    pub fn is_empty(&self) -> bool {
+        self.write.is_empty() && self.read.is_empty() && self.hosts.is_empty()
+    }
+
+    /// Whether hosts are all that is opened.
+    pub fn is_of_hosts(&self) -> bool {
+        self.write.is_empty() && self.read.is_empty() && !self.hosts.is_empty()
+    }
+
+    /// What the command may do then, for a person: "read /a, write /b and reach example.org".
+    pub fn words(&self) -> String {
+        let read = self.read.iter().map(|path| format!("read {}", quoted(path)));
+        let write = self.write.iter().map(|path| format!("write {}", quoted(path)));
+        let hosts = self.hosts.iter().map(|host| format!("reach {host}"));
+        let mut all: Vec<String> = read.chain(write).chain(hosts).collect();
+        let last = all.pop().unwrap_or_default();
+        if all.is_empty() { last } else { format!("{} and {last}", all.join(", ")) }
+    }
+}
+
+/// A path among other words: nothing in it can be taken for one of them.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_./~=:@%+-".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_string(),
+        false => format!("'{}'", path.replace('\\', "\\\\").replace('\'', "\\'")),
+    }
+}
+
 /// How one call of an agent is to run on a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CallConfine")]
@@ -112,5 +158,18 @@ mod tests {
         assert_eq!(confine.way, Way::Confined);
         assert!(serde_json::from_str::<Confine>(r#"{"pid":"p","way":"free"}"#).is_err());
         assert!(!Confinement::default().is_announced());
+    }
+
+    #[test]
+    fn a_widening_is_said_in_words() {
+        let list = |all: &[&str]| all.iter().map(|one| one.to_string()).collect::<Vec<_>>();
+        let mut widening = Widening { hosts: list(&["a.example"]), ..Widening::default() };
+        assert!(widening.is_of_hosts() && !widening.is_empty() && Widening::default().is_empty());
+        assert_eq!(widening.words(), "reach a.example");
+        (widening.write, widening.read) = (list(&["/b", "/c"]), list(&["/a"]));
+        assert_eq!(widening.words(), "read /a, write /b, write /c and reach a.example");
+        assert!(!widening.is_of_hosts());
+        let odd = Widening { write: list(&["/x and reach b.example"]), ..Widening::default() };
+        assert_eq!(odd.words(), "write '/x and reach b.example'");
     }
 }

@@ -227,6 +227,9 @@ errors! {
     for_people_only(what: &str) => 403, "Permission denied: {what} is for people, an agent can never do it";
     /// The login may not answer approvals, and this is for those that may.
     approving_login_required(what: &str) => 403, "Permission denied: {what} needs a login that may answer approvals: log in with your password, or make a token with `gsv auth token create --kind user --approve`";
+    /// A driver refuses a call of an agent before anything of it was done, because a person has to be asked first. The
+    /// gateway then asks.
+    approval_required(why: &str) => 403, "Not allowed without approval: {why}";
     /// Anything but `sys.connect` before logging in.
     not_connected() => 403, "Must call sys.connect first";
     /// The device is unknown or not the caller's to use.

@@ -96,6 +96,17 @@ impl Allow {
         !is_denied && self.allowed.iter().any(|entry| entry.pattern.matches(name) && fits(entry))
     }
 
+    /// Whether an entry, such as a question offers it, would add nothing to the list.
+    pub fn covers(&self, entry: &str) -> bool {
+        if let Some(name) = entry.strip_prefix("ssh:") {
+            return self.allows(name, SSH_PORT);
+        }
+        match entry.rsplit_once(':') {
+            Some((name, port)) => port.parse().is_ok_and(|port| self.allows(name, port)),
+            None => WEB_PORTS.iter().all(|port| self.allows(entry, *port)),
+        }
+    }
+
     /// Whether nothing may be reached at all.
     pub fn is_empty(&self) -> bool {
         self.allowed.is_empty()

@@ -119,6 +119,9 @@ pub struct ExecResult {
     /// With `rehearse`: what the command would do, or what was put in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<Rehearsal>,
+    /// Once it ended: the hosts that it tried to reach and that its sandbox did not allow, as a person could allow them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_hosts: Option<Vec<String>>,
 }
 
 /// Tolerant reader: the documents have no `ok` in results and no `status` in an operation error, and drivers of other
@@ -163,6 +166,7 @@ impl ExecResult {
             signal: fields.take("signal")?,
             timed_out: fields.take("timedOut")?,
             rehearsal: fields.take("rehearsal")?,
+            refused_hosts: fields.take("refusedHosts")?,
         })
     }
 }

@@ -72,6 +72,8 @@ pub struct End {
     pub error: Option<String>,
     /// Where it was at its end.
     pub cwd: Option<String>,
+    /// Hosts that its sandbox kept it from, as a person could allow them.
+    pub refused_hosts: Vec<String>,
 }
 
 /// Which of a command's streams.

@@ -28,6 +28,7 @@ impl Session {
             duration_ms: Some((state.ended_at - self.started_at).max(0)),
             signal: end.signal,
             timed_out: Some(end.timed_out),
+            refused_hosts: Some(end.refused_hosts).filter(|hosts| !hosts.is_empty()),
             ..running
         }
     }
@@ -52,6 +53,7 @@ impl Session {
             signal: None,
             timed_out: None,
             rehearsal: None,
+            refused_hosts: None,
         }
     }
 

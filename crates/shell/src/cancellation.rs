@@ -53,7 +53,7 @@ impl StopReason {
             StopReason::Stopping => terminated("the gateway stops"),
         };
         let timed_out = matches!(self, StopReason::Time(_));
-        End { exit_code: Some(exit_code), signal, timed_out, error, cwd: None }
+        End { exit_code: Some(exit_code), signal, timed_out, error, ..End::default() }
     }
 }
 

@@ -63,7 +63,7 @@ pub struct RuleRow {
     pub scope: Scope,
     /// `gsv`, `device` for every device, or one device.
     pub target: String,
-    /// For scope `shape`.
+    /// For the scopes `shape` and `hosts`.
     pub shape: Option<String>,
     /// In milliseconds.
     pub created_at: i64,
@@ -201,6 +201,7 @@ fn scope_name(scope: Scope) -> &'static str {
         Scope::Class => "class",
         Scope::Target => "target",
         Scope::Shape => "shape",
+        Scope::Hosts => "hosts",
     }
 }
 
@@ -248,6 +249,7 @@ fn rule_from(mut row: Row) -> Result<RuleRow> {
             "class" => Scope::Class,
             "target" => Scope::Target,
             "shape" => Scope::Shape,
+            "hosts" => Scope::Hosts,
             other => return Err(unexpected("a scope", other)),
         },
         target: row.text()?,

@@ -12,6 +12,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0006_leases.sql"),
     include_str!("../migrations/0007_who_may_approve.sql"),
     include_str!("../migrations/0008_approval_details.sql"),
+    include_str!("../migrations/0010_session_way.sql"),
 ];
 
 /// The version this program knows.

@@ -1,5 +1,6 @@
 //! Session registry with expiry: which device runs which shell command of whom.
 
+use protocol::confine::Way;
 use protocol::ids::{DeviceId, Pid, SessionId, Uid};
 use protocol::shell::Status;
 
@@ -15,6 +16,8 @@ pub struct ShellSession {
     pub uid: Uid,
     /// The process that did so for them; none when they did it themselves.
     pub pid: Option<Pid>,
+    /// How that process was allowed to start it, where that is known.
+    pub way: Option<Way>,
     /// Where it runs.
     pub device_id: DeviceId,
     /// The device's own id for it.
@@ -55,7 +58,8 @@ impl Sessions<'_> {
         .bind(&session.session_id);
         let keep = Statement::new(
             "INSERT INTO shell_sessions (session_id, uid, device_id, device_session_id, status, exit_code, \
-             error, created_at, updated_at, expires_at, pid) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+             error, created_at, updated_at, expires_at, pid, way) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(&session.session_id)
         .bind(session.uid)
@@ -67,7 +71,8 @@ impl Sessions<'_> {
         .bind(session.created_at)
         .bind(session.updated_at)
         .bind(session.expires_at)
-        .bind(session.pid.as_ref().map(Pid::as_str));
+        .bind(session.pid.as_ref().map(Pid::as_str))
+        .bind(session.way.map(way_name));
         let written = self.0.write(Batch::new().step(forget).step(keep)).await;
         written.map(|_| ()).map_err(|error| error.named(session.session_id.as_str()))
     }
@@ -76,7 +81,7 @@ impl Sessions<'_> {
     pub async fn by_id(self, session_id: &SessionId, now_ms: i64) -> Result<Option<ShellSession>> {
         let statement = Statement::new(
             "SELECT session_id, uid, device_id, device_session_id, status, exit_code, error, created_at, \
-             updated_at, expires_at, pid FROM shell_sessions WHERE session_id = $1 AND expires_at > $2",
+             updated_at, expires_at, pid, way FROM shell_sessions WHERE session_id = $1 AND expires_at > $2",
         );
         self.0.read(statement.bind(session_id).bind(now_ms)).await?.pop().map(session_from).transpose()
     }
@@ -87,7 +92,7 @@ impl Sessions<'_> {
         let (from, to) = of.map_or((Uid(0), Uid(u32::MAX)), |uid| (uid, uid));
         let statement = Statement::new(
             "SELECT session_id, uid, device_id, device_session_id, status, exit_code, error, created_at, \
-             updated_at, expires_at, pid FROM shell_sessions WHERE uid >= $1 AND uid <= $2 AND expires_at > $3 \
+             updated_at, expires_at, pid, way FROM shell_sessions WHERE uid >= $1 AND uid <= $2 AND expires_at > $3 \
              ORDER BY session_id",
         );
         self.0.read(statement.bind(from).bind(to).bind(now_ms)).await?.into_iter().map(session_from).collect()
@@ -142,7 +147,25 @@ fn session_from(mut row: Row) -> Result<ShellSession> {
         updated_at: row.int()?,
         expires_at: row.int()?,
         pid: row.text_or_null()?.map(Pid),
+        way: row.text_or_null()?.as_deref().map(way_from).transpose()?,
     })
+}
+
+fn way_name(way: Way) -> &'static str {
+    match way {
+        Way::Proved => "proved",
+        Way::Confined => "confined",
+        Way::Approved => "approved",
+    }
+}
+
+fn way_from(name: &str) -> Result<Way> {
+    match name {
+        "proved" => Ok(Way::Proved),
+        "confined" => Ok(Way::Confined),
+        "approved" => Ok(Way::Approved),
+        other => Err(unexpected("a way", other)),
+    }
 }
 
 fn status_name(status: Status) -> &'static str {

@@ -76,3 +76,7 @@ pub const REHEARSALS_KEPT_MAX: usize = 8;
 pub const REHEARSALS_KEPT_MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// How long one can be put in place.
 pub const REHEARSAL_KEPT: Duration = Duration::from_secs(30 * 60);
+/// Hosts that a confined command was kept from of which its result tells.
+pub const REFUSED_HOSTS_MAX: usize = 20;
+/// Places that are hidden from one confined command, each by a mount of its own, when a part of a hidden place is opened.
+pub const HIDDEN_MAX: usize = 2_000;

@@ -81,5 +81,8 @@ pub const DEVICE_RETURN_WAIT: Duration = Duration::from_secs(30);
 pub const KNOWN_FILES_MAX: usize = 10_000;
 /// Conversations of one process whose files are remembered.
 pub const KNOWN_CONVERSATIONS_MAX: usize = 64;
+/// Commands of one process of which it is known that their sandbox kept them from a host; when there are more, all are
+/// forgotten, and told to the model again.
+pub const REFUSED_COMMANDS_MAX: usize = 256;
 /// How long a device may take to say whether a file is there that an agent is about to write.
 pub const LOOK_WAIT: Duration = Duration::from_secs(3);

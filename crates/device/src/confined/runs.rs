@@ -29,6 +29,23 @@ pub(super) struct Runs {
     opening: tokio::sync::Mutex<()>,
 }
 
+/// A host that a confined command was kept from.
+#[derive(PartialEq, Eq)]
+pub(crate) struct RefusedHost {
+    host: String,
+    /// How a person could allow it; `None` for what no list allows.
+    pub(crate) entry: Option<String>,
+}
+
+impl std::fmt::Display for RefusedHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.entry {
+            Some(entry) => write!(f, "tried to reach {entry}, which is not allowed here"),
+            None => write!(f, "tried to reach {}, which can not be allowed", self.host),
+        }
+    }
+}
+
 /// What the commands of one run share.
 pub(crate) struct Run {
     label: Label,
@@ -69,6 +86,7 @@ impl Runs {
         }
         let _one_at_a_time = self.opening.lock().await;
         if let Some(run) = self.known(&key) {
+            run.proxy.set_allowed(allow);
             return Ok(run);
         }
         self.forget_idle();
@@ -95,7 +113,9 @@ impl Runs {
         let working = tokio::task::spawn_blocking(move || {
             let before = Checkpoints::open(&checkpoints, &workspace)
                 .and_then(|kept| kept.take(&label, clock.now_ms(), &Budget::default()))
-                .map_err(|error| Error::forbidden(format!("Not allowed without approval: {error}")))?;
+                .map_err(|error| {
+                    Error::approval_required(&format!("no checkpoint could be taken: {error}"))
+                })?;
             let failed =
                 |error: std::io::Error| Error::new(500, format!("Failed to prepare the sandbox: {error}"));
             let network = sandbox.network().map_err(failed)?;
@@ -143,19 +163,18 @@ impl Run {
         egress::proxy_environment(egress::Ports::default(), "", &self.proxy.allowed())
     }
 
-    /// What was tried since that many attempts, and was not allowed, as lines for whoever reads the output.
-    pub(crate) fn refused_since(&self, since_ms: i64) -> Vec<String> {
-        let refused = |tried: &Tried| !tried.is_allowed() && tried.at_ms >= since_ms;
-        let log = self.proxy.log();
-        let mut hosts: Vec<String> = log
-            .iter()
-            .filter(|tried| refused(tried))
-            .map(|tried| match tried.entry() {
-                Some(entry) => format!("tried to reach {entry}, which is not allowed here"),
-                None => format!("tried to reach {}, which can not be allowed", tried.host),
-            })
-            .collect();
-        hosts.dedup();
+    /// What was tried since then and was not allowed, each once.
+    pub(crate) fn refused_since(&self, since_ms: i64) -> Vec<RefusedHost> {
+        let refused = |tried: &&Tried| !tried.is_allowed() && tried.at_ms >= since_ms;
+        let mut hosts: Vec<RefusedHost> = Vec::new();
+        for tried in self.proxy.log().iter().filter(refused) {
+            let host = RefusedHost { host: tried.host.clone(), entry: tried.entry() };
+            // A program asks for a name before it opens a connection to one of its ports.
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        hosts.truncate(limits::device::REFUSED_HOSTS_MAX);
         hosts
     }
 

@@ -29,8 +29,7 @@ impl Failure {
             return Failure::outside(&path);
         }
         if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<NeedsApproval>()) {
-            let why = format!("Not allowed without approval: '{path}': {why}");
-            return Failure::Refused(Error::forbidden(why));
+            return Failure::Refused(Error::approval_required(&format!("'{path}': {why}")));
         }
         Failure::Failed(format!("Failed to {verb} '{path}': {error}"))
     }

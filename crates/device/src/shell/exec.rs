@@ -84,7 +84,7 @@ async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Co
                 command.envs(places::git_environment());
                 Ok((command, None))
             }
-            _ => Err(Error::forbidden("Not allowed without approval: this device has no sandbox")),
+            _ => Err(Error::approval_required("this device has no sandbox")),
         };
     };
     let prepared = confiner.prepare(confine, child::words(input), cwd).await?;

@@ -149,8 +149,9 @@ impl Session {
                 return;
             }
         }
-        for line in run.refused_since(since_ms) {
-            self.push(Stream::Stderr, format!("gsv: {line}\n").as_bytes());
+        for refused in run.refused_since(since_ms) {
+            self.push(Stream::Stderr, format!("gsv: {refused}\n").as_bytes());
+            end.refused_hosts.extend(refused.entry);
         }
         match tokio::task::spawn_blocking(move || run.take_after()).await {
             Ok(lines) => {
@@ -210,7 +211,6 @@ fn how_it_ended(status: Option<ExitStatus>, timed_out: bool) -> End {
         exit_code: status.and_then(|status| status.code()).filter(|_| !timed_out),
         signal: status.and_then(|status| status.signal()).map(|number| format!("SIG{number}")),
         timed_out,
-        error: None,
-        cwd: None,
+        ..End::default()
     }
 }

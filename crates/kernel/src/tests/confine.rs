@@ -1,7 +1,7 @@
 //! How calls of agents are told to drivers: with what was permitted, to those that announced a sandbox, and to no other.
 
 use gateway::Permit;
-use protocol::confine::Way;
+use protocol::confine::{Way, Widening};
 
 use super::*;
 
@@ -49,6 +49,16 @@ async fn a_driver_with_a_sandbox_is_told_how_a_call_of_an_agent_may_run() {
         hosts: vec!["example.org".into()],
         ..Permit::default()
     };
+    let widening =
+        Widening { write: vec!["/a".into()], read: vec!["/b".into()], hosts: vec!["other.example".into()] };
+    let inside = Permit { way: Way::Confined, widening, ..permit.clone() };
+    assert_eq!((inside.session_way(), permit.session_way()), (Way::Approved, Way::Approved));
+    assert_eq!(Permit::default().session_way(), Way::Confined);
+    let widened = Caller { permit: Some(Arc::new(inside)), ..agent.clone() };
+    let told = received(&kernel, &driver, widened, forged.clone()).await;
+    let expected = json!({ "pid": "init:1000", "run": "run-1", "way": "confined", "write": ["/a"], "read": ["/b"],
+        "hosts": ["example.org", "other.example"] });
+    assert_eq!(told["confine"], expected);
     let approved = Caller { permit: Some(Arc::new(permit)), ..agent };
     let told = received(&kernel, &driver, approved.clone(), forged.clone()).await;
     let expected = json!({ "pid": "init:1000", "run": "run-1", "way": "approved", "hosts": ["example.org"] });

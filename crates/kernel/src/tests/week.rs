@@ -123,6 +123,7 @@ async fn a_week_of_expiries_passes_at_once() {
         session_id: SessionId::from("sh_1"),
         uid: person.uid(),
         pid: None,
+        way: None,
         device_id: "desk".into(),
         device_session_id: "1".to_string(),
         status: Status::Running,

@@ -279,11 +279,23 @@ fn host_of(text: &str) -> Option<String> {
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let authority = authority.rsplit('@').next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => (rest.split(']').next().unwrap_or_default(), None),
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
     };
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+    let host = host.to_ascii_lowercase();
+    if is_local(&host) {
+        return Some(host);
+    }
+    match (port, port.and_then(|port| port.parse().ok())) {
+        (None, _) => (!host.is_empty()).then_some(host),
+        (_, Some(port)) => Some(protocol::hosts::entry(&host, Some(port))),
+        // Nobody can tell which port that is.
+        (Some(_), None) => Some(authority.to_string()),
+    }
 }
 
 fn is_local(host: &str) -> bool {
@@ -298,7 +310,9 @@ mod tests {
     fn hosts_are_read_from_addresses() {
         for (text, host) in [
             ("https://Example.org/x?y", Some("example.org")),
-            ("http://user:secret@example.org:8080/x", Some("example.org")),
+            ("http://user:secret@example.org:8080/x", Some("example.org:8080")),
+            ("https://example.org:443/x", Some("example.org")),
+            ("http://example.org:$PORT", Some("example.org:$PORT")),
             ("http://localhost@example.org/", Some("example.org")),
             ("http://[::1]:3000/", Some("::1")),
             ("localhost:3000/x", Some("localhost")),

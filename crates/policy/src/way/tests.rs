@@ -5,7 +5,8 @@ use protocol::ids::{Gid, Uid};
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::{Action, Call, Judgement, Policy};
+use crate::{Action, Call, Circumstances, Judgement, Policy, Remembered};
+use protocol::proc::approval::Scope;
 
 fn alice() -> ProcessIdentity {
     ProcessIdentity {
@@ -370,6 +371,135 @@ fn what_is_typed_stays_where_its_command_runs() {
         assert_eq!(typed(&laptop, "", session), Way::Proved);
     }
     assert_eq!(typed(&device(&[]), "y\n", Some(Way::Confined)), Way::Asked);
+}
+
+#[test]
+fn what_feeds_a_shell_is_never_proved() {
+    let fed = [
+        "echo ls | bash",
+        "echo 'echo $((1+1))' | sh",
+        "printf '%s' ls | bash -s",
+        "cat notes.txt | sh",
+        "cat notes.txt | bash -s one",
+        "bash < notes.txt",
+        "bash <<'X'\nls\nX",
+        "bash <<X\n$s\nX",
+        "sh <<< ls",
+        "bash <(cat notes.txt)",
+        ". /dev/stdin <<< ls",
+        "echo ls | zsh",
+        "echo 'print(1)' | python3",
+        "echo 'print(1)' | python3 -",
+        "echo '1' | node",
+        "echo ls | xargs -I{} sh -c {}",
+        "echo ls | tee /dev/stderr | dash",
+    ];
+    for command in fed {
+        assert_ne!(run(&device(WHOLE), command).way, Way::Proved, "{command}");
+        assert_eq!(run(&device(&[]), command).way, Way::Asked, "{command}");
+        assert_ne!(run_native(command), Way::Proved, "{command}");
+    }
+}
+
+fn run_native(command: &str) -> Way {
+    let args: Map<String, Value> = json!({ "input": command }).as_object().cloned().expect("an object");
+    let who = alice();
+    let call = Call {
+        profile: "task",
+        syscall: "shell.exec",
+        args: &args,
+        who: &who,
+        target: &Target::native(),
+        session: None,
+        known: &|_, _| Known::Unknown,
+    };
+    Policy::parse("").judge(call, []).way
+}
+
+fn given(command: &str, remembered: &[(Scope, &str)], given: Circumstances<'_>) -> Judgement {
+    let args: Map<String, Value> =
+        json!({ "input": command, "target": "laptop" }).as_object().cloned().expect("an object");
+    let (who, target) = (alice(), device(WHOLE));
+    let call = Call {
+        profile: "task",
+        syscall: "shell.exec",
+        args: &args,
+        who: &who,
+        target: &target,
+        session: None,
+        known: &|_, _| Known::Unknown,
+    };
+    let rules = remembered.iter().map(|(scope, shape)| Remembered {
+        syscall: "shell.exec",
+        scope: *scope,
+        target: "Laptop",
+        shape: Some(*shape).filter(|shape| !shape.is_empty()),
+    });
+    Policy::parse("").judge_given(call, rules, given)
+}
+
+#[test]
+fn hosts_that_are_open_are_not_asked_about() {
+    let listed = ["example.org".to_string(), "*.npmjs.org".to_string()];
+    let open = Circumstances { hosts: &listed, ..Circumstances::default() };
+    let way = |command: &str| given(command, &[], open).way;
+    assert_eq!(way("curl https://example.org/x"), Way::Confined);
+    assert_eq!(way("curl https://registry.npmjs.org/x"), Way::Confined);
+    assert_eq!(way("curl https://example.org:8080/x"), Way::Asked, "another port is another host");
+    assert_eq!(way("curl https://example.org https://other.example"), Way::Asked);
+    let shape = "reaching example.org from confined commands in /home/a/work";
+    let remembered = given("curl https://example.org/x", &[(Scope::Hosts, shape)], Circumstances::default());
+    assert_eq!((remembered.way, remembered.action), (Way::Confined, Action::Auto));
+    assert_eq!(remembered.open_hosts, ["example.org"]);
+    let elsewhere = "reaching example.org from confined commands in /home/a/other";
+    let other = given("curl https://example.org/x", &[(Scope::Hosts, elsewhere)], Circumstances::default());
+    assert_eq!((other.way, other.open_hosts.len()), (Way::Asked, 0));
+}
+
+#[test]
+fn a_remembered_widening_covers_what_it_says_and_runs_inside() {
+    let curl = "curl https://example.org/x";
+    let first = given(curl, &[], Circumstances::default());
+    let (shape, widened) = (first.shape.clone().expect("a shape"), first.widened_shape.expect("a shape"));
+    assert_eq!(widened, format!("{shape}, inside the sandbox, which may reach example.org"));
+    assert_eq!(first.host_shapes, ["reaching example.org from confined commands in /home/a/work"]);
+    let inside = given(curl, &[(Scope::Shape, &widened)], Circumstances::default());
+    assert_eq!((inside.action, inside.is_widened), (Action::Auto, true));
+    let outside = given(curl, &[(Scope::Shape, &shape)], Circumstances::default());
+    assert_eq!((outside.action, outside.is_widened), (Action::Auto, false));
+    let both = given(curl, &[(Scope::Target, ""), (Scope::Shape, &widened)], Circumstances::default());
+    assert!(both.is_widened, "the narrower one is enough");
+    let other = given("curl https://example.org/y", &[(Scope::Shape, &widened)], Circumstances::default());
+    assert_eq!(other.action, Action::Ask);
+}
+
+#[test]
+fn hosts_that_can_not_be_opened_alone_are_no_widening() {
+    for command in [
+        "curl http://1.2.3.4/x",
+        "curl https://!example.org",
+        "curl https://a.example,b.example",
+        "curl https://*.example.org",
+        "curl http://example.org:$PORT",
+    ] {
+        assert_eq!(run(&device(WHOLE), command).widening, None, "{command}");
+    }
+}
+
+#[test]
+fn what_its_device_refused_is_asked_about_with_the_reason() {
+    let refused = Circumstances { refusal: Some("no checkpoint"), ..Circumstances::default() };
+    for command in ["ls", "make", "curl https://example.org"] {
+        let judgement = given(command, &[], refused);
+        assert_eq!((judgement.action, judgement.way), (Action::Ask, Way::Asked), "{command}");
+        assert_eq!(judgement.reasons[0], "was refused by the device without approval: no checkpoint");
+        assert_eq!(judgement.widening, None);
+    }
+    let kept = ["a.example".to_string()];
+    let before = Circumstances { refused_hosts: &kept, ..Circumstances::default() };
+    let again = given("npm test", &[], before);
+    assert_eq!(again.way, Way::Asked);
+    assert_eq!(again.widening.map(|widening| widening.hosts), Some(kept.to_vec()));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::confine::Widening;
 use crate::ids::{ConversationId, Pid, RunId};
 use crate::literal::Nullable;
 use crate::outcome::Outcome;
@@ -43,6 +44,8 @@ pub enum Scope {
     Target,
     /// This program with this shape of arguments, on this one target.
     Shape,
+    /// The hosts of the widening, for every confined command in this workspace of this target.
+    Hosts,
 }
 
 /// A tool call that waits for a person.
@@ -79,6 +82,16 @@ pub struct HilRequest {
     /// The same in words, with the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape_text: Option<String>,
+    /// What would have to be opened in the sandbox of the target: approving runs the call inside it with exactly that,
+    /// unless `outside` is given. Absent where approving runs it outside of any sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widening: Option<Widening>,
+    /// The same in words, such as `reach example.org`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widening_text: Option<String>,
+    /// What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts_text: Option<String>,
     /// Why it waits, in sentences, the most important first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Vec<String>>,
@@ -163,6 +176,10 @@ pub struct Hil {
     pub request_id: String,
     /// The answer.
     pub decision: Decision,
+    /// Runs the call outside of the sandbox, although the widening that was shown might do. An approval that is
+    /// remembered for a whole target or class is always for outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<bool>,
     /// Remembers an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<bool>,
@@ -228,7 +245,7 @@ pub struct Approval {
     pub scope: Scope,
     /// `gsv`, `device` for every device, or one device.
     pub target: String,
-    /// What it covers, for scope `shape`.
+    /// What it covers, for the scopes `shape` and `hosts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
     /// The same in words, with the target.

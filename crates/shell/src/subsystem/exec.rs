@@ -103,6 +103,7 @@ fn row(gateway: &Gateway, caller: &Caller, id: &str) -> ShellSession {
         session_id: SessionId(id.to_string()),
         uid: caller.uid(),
         pid: caller.origin.pid().cloned(),
+        way: None,
         device_id: DeviceId(NATIVE.to_string()),
         device_session_id: id.to_string(),
         status: Status::Running,

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::limits;
-use gateway::{Caller, Continued, Gateway, Later, Located, Reply, Rewrite, Watch};
+use gateway::{Caller, Continued, Gateway, Later, Located, Permit, Reply, Rewrite, Watch};
 use protocol::args::{Members, push_string};
+use protocol::confine::Way;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::ids::{DeviceId, Pid, SessionId, Uid};
@@ -54,8 +55,8 @@ async fn continued(
     }
     let is_stale = now_ms - session.updated_at > RENEW_MS;
     let device_id = session.device_id.clone();
-    let (uid, pid) = (session.uid, session.pid);
-    let watch = SessionWatch { area, uid, pid, device_id, session_id: Some(session_id), is_stale };
+    let (uid, pid, way) = (session.uid, session.pid, session.way);
+    let watch = SessionWatch { area, uid, pid, way, device_id, session_id: Some(session_id), is_stale };
     let rewrite = Rewrite {
         drop: &["target"],
         set: vec![("sessionId", quoted(&session.device_session_id))],
@@ -67,7 +68,9 @@ async fn continued(
 /// A `shell.exec` that begins a command on a device.
 pub(super) fn watched(area: Arc<ShellArea>, caller: &Caller, device_id: DeviceId) -> Rewrite {
     let (uid, pid) = (caller.uid(), caller.origin.pid().cloned());
-    let watch = SessionWatch { area, uid, pid, device_id, session_id: None, is_stale: false };
+    // What carries no permit of a run is confined, and nobody knows what types into it.
+    let way = caller.permit.as_deref().filter(|_| pid.is_some()).map(Permit::session_way);
+    let watch = SessionWatch { area, uid, pid, way, device_id, session_id: None, is_stale: false };
     Rewrite { drop: &["target", "sessionId"], set: Vec::new(), watch: Some(Box::new(watch)) }
 }
 
@@ -79,6 +82,8 @@ struct SessionWatch {
     uid: Uid,
     /// The process that did so for them.
     pid: Option<Pid>,
+    /// How that process was allowed to.
+    way: Option<Way>,
     device_id: DeviceId,
     /// The session it goes on with.
     session_id: Option<SessionId>,
@@ -114,6 +119,7 @@ fn over(gateway: &Gateway, session: ShellSession) -> Result<ExecResult, Error> {
         signal: None,
         timed_out: None,
         rehearsal: None,
+        refused_hosts: None,
     })
 }
 
@@ -197,6 +203,7 @@ impl SessionWatch {
             session_id,
             uid: self.uid,
             pid: self.pid.clone(),
+            way: self.way,
             device_id: self.device_id.clone(),
             device_session_id,
             status: Status::Running,

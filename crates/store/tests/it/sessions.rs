@@ -1,5 +1,6 @@
 //! Tests of shell sessions.
 
+use protocol::confine::Way;
 use protocol::ids::Uid;
 use protocol::shell::Status;
 use store::sessions::ShellSession;
@@ -20,6 +21,7 @@ pub fn session(id: &str, uid: Uid, device_id: &str, device_session_id: &str) -> 
         session_id: id.into(),
         uid,
         pid: None,
+        way: None,
         device_id: device_id.into(),
         device_session_id: device_session_id.to_string(),
         status: Status::Running,
@@ -32,7 +34,8 @@ pub fn session(id: &str, uid: Uid, device_id: &str, device_session_id: &str) -> 
 }
 
 async fn a_session_is_kept_until_it_expires(store: &Store) {
-    let kept = ShellSession { pid: Some("p1".into()), ..session("sh_1", Uid(1000), "pc", "1") };
+    let (pid, way) = (Some("p1".into()), Some(Way::Confined));
+    let kept = ShellSession { pid, way, ..session("sh_1", Uid(1000), "pc", "1") };
     store.sessions().create(kept.clone()).await.unwrap();
     assert_eq!(store.sessions().by_id(&"sh_1".into(), NOW_MS + 99).await.unwrap(), Some(kept.clone()));
     assert_eq!(store.sessions().by_id(&"sh_1".into(), NOW_MS + 100).await.unwrap(), None);

@@ -39,6 +39,7 @@ use crate::context::Context;
 use crate::host::Host;
 use crate::known_files::KnownByConversation;
 use crate::mail::{Mail, Reply};
+use crate::refused_hosts::RefusedHosts;
 use crate::setup::Setup;
 use crate::tools::Finished as CallEnd;
 use crate::turn::TurnEnd;
@@ -60,6 +61,8 @@ pub(crate) struct Actor {
     used: Option<(ConversationId, Used)>,
     /// The files that its conversations have seen.
     known: KnownByConversation,
+    /// The hosts that its commands were kept from.
+    refused: RefusedHosts,
     tasks: JoinSet<TaskOutcome>,
     work: HashMap<Id, TaskKind>,
 }

@@ -34,6 +34,7 @@ mod pressure;
 mod process_gateway;
 mod profile;
 mod prompt;
+mod refused_hosts;
 mod results;
 mod run;
 mod script_files;

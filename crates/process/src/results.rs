@@ -88,8 +88,17 @@ struct Command {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_hosts: Option<Vec<String>>,
+    /// What can be done about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
     output: String,
 }
+
+/// How an agent gets a host that its sandbox did not allow.
+const REFUSED: &str = "The sandbox allows none of the refused hosts. Where the command needs one of them, make exactly the \
+                       same call again: then a person is asked whether it may reach it.";
 
 /// Room for everything in a [`Command`] but its output, in bytes of JSON.
 const COMMAND_FIELDS_BYTES: usize = 4 * 1024;
@@ -106,12 +115,18 @@ impl Command {
         };
         let short = |text: &str| cut_json(text, COMMAND_FIELDS_BYTES / 4).0;
         let (output, left_out) = cut_json(&printed, limits::process::RESULT_MAX_BYTES - COMMAND_FIELDS_BYTES);
+        let refused = object.get("refusedHosts").and_then(Value::as_array).into_iter().flatten();
+        let refused: Vec<String> =
+            refused.filter_map(Value::as_str).map(short).take(limits::device::REFUSED_HOSTS_MAX).collect();
+        let refused_hosts = Some(refused).filter(|hosts| !hosts.is_empty());
         Some(Command {
             status: short(&status),
             exit_code: object.get("exitCode").and_then(Value::as_i64),
             error: text("error").map(short),
             session_id: text("sessionId").map(short),
             truncated: (left_out || object.get("truncated") == Some(&Value::Bool(true))).then_some(true),
+            note: refused_hosts.is_some().then_some(REFUSED),
+            refused_hosts,
             output,
         })
     }

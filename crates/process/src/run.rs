@@ -5,13 +5,13 @@ pub(crate) mod step;
 #[cfg(test)]
 mod tests;
 
-use protocol::confine::Way;
+use protocol::confine::{Way, Widening};
 use protocol::ids::{ConversationId, RunId};
 use protocol::proc::approval::Decision;
 use store::processes::ProcessState;
 use store::runs::{RunRow, StepRow};
 
-use step::{Intent, Named, Step};
+use step::{Answer, Intent, Named, Step};
 
 /// A run as far as its journal has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,8 @@ pub(crate) struct Call {
     pub(crate) name: String,
     /// The id that is set aside for its result.
     pub(crate) message_id: i64,
+    /// How often its device refused it before it did anything.
+    pub(crate) refusals: u32,
     /// How far it is.
     pub(crate) phase: Phase,
     /// The rehearsal that a person approved in its place.
@@ -67,9 +69,11 @@ pub(crate) enum Phase {
     /// It waits for a person.
     Asked { request_id: String },
     /// A person answered.
-    Answered { request_id: String, decision: Decision },
+    Answered { request_id: String, decision: Decision, outside: bool },
     /// It is about to leave, or under way.
-    Sent { syscall: String, target: String, way: Way },
+    Sent { syscall: String, target: String, way: Way, hosts: Vec<String>, widening: Widening },
+    /// Its device did nothing of it, and wants a person to be asked.
+    Refused { why: String },
     /// Its result is kept.
     Done { ok: bool },
 }
@@ -109,7 +113,7 @@ pub(crate) fn next(run: &RunState) -> Next {
         return Next::Model;
     }
     let act = |call: &Call| match &call.phase {
-        Phase::New => Some(Act::Judge),
+        Phase::New | Phase::Refused { .. } => Some(Act::Judge),
         Phase::Answered { decision: Decision::Approve, .. } => Some(Act::Make),
         Phase::Answered { decision: Decision::Deny, .. } => Some(Act::Refuse),
         Phase::Sent { .. } => Some(Act::Await),
@@ -183,6 +187,7 @@ impl RunState {
                     id,
                     name,
                     message_id,
+                    refusals: 0,
                     phase: Phase::New,
                     rehearsal: None,
                 };
@@ -193,12 +198,21 @@ impl RunState {
                 let asked = Phase::Asked { request_id: answer.request_id.clone() };
                 let call =
                     self.calls.iter_mut().find(|call| call.phase == asked).ok_or("nobody asked that")?;
-                call.phase = Phase::Answered { request_id: answer.request_id, decision: answer.decision };
-                call.rehearsal = answer.rehearsal;
+                let Answer { request_id, decision, outside, rehearsal, .. } = answer;
+                call.phase = Phase::Answered { request_id, decision, outside };
+                call.rehearsal = rehearsal;
             }
             Step::Intent(intent) => {
-                let Intent { call: syscall, target, way, .. } = intent;
-                self.call(intent.place)?.phase = Phase::Sent { syscall, target, way };
+                let Intent { call: syscall, target, way, hosts, widening, .. } = intent;
+                self.call(intent.place)?.phase = Phase::Sent { syscall, target, way, hosts, widening };
+            }
+            Step::Refusal(refusal) => {
+                let call = self.call(refusal.place)?;
+                if !matches!(call.phase, Phase::Sent { .. }) {
+                    return Err(format!("call {} was not sent", refusal.place));
+                }
+                call.refusals += 1;
+                call.phase = Phase::Refused { why: refusal.why };
             }
             Step::Outcome(outcome) => self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok },
             Step::Drain(drain) => {
@@ -224,9 +238,13 @@ impl RunState {
         self.calls.iter().all(|call| matches!(call.phase, Phase::Done { .. }))
     }
 
-    /// The request id of a call of the newest answer.
+    /// The request id of a call of the newest answer. One that was refused has another when it is made again: its device
+    /// remembers what it answered to the first.
     pub(crate) fn request_id(&self, place: usize) -> String {
-        format!("{}/{}/{place}", self.run_id, self.turns)
+        match self.calls.get(place).map_or(0, |call| call.refusals) {
+            0 => format!("{}/{}/{place}", self.run_id, self.turns),
+            refusals => format!("{}/{}/{place}/{refusals}", self.run_id, self.turns),
+        }
     }
 
     /// How many calls are under way, or were when the gateway stopped.

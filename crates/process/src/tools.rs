@@ -1,23 +1,26 @@
 //! Mapping of a model's tool call to a syscall: which one it is, whether it may run, and making it at most once.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base::limits;
 use model::ToolCall;
-use policy::{Action, Call, Judgement, Known, Policy, Remembered, Target};
-use protocol::confine::Way;
-use protocol::error::Reason;
+use policy::{Action, Call, Circumstances, Judgement, Known, Policy, Remembered, Target};
+use protocol::confine::{Way, Widening};
+use protocol::error::{Error, Reason};
 use protocol::proc::approval::ScriptFile;
 use protocol::spec::Spec;
 use serde_json::{Map, Value};
 use store::approvals::{ApprovalRow, RuleRow};
 use store::processes::ProcessRow;
+use store::sessions::ShellSession;
 
 use crate::approval::Details;
 use crate::known_files::KnownFiles;
 use crate::media;
 use crate::process_gateway::ProcessGateway;
+use crate::refused_hosts::RefusedHosts;
 use crate::results::{RenderedResult, render};
 use crate::script_files;
 use crate::setup::Setup;
@@ -51,13 +54,33 @@ pub(crate) struct PolicyInForce<'a> {
     pub(crate) known: &'a KnownFiles,
     /// What the process remembers.
     pub(crate) rules: Vec<RuleRow>,
+    /// The hosts that its commands were kept from.
+    pub(crate) refused: &'a RefusedHosts,
+    /// The commands of the process that the calls go on with, by their ids.
+    pub(crate) sessions: HashMap<String, ShellSession>,
+}
+
+impl PolicyInForce<'_> {
+    /// The command that a call goes on with, if the process started it.
+    fn session(&self, args: &Map<String, Value>) -> Option<&ShellSession> {
+        self.sessions.get(session_id(args)?)
+    }
+}
+
+/// The command that a call goes on with.
+pub(crate) fn session_id(args: &Map<String, Value>) -> Option<&str> {
+    args.get("sessionId").and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty())
 }
 
 /// What the device of a call said about agents. Of one that said nothing nothing is known: what is not proved asks.
-fn target_of(gateway: &ProcessGateway, setup: &Setup, args: &Map<String, Value>) -> Target {
-    let device = args.get("target").and_then(Value::as_str).filter(|name| !name.is_empty());
+fn target_of(gateway: &ProcessGateway, setup: &Setup, device: Option<&str>) -> Target {
     let told = device.and_then(|device| gateway.confinement(&setup.identity, device));
     told.unwrap_or_default().into()
+}
+
+/// The device that a call names.
+fn device_of(args: &Map<String, Value>) -> Option<&str> {
+    args.get("target").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
 /// The device and the resolved path of a call about a file; `None` for the gateway's own files.
@@ -68,7 +91,7 @@ pub(crate) fn place_of(
     gateway: &ProcessGateway,
 ) -> Option<(String, String)> {
     let spec = syscall(&call.name)?;
-    let target = target_of(gateway, setup, &call.arguments);
+    let target = target_of(gateway, setup, device_of(&call.arguments));
     let seen = Call {
         profile: &process.profile,
         syscall: spec.name,
@@ -102,6 +125,8 @@ pub(crate) struct Checked {
     pub(crate) syscall: &'static str,
     /// How it may run on a device.
     pub(crate) way: Way,
+    /// What is opened in the sandbox for it alone.
+    pub(crate) widening: Widening,
     pub(crate) judgement: Judgement,
 }
 
@@ -122,12 +147,12 @@ pub(crate) fn syscall(tool: &str) -> Option<&'static Spec> {
     protocol::spec_of_tool(tool)
 }
 
-/// Decides on a call. `place` counts the calls of one answer.
+/// Decides on a call. `place` counts the calls of one answer; `refusal` is why its device refused it.
 pub(crate) fn judge(
     setup: &Setup,
     process: &ProcessRow,
     call: &ToolCall,
-    place: usize,
+    (place, refusal): (usize, Option<&str>),
     in_force: &PolicyInForce<'_>,
 ) -> Verdict {
     let most = limits::process::TOOLS_PER_TURN_MAX;
@@ -143,31 +168,48 @@ pub(crate) fn judge(
     if let Some(why) = broken(&call.arguments, &tool.input_schema) {
         return Verdict::Refuse(why);
     }
-    let target = target_of(in_force.gateway, setup, &call.arguments);
+    let session = in_force.session(&call.arguments);
+    let device = session.map(|session| session.device_id.0.as_str());
+    let target = target_of(in_force.gateway, setup, device.or_else(|| device_of(&call.arguments)));
     let seen = Call {
         profile: &process.profile,
         syscall: spec.name,
         args: &call.arguments,
         who: &setup.identity,
         target: &target,
-        session: None,
+        session: session.and_then(|session| session.way).map(session_way),
         known: &|target, path| in_force.known.of(target, path),
     };
-    let judgement = in_force.policy.judge(seen, in_force.rules.iter().map(remembered));
-    let way = match judgement.way {
-        policy::Way::Proved => Way::Proved,
-        policy::Way::Confined => Way::Confined,
-        // It runs only when a person, or a rule or an approval of theirs, says so.
-        policy::Way::Asked => Way::Approved,
-    };
-    let checked = |judgement| Checked { syscall: spec.name, way, judgement };
+    let refused_hosts = in_force.refused.of(&call.arguments);
+    let given = Circumstances { hosts: &setup.hosts, refused_hosts, refusal };
+    let judgement = in_force.policy.judge_given(seen, in_force.rules.iter().map(remembered), given);
     match judgement.action {
-        Action::Auto => Verdict::Go(checked(judgement)),
+        Action::Auto => Verdict::Go(checked(spec.name, judgement)),
         Action::Deny => Verdict::Refuse("Tool execution denied by policy".to_string()),
-        Action::Ask if setup.interactive => Verdict::Ask(checked(judgement)),
+        Action::Ask if setup.interactive => Verdict::Ask(checked(spec.name, judgement)),
         Action::Ask => Verdict::Refuse(
             "Tool execution requires interactive approval, which is unavailable for this profile".to_string(),
         ),
+    }
+}
+
+fn checked(syscall: &'static str, judgement: Judgement) -> Checked {
+    let (way, widening) = match judgement.way {
+        policy::Way::Proved => (Way::Proved, None),
+        policy::Way::Confined => (Way::Confined, None),
+        policy::Way::Asked if judgement.is_widened => (Way::Confined, judgement.widening.clone()),
+        // It runs only when a person, or a rule or an approval of theirs, says so.
+        policy::Way::Asked => (Way::Approved, None),
+    };
+    Checked { syscall, way, widening: widening.unwrap_or_default(), judgement }
+}
+
+/// How a command was started, for the policy.
+fn session_way(way: Way) -> policy::Way {
+    match way {
+        Way::Proved => policy::Way::Proved,
+        Way::Confined => policy::Way::Confined,
+        Way::Approved => policy::Way::Asked,
     }
 }
 
@@ -184,7 +226,13 @@ pub(crate) fn details(
     let own = (judgement.target == "gsv").then_some(setup.identity.cwd.as_str());
     let cwd = given.or(own).filter(|_| syscall == SHELL).map(str::to_string);
     let reasons = judgement.reasons.iter().map(|reason| format!("It {reason}.")).collect();
-    Details { reasons, cwd, files }
+    let (widening, widened_shape) = (judgement.widening.clone(), judgement.widened_shape.clone());
+    Details { reasons, cwd, files, widening, widened_shape, host_shapes: judgement.host_shapes.clone() }
+}
+
+/// What an approval is bound to: the call, the widening that was shown with it, and the script files it names.
+pub(crate) fn digest(judgement: &Judgement, widening: Option<&Widening>, files: &[ScriptFile]) -> String {
+    script_files::digest(&policy::digest_with_widening(&judgement.digest, widening), files)
 }
 
 /// A row of the store as the policy sees it.
@@ -193,16 +241,23 @@ fn remembered(row: &RuleRow) -> Remembered<'_> {
     Remembered { syscall, scope: *scope, target, shape: shape.as_deref() }
 }
 
-/// Decides on a call that a person allowed: it must be the very call that was shown to them, and the script files it
-/// names must say what they said then.
-pub(crate) fn confirm(verdict: Verdict, approved: &ApprovalRow, now: &[ScriptFile]) -> Verdict {
-    let (Verdict::Go(checked) | Verdict::Ask(checked)) = verdict else { return verdict };
-    let asked = Details::of(approved).files;
-    if script_files::digest(&checked.judgement.digest, &asked) != approved.digest {
+/// Decides on a call that a person allowed: it must be the very call that was shown to them, with the widening that was
+/// shown, and the script files it names must say what they said then.
+pub(crate) fn confirm(
+    checked: Checked,
+    (approved, outside): &(ApprovalRow, bool),
+    now: &[ScriptFile],
+) -> Verdict {
+    let Details { files: asked, widening, .. } = Details::of(approved);
+    if digest(&checked.judgement, widening.as_ref(), &asked) != approved.digest {
         return Verdict::Refuse(NOT_APPROVED.to_string());
     }
+    let (way, widening) = match widening.filter(|_| !outside) {
+        Some(widening) => (Way::Confined, widening),
+        None => (Way::Approved, Widening::default()),
+    };
     match script_files::changed(&asked, now).as_slice() {
-        [] => Verdict::Go(Checked { way: Way::Approved, ..checked }),
+        [] => Verdict::Go(Checked { way, widening, ..checked }),
         changed => Verdict::Refuse(format!(
             "The call is not the one that was approved: {} changed since it was shown. Make it again to have it \
              approved.",
@@ -234,6 +289,15 @@ pub(crate) struct Finished {
     pub(crate) result: RenderedResult,
     /// JSON: `StoredMedia[]`.
     pub(crate) media: Option<String>,
+    /// Why its device did nothing of it, where a person may say yes to it.
+    pub(crate) refusal: Option<String>,
+}
+
+impl Finished {
+    /// Without pictures.
+    pub(crate) fn plain(result: RenderedResult) -> Finished {
+        Finished { result, media: None, refusal: None }
+    }
 }
 
 /// A call that is to be made, or to be asked about.
@@ -269,7 +333,19 @@ impl Invocation {
             }
             answer => answer,
         };
-        self.finish(render(&self.syscall, answer)).await
+        self.answered(answer).await
+    }
+
+    /// What a device answered. One that has to have a person's word first has done nothing.
+    async fn answered(&self, answer: Result<String, Error>) -> Finished {
+        let refusal = match &answer {
+            Err(error) if error.reason == Reason::approval_required && self.permit.way != Way::Approved => {
+                let prefix = Error::approval_required("").message;
+                Some(error.message.strip_prefix(&prefix).unwrap_or(&error.message).to_string())
+            }
+            _ => None,
+        };
+        Finished { refusal, ..self.finish(render(&self.syscall, answer)).await }
     }
 
     /// Finds out what became of a call that was under way when the gateway stopped. What only reads is made again.
@@ -281,7 +357,7 @@ impl Invocation {
             return self.finish(RenderedResult::error(UNKNOWN)).await;
         }
         match self.ask_device(limits::process::RECALL_WAIT).await {
-            Recalled::Answered(answer) => self.finish(render(&self.syscall, answer)).await,
+            Recalled::Answered(answer) => self.answered(answer).await,
             Recalled::NeverSent => self.run().await,
             Recalled::Unknown => self.finish(RenderedResult::error(UNKNOWN)).await,
         }
@@ -301,13 +377,13 @@ impl Invocation {
     async fn finish(&self, mut result: RenderedResult) -> Finished {
         let pictures = std::mem::take(&mut result.pictures);
         if pictures.is_empty() {
-            return Finished { result, media: None };
+            return Finished::plain(result);
         }
         match media::keep(&self.world, &self.process, pictures).await {
-            Ok(kept) => Finished { result, media: Some(protocol::frame::to_json(&kept)) },
+            Ok(kept) => Finished { media: Some(protocol::frame::to_json(&kept)), ..Finished::plain(result) },
             Err(why) => {
                 result.text += &format!("\nThe picture could not be kept: {why}");
-                Finished { result, media: None }
+                Finished::plain(result)
             }
         }
     }

@@ -103,10 +103,13 @@ impl Actor {
     fn invocation(&self, place: usize) -> Option<Invocation> {
         let run = self.durable.run.as_ref()?;
         let call = run.calls.get(place)?;
-        let Phase::Sent { syscall, target, way } = &call.phase else { return None };
+        let Phase::Sent { syscall, target, way, hosts: remembered, widening } = &call.phase else {
+            return None;
+        };
         // Without its arguments a call can still be asked about.
         let args = self.volatile.calls.get(place).map(|call| protocol::frame::to_json(&call.arguments));
-        let hosts = self.volatile.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
+        let mut hosts = self.volatile.setup.as_ref().map(|setup| setup.hosts.clone()).unwrap_or_default();
+        hosts.extend(remembered.iter().cloned());
         Some(Invocation {
             world: self.host.world.clone(),
             process: self.process.clone(),
@@ -118,6 +121,7 @@ impl Actor {
                 run: Some(run.run_id.clone()),
                 hosts,
                 rehearsal: call.rehearsal.clone(),
+                widening: widening.clone(),
             },
             args: args.unwrap_or_else(|| "{}".to_string()),
         })

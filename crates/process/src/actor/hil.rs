@@ -26,19 +26,24 @@ impl Actor {
         if let Some(why) = args.rehearsal.as_ref().and_then(|_| not_rehearsed(args, &row)) {
             return Err(Error::bad_argument("proc.hil", "rehearsal", why));
         }
-        let rule = match args.remember == Some(true) && args.decision == Decision::Approve {
-            true => Some(self.rule(&row, args.remember_scope.unwrap_or(Scope::Class)).await?),
-            false => None,
+        let scope = (args.remember == Some(true) && args.decision == Decision::Approve)
+            .then(|| args.remember_scope.unwrap_or(Scope::Class));
+        // A rehearsal is of the command outside of the sandbox.
+        let outside = args.rehearsal.is_some() || approval::is_outside(&row, args.outside, scope);
+        let rules = match scope {
+            Some(scope) => self.rules(&row, scope, outside).await?,
+            None => Vec::new(),
         };
         // What was seen before the answer is no longer known to be so.
         self.volatile.script_files.clear();
         let mut draft = self.draft();
-        answer(&mut draft, &row, (args.decision, args.rehearsal.clone()), by);
-        if let Some(rule) = &rule {
+        let given = Given { decision: args.decision, outside, rehearsal: args.rehearsal.clone() };
+        answer(&mut draft, &row, given, by);
+        for rule in &rules {
             draft.write(|change| change.remember(rule));
-            if draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
-                self.apply_rule(&mut draft, rule);
-            }
+        }
+        if !rules.is_empty() && draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
+            self.apply_rules(&mut draft, &rules);
         }
         if self.volatile.setup.is_some() {
             self.plan(&mut draft).await?;
@@ -51,30 +56,36 @@ impl Actor {
             request_id: id.clone(),
             decision: args.decision,
             resumed: self.durable.run.is_some(),
-            remembered: rule.map(|_| true),
+            remembered: scope.map(|_| true),
             pending_hil: self.next_asked().into(),
         }))
     }
 
-    /// What is remembered with an answer: a new rule, or the same one from before.
-    async fn rule(&self, row: &ApprovalRow, scope: Scope) -> Result<RuleRow, Error> {
-        let rule = approval::rule(row, scope, self.host.world.random.uuid(), self.host.world.now_ms())?;
-        let known = self.host.world.store.approvals().rules(self.pid()).await?;
-        Ok(known.into_iter().find(|known| approval::is_same(known, &rule)).unwrap_or(rule))
+    /// What is remembered with an answer: new rules, or the same ones from before.
+    async fn rules(&self, row: &ApprovalRow, scope: Scope, outside: bool) -> Result<Vec<RuleRow>, Error> {
+        let world = &self.host.world;
+        let rules = approval::rules(row, scope, outside, || world.random.uuid(), world.now_ms())?;
+        let known = world.store.approvals().rules(self.pid()).await?;
+        let kept = |rule: RuleRow| {
+            known.iter().find(|known| approval::is_same(known, &rule)).cloned().unwrap_or(rule)
+        };
+        Ok(rules.into_iter().map(kept).collect())
     }
 
-    /// Answers what else waits and is covered by a rule. Whether each is still the very call that was shown, and
+    /// Answers what else waits and is covered by new rules. Whether each is still the very call that was shown, and
     /// whether the policy now forbids it, is seen when it is made.
-    fn apply_rule(&self, draft: &mut Draft, rule: &RuleRow) {
-        let by = format!("the remembered approval {}", rule.approval_id);
+    fn apply_rules(&self, draft: &mut Draft, rules: &[RuleRow]) {
+        let ids: Vec<&str> = rules.iter().map(|rule| rule.approval_id.as_str()).collect();
+        let by = format!("the remembered approval {}", ids.join(", "));
         let asked =
             draft.durable.run.iter().flat_map(|run| &run.calls).filter_map(|call| match &call.phase {
                 Phase::Asked { request_id } => self.volatile.approvals.get(request_id),
                 _ => None,
             });
-        let covered: Vec<_> = asked.filter(|row| approval::covers(rule, row)).collect();
-        for row in covered {
-            answer(draft, row, (Decision::Approve, None), &by);
+        let covered: Vec<_> =
+            asked.filter_map(|row| approval::covers(rules, row).map(|outside| (row, outside))).collect();
+        for (row, outside) in covered {
+            answer(draft, row, Given { decision: Decision::Approve, outside, rehearsal: None }, &by);
         }
     }
 
@@ -103,10 +114,22 @@ impl Actor {
     }
 }
 
+/// What a person, or a rule of theirs, said to a question.
+struct Given {
+    decision: Decision,
+    /// Whether the call may run outside of the sandbox.
+    outside: bool,
+    /// The rehearsal that is put in place of running it.
+    rehearsal: Option<String>,
+}
+
 /// Writes an answer down, and tells everybody that nobody is asked any more.
-fn answer(draft: &mut Draft, row: &ApprovalRow, (decision, rehearsal): (Decision, Option<String>), by: &str) {
+fn answer(draft: &mut Draft, row: &ApprovalRow, given: Given, by: &str) {
     let (id, now_ms) = (&row.request_id, draft.now_ms);
-    draft.step(Step::Answer(Answer { request_id: id.clone(), decision, by: by.to_string(), rehearsal }));
+    let Given { decision, outside, rehearsal } = given;
+    let outside = outside && decision == Decision::Approve;
+    let (request_id, by_whom) = (id.clone(), by.to_string());
+    draft.step(Step::Answer(Answer { request_id, decision, outside, by: by_whom, rehearsal }));
     draft.write(|change| change.answer(id, decision, by, now_ms));
     draft.tell_lifecycle(&row.run_id, &row.conversation_id, "hil.answered", Some(id));
 }

@@ -14,6 +14,7 @@ use super::draft::DurableState;
 use super::{Actor, StoreResult, VolatileState};
 use crate::host::Host;
 use crate::known_files::KnownByConversation;
+use crate::refused_hosts::RefusedHosts;
 use crate::run::RunState;
 
 impl Actor {
@@ -47,6 +48,7 @@ impl Actor {
             context: None,
             used: None,
             known: KnownByConversation::default(),
+            refused: RefusedHosts::default(),
             tasks: JoinSet::new(),
             work: HashMap::new(),
         }))

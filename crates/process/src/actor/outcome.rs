@@ -14,7 +14,7 @@ use crate::answer;
 use crate::compaction::Prepared;
 use crate::results::RenderedResult;
 use crate::run::Phase;
-use crate::run::step::{Named, Outcome, Step, Turn};
+use crate::run::step::{Named, Outcome, Refusal, Step, Turn};
 use crate::tools::{self, Finished};
 use crate::turn::{Answered, RunFailure, TurnEnd, compaction_failed, generation_failed};
 use crate::{compaction, cost, notice};
@@ -29,7 +29,7 @@ impl Actor {
                 None => {}
                 Some((TaskKind::Call(place), Ok(TaskOutcome::Called(end)))) => calls.push((place, end)),
                 Some((TaskKind::Call(place), Err(why))) => {
-                    calls.push((place, Finished { result: RenderedResult::error(&why), media: None }));
+                    calls.push((place, Finished::plain(RenderedResult::error(&why))));
                 }
                 Some((TaskKind::Look(place), looked)) => self.looked(place, looked),
                 Some((_, Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_)))) => {}
@@ -52,7 +52,7 @@ impl Actor {
     pub(super) async fn outcome_only(&mut self, joined: Joined) -> StoreResult<()> {
         if let Some((TaskKind::Call(place), Ok(TaskOutcome::Called(end)))) = self.take_task(joined) {
             let mut draft = self.draft();
-            self.conclude(&mut draft, place, end.result, end.media);
+            self.ended(&mut draft, place, end);
             self.keep_surely(draft).await?;
         }
         Ok(())
@@ -76,13 +76,40 @@ impl Actor {
         }
         let mut draft = self.draft();
         for (place, end) in calls {
-            if !end.result.is_error {
-                self.saw_file(&draft, place);
-            }
-            self.conclude(&mut draft, place, end.result, end.media);
+            self.ended(&mut draft, place, end);
         }
         self.plan(&mut draft).await?;
         self.keep_surely(draft).await
+    }
+
+    /// A call came back: with its result, or because a person has to be asked first.
+    fn ended(&mut self, draft: &mut Draft, place: usize, end: Finished) {
+        let Finished { result, media, refusal } = end;
+        if let Some(why) = refusal {
+            return self.send_back(draft, place, why);
+        }
+        if !result.is_error {
+            self.saw_file(draft, place);
+        }
+        if let (Some(call), Some(output)) = (self.volatile.calls.get(place), &result.output) {
+            self.refused.note(&call.arguments, output);
+        }
+        self.conclude(draft, place, result, media);
+    }
+
+    /// The device did nothing of a call, so that it can be decided on again. The row of its route goes in the same step:
+    /// what is made after an answer is another call, and is never taken for this one.
+    fn send_back(&mut self, draft: &mut Draft, place: usize, why: String) {
+        let Some(run) = &draft.durable.run else { return };
+        let is_sent = |call: &&crate::run::Call| matches!(call.phase, Phase::Sent { .. });
+        if run.calls.get(place).filter(is_sent).is_none() {
+            return;
+        }
+        let request_id = run.request_id(place);
+        self.volatile.touched.remove(&place);
+        self.volatile.script_files.remove(&place);
+        draft.write(|change| change.route_done(&request_id));
+        draft.step(Step::Refusal(Refusal { place, why }));
     }
 
     /// A call has its result.

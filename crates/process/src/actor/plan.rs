@@ -1,12 +1,16 @@
 //! Write-ahead intent for tool calls: each call of an answer is decided on (it runs, a person is asked, it is
 //! refused), and the decision is durable before anything leaves.
 
+use std::collections::HashMap;
+
 use base::limits;
 use model::ToolCall;
 use protocol::confine::Way;
+use protocol::ids::SessionId;
 use protocol::proc::approval::{Decision, ScriptFile};
 use protocol::signal::run::{HilRequested, ToolStarted};
 use store::approvals::ApprovalRow;
+use store::sessions::ShellSession;
 
 use super::draft::Draft;
 use super::order::Order;
@@ -35,7 +39,10 @@ impl Actor {
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
         let known = self.look_for_files(draft, &setup).await;
         let gateway = self.host.world.gateway.clone();
-        let in_force = PolicyInForce { policy, rules, gateway: &gateway, known: &known };
+        let sessions = self.look_for_sessions().await?;
+        let refused = std::mem::take(&mut self.refused);
+        let in_force =
+            PolicyInForce { policy, rules, gateway: &gateway, known: &known, refused: &refused, sessions };
         let mut order = Order::default();
         for place in 0..draft.durable.run.as_ref().map_or(0, |run| run.calls.len()) {
             let act = acts.iter().find(|(at, _)| *at == place).map(|(_, act)| *act);
@@ -44,7 +51,21 @@ impl Actor {
             }
             self.note(draft, place, &mut order);
         }
+        self.refused = refused;
         Ok(())
+    }
+
+    /// The commands that the calls go on with, as far as this process started them.
+    async fn look_for_sessions(&self) -> StoreResult<HashMap<String, ShellSession>> {
+        let world = &self.host.world;
+        let mut found = HashMap::new();
+        for id in self.volatile.calls.iter().filter_map(|call| tools::session_id(&call.arguments)) {
+            let row = world.store.sessions().by_id(&SessionId::from(id), world.now_ms()).await?;
+            if let Some(row) = row.filter(|row| row.pid.as_ref() == Some(self.pid())) {
+                found.insert(id.to_string(), row);
+            }
+        }
+        Ok(found)
     }
 
     fn plan_one(
@@ -62,9 +83,15 @@ impl Actor {
             return self.conclude(draft, place, RenderedResult::error(lost), None);
         };
         let approved = self.approved(run, place);
+        let refusal = match run.calls.get(place).map(|call| &call.phase) {
+            Some(Phase::Refused { why }) => Some(why.as_str()),
+            _ => None,
+        };
         let verdict = match act {
             Act::Refuse => Verdict::Refuse("Tool execution denied by user".to_string()),
-            Act::Make | Act::Judge | Act::Await => tools::judge(setup, &self.process, &call, place, in_force),
+            Act::Make | Act::Judge | Act::Await => {
+                tools::judge(setup, &self.process, &call, (place, refusal), in_force)
+            }
         };
         match verdict {
             Verdict::Refuse(why) => self.conclude(draft, place, RenderedResult::error(&why), None),
@@ -76,7 +103,7 @@ impl Actor {
                 let Some(files) = self.script_files(place, &call, &checked) else {
                     return order.asks(&checked.judgement.target);
                 };
-                let confirmed = approved.map(|row| tools::confirm(Verdict::Go(checked), &row, &files));
+                let confirmed = approved.map(|approved| tools::confirm(checked, &approved, &files));
                 match confirmed {
                     Some(Verdict::Go(checked)) if full => order.asks(&checked.judgement.target),
                     Some(Verdict::Go(checked)) => self.intend(draft, place, checked),
@@ -116,7 +143,7 @@ impl Actor {
                     order.asks(&row.target);
                 }
             }
-            Some(Phase::Sent { syscall, target, way })
+            Some(Phase::Sent { syscall, target, way, .. })
                 if *way != Way::Proved && !tools::only_reads(syscall) =>
             {
                 order.writes(target)
@@ -138,11 +165,11 @@ impl Actor {
         seen
     }
 
-    /// What a person allowed when they allowed a call.
-    fn approved(&self, run: &RunState, place: usize) -> Option<ApprovalRow> {
+    /// What a person allowed when they allowed a call, and whether for outside of the sandbox.
+    fn approved(&self, run: &RunState, place: usize) -> Option<(ApprovalRow, bool)> {
         match &run.calls.get(place)?.phase {
-            Phase::Answered { request_id, decision: Decision::Approve } => {
-                self.volatile.approvals.get(request_id).cloned()
+            Phase::Answered { request_id, decision: Decision::Approve, outside } => {
+                Some((self.volatile.approvals.get(request_id)?.clone(), *outside))
             }
             _ => None,
         }
@@ -160,6 +187,8 @@ impl Actor {
             call: checked.syscall.to_string(),
             target: checked.judgement.target,
             way: checked.way,
+            hosts: checked.judgement.open_hosts,
+            widening: checked.widening,
         }));
         self.tell_started(draft, place, checked.syscall);
         draft.launches.push(place);
@@ -191,7 +220,7 @@ impl Actor {
     ) {
         let Some(run) = &draft.durable.run else { return };
         let (call, judgement) = (&self.volatile.calls[place], checked.judgement);
-        let digest = script_files::digest(&judgement.digest, &files);
+        let digest = tools::digest(&judgement, judgement.widening.as_ref(), &files);
         let details = tools::details(setup, checked.syscall, call, &judgement, files);
         let row = ApprovalRow {
             request_id: self.host.world.random.uuid(),

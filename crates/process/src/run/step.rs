@@ -1,6 +1,6 @@
 //! Journal entries of a run, one per step.
 
-use protocol::confine::Way;
+use protocol::confine::{Way, Widening};
 use protocol::ids::RunId;
 use protocol::proc::approval::Decision;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ pub(crate) enum Step {
     Ask(Ask),
     Answer(Answer),
     Intent(Intent),
+    Refusal(Refusal),
     Outcome(Outcome),
     Drain(Drain),
     End(End),
@@ -63,6 +64,9 @@ pub(crate) struct Answer {
     /// Of the approval.
     pub(crate) request_id: String,
     pub(crate) decision: Decision,
+    /// Whether it runs outside of the sandbox, although a widening of it was shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) outside: bool,
     pub(crate) by: String,
     /// The rehearsal whose changes are to be put in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +86,20 @@ pub(crate) struct Intent {
     /// How it may run on a device. What was kept before there was such a word runs confined.
     #[serde(default)]
     pub(crate) way: Way,
+    /// Hosts that are remembered for the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
+    /// What a person allowed it inside the sandbox.
+    #[serde(default, skip_serializing_if = "Widening::is_empty")]
+    pub(crate) widening: Widening,
+}
+
+/// The device refused a call before it did anything, because a person has to be asked about it first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Refusal {
+    pub(crate) place: usize,
+    pub(crate) why: String,
 }
 
 /// What became of a call. Kept with the message that carries it.
@@ -124,6 +142,7 @@ impl Step {
             Step::Ask(body) => ("ask", to_json(body)),
             Step::Answer(body) => ("answer", to_json(body)),
             Step::Intent(body) => ("intent", to_json(body)),
+            Step::Refusal(body) => ("refusal", to_json(body)),
             Step::Outcome(body) => ("outcome", to_json(body)),
             Step::Drain(body) => ("drain", to_json(body)),
             Step::End(body) => ("end", to_json(body)),
@@ -143,6 +162,7 @@ impl Step {
             "ask" => Step::Ask(body(row)?),
             "answer" => Step::Answer(body(row)?),
             "intent" => Step::Intent(body(row)?),
+            "refusal" => Step::Refusal(body(row)?),
             "outcome" => Step::Outcome(body(row)?),
             "drain" => Step::Drain(body(row)?),
             "end" => Step::End(body(row)?),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use protocol::ids::Uid;
 
-use super::step::{Answer, Ask, Begin, Drain, End, Intent, Outcome, Turn};
+use super::step::{Ask, Begin, Drain, End, Outcome, Refusal, Turn};
 use super::*;
 
 fn row() -> RunRow {
@@ -21,10 +21,13 @@ enum Fate {
     Refused,
     Approved,
     Denied,
+    /// Its device refuses it, and then a person approves it.
+    SentBack,
 }
 
 fn fate() -> impl Strategy<Value = Fate> {
-    prop_oneof![Just(Fate::Runs), Just(Fate::Refused), Just(Fate::Approved), Just(Fate::Denied)]
+    let fates = [Fate::Runs, Fate::Refused, Fate::Approved, Fate::Denied, Fate::SentBack];
+    proptest::sample::select(fates.to_vec())
 }
 
 /// Plays a run: what comes next is asked of `next`, which of several things is done first is `dice`'s.
@@ -64,6 +67,8 @@ impl Player {
                     let (call, target) = ("fs.read".to_string(), "gsv".to_string());
                     Step::Intent(Intent {
                         way: Default::default(),
+                        hosts: Vec::new(),
+                        widening: Default::default(),
                         turn: run.turns,
                         place,
                         request_id: run.request_id(place),
@@ -71,7 +76,12 @@ impl Player {
                         target,
                     })
                 };
+                let refusals = run.calls[place].refusals;
                 match (act, self.turns[run.turns as usize - 1][place]) {
+                    (Act::Judge, Fate::SentBack) if refusals == 0 => intent(),
+                    (Act::Await, Fate::SentBack) if refusals == 0 => {
+                        Step::Refusal(Refusal { place, why: "no checkpoint".to_string() })
+                    }
                     (Act::Judge, Fate::Runs) | (Act::Make, _) => intent(),
                     (Act::Judge, Fate::Refused) => outcome(place, false),
                     (Act::Judge, _) => Step::Ask(Ask { place, request_id: format!("q{place}") }),
@@ -88,14 +98,12 @@ impl Player {
             .filter(|place| matches!(run.calls[*place].phase, Phase::Asked { .. }))
             .collect();
         let place = waiting[self.throw(waiting.len())];
-        let approved = self.turns[run.turns as usize - 1][place] == Fate::Approved;
+        let fate = self.turns[run.turns as usize - 1][place];
+        let approved = matches!(fate, Fate::Approved | Fate::SentBack);
         let decision = if approved { Decision::Approve } else { Decision::Deny };
-        Step::Answer(Answer {
-            request_id: format!("q{place}"),
-            decision,
-            by: "ann".to_string(),
-            rehearsal: None,
-        })
+        let (request_id, by) = (format!("q{place}"), "ann".to_string());
+        let outside = fate == Fate::SentBack;
+        Step::Answer(Answer { request_id, decision, outside, by, rehearsal: None })
     }
 
     fn model(&mut self, run: &RunState) -> Step {
@@ -199,6 +207,43 @@ fn steps_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn a_refused_call_is_decided_on_again_under_another_id() {
+    let mut run = RunState::new(&row());
+    let calls = vec![Named { id: "a".to_string(), name: "Shell".to_string() }];
+    run.fold(&Step::Turn(Turn { turn: 1, message_id: 1, calls }).row(1, 0)).unwrap();
+    let refusal = Step::Refusal(Refusal { place: 0, why: "no checkpoint".to_string() });
+    assert!(run.fold(&refusal.row(2, 0)).is_err(), "it was not sent");
+    let intent = Intent {
+        turn: 1,
+        place: 0,
+        request_id: run.request_id(0),
+        call: "shell.exec".to_string(),
+        target: "mac".to_string(),
+        way: Way::Confined,
+        hosts: Vec::new(),
+        widening: Widening::default(),
+    };
+    run.fold(&Step::Intent(intent).row(2, 0)).unwrap();
+    let first = run.request_id(0);
+    assert_eq!(next(&run), Next::Calls(vec![(0, Act::Await)]));
+    run.fold(&refusal.row(3, 0)).unwrap();
+    assert_eq!(next(&run), Next::Calls(vec![(0, Act::Judge)]));
+    assert_ne!(run.request_id(0), first);
+    assert!(run.fold(&refusal.row(4, 0)).is_err(), "it is refused once for each time it is sent");
+}
+
+#[test]
+fn steps_from_before_there_were_widenings_are_read() {
+    let body =
+        r#"{"turn":1,"place":0,"requestId":"r/1/0","call":"shell.exec","target":"mac","way":"approved"}"#;
+    let old = StepRow { number: 1, kind: "intent".to_string(), body: body.to_string(), created_at: 0 };
+    assert!(matches!(Step::parse(&old), Ok(Step::Intent(intent)) if intent.widening.is_empty()));
+    let body = r#"{"requestId":"q","decision":"approve","by":"ann"}"#;
+    let old = StepRow { number: 1, kind: "answer".to_string(), body: body.to_string(), created_at: 0 };
+    assert!(matches!(Step::parse(&old), Ok(Step::Answer(answer)) if !answer.outside));
+}
+
+#[test]
 fn waiting_for_a_person_does_not_count_as_time() {
     let mut run = RunState::new(&row());
     let calls = vec![Named { id: "a".to_string(), name: "Delete".to_string() }];
@@ -206,12 +251,8 @@ fn waiting_for_a_person_does_not_count_as_time() {
     assert_eq!(run.deadline_ms(5_000), Some(6_000));
     run.fold(&Step::Ask(Ask { place: 0, request_id: "q".to_string() }).row(2, 3_000)).unwrap();
     assert_eq!((run.deadline_ms(5_000), run.state()), (None, ProcessState::WaitingHil));
-    let yes = Answer {
-        request_id: "q".to_string(),
-        decision: Decision::Approve,
-        by: "ann".to_string(),
-        rehearsal: None,
-    };
+    let (request_id, by) = ("q".to_string(), "ann".to_string());
+    let yes = Answer { request_id, decision: Decision::Approve, outside: false, by, rehearsal: None };
     run.fold(&Step::Answer(yes).row(3, 90_000)).unwrap();
     assert_eq!(run.deadline_ms(5_000), Some(6_000 + 87_000));
     assert_eq!(next(&run), Next::Calls(vec![(0, Act::Make)]));

@@ -20,6 +20,7 @@ fn answer(request_id: &str, decision: Decision) -> Hil {
         pid: None,
         request_id: request_id.to_string(),
         decision,
+        outside: None,
         remember: None,
         remember_scope: None,
         rehearsal: None,

@@ -34,6 +34,7 @@ async fn answer(scene: &Scene, call: &str, decision: Decision, remember: bool) {
         pid: None,
         request_id: request(scene, call).await,
         decision,
+        outside: None,
         remember: Some(remember),
         remember_scope: Some(Scope::Target),
     };

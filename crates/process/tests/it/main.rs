@@ -14,5 +14,8 @@ mod overflow;
 mod queue;
 mod recorder;
 mod scene;
+mod sent_back;
+mod sessions;
 mod tools;
 mod turns;
+mod widening;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gateway::{Caller, Capabilities, Core, Later, OutgoingSignal, Recalled, SignalBody};
 use protocol::calls::Calling;
-use protocol::confine::Confinement;
+use protocol::confine::{Confine, Confinement, Way};
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
 use protocol::identity::Role;
@@ -34,6 +34,8 @@ pub struct Recorder {
     fixture: Arc<Fixture>,
     tool: Box<Tool>,
     told: Mutex<Vec<Told>>,
+    /// How commands were to run.
+    confined: Mutex<Vec<Confine>>,
     changed: watch::Sender<usize>,
     /// Calls of these names do not end before they are let through.
     gates: Mutex<HashMap<String, Arc<Notify>>>,
@@ -53,6 +55,7 @@ impl Recorder {
             fixture,
             tool,
             told: Mutex::default(),
+            confined: Mutex::default(),
             changed: watch::Sender::new(0),
             gates: Mutex::default(),
             moments: AtomicUsize::new(0),
@@ -65,6 +68,11 @@ impl Recorder {
 
     pub fn told(&self) -> Vec<Told> {
         self.told.lock().unwrap().clone()
+    }
+
+    /// How the commands so far were to run on their devices.
+    pub fn confined(&self) -> Vec<Confine> {
+        self.confined.lock().unwrap().clone()
     }
 
     /// The bodies of the signals of that name.
@@ -173,11 +181,17 @@ impl Core for Behind {
         self.0.changed.send_modify(|count| *count += 1);
     }
 
-    fn call(&self, _: Caller, request_id: &str, name: &str, args: &str) -> Calling {
+    fn call(&self, caller: Caller, request_id: &str, name: &str, args: &str) -> Calling {
         if name.starts_with("fs.") || name.starts_with("shell.") {
             self.0.moment();
         }
-        let answer = self.0.answer(name, args);
+        let mut answer = self.0.answer(name, args);
+        if let Some(confine) = caller.confine().filter(|_| name == "shell.exec") {
+            if confine.way != Way::Approved && self.0.fixture.wants_person.load(Ordering::SeqCst) {
+                answer = Err(Error::approval_required("no checkpoint could be taken: too large"));
+            }
+            self.0.confined.lock().unwrap().push(confine);
+        }
         if name == "sys.config.get" {
             // Live files look at the config; nothing comes of it.
             return Box::pin(async move { answer });

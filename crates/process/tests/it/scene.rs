@@ -35,6 +35,8 @@ pub struct Fixture {
     pub tree: Arc<vfs::Tree>,
     /// Whether devices have no sandbox.
     pub is_bare: AtomicBool,
+    /// Whether devices refuse the commands that no person approved.
+    pub wants_person: AtomicBool,
     /// By request id.
     pub effects: Mutex<HashMap<String, Effect>>,
     /// True when nobody looks any more.
@@ -91,6 +93,7 @@ impl Fixture {
             server,
             tree: Arc::new(tree),
             is_bare: AtomicBool::new(false),
+            wants_person: AtomicBool::new(false),
             effects: Mutex::default(),
             over: AtomicBool::new(false),
             _data: data,

@@ -10,8 +10,17 @@ use protocol::proc::approval::{
 use super::reach;
 use crate::handlers::Cx;
 
+/// Answers are the owner's: root sees what waits and can end a process, and does not decide for anybody.
 pub(crate) async fn hil(cx: Cx, args: Hil) -> Result<Outcome<Resolved>, Error> {
     let process = reach(&cx, args.pid.as_ref()).await?;
+    if process.uid != cx.caller.uid() {
+        let owner = cx.area.gateway.account(process.uid).await.map(|account| account.username);
+        let owner = owner.unwrap_or_else(|_| format!("user {}", process.uid));
+        return Err(Error::forbidden(format!(
+            "Permission denied: questions of {} are answered by {owner} alone, who owns it; proc.abort stops what it does",
+            process.pid
+        )));
+    }
     cx.area.host.hil(&process.pid, &args, &cx.caller.identity.username).await
 }
 

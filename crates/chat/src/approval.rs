@@ -8,8 +8,10 @@ use super::tools;
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// This call.
+    /// This call, inside the sandbox where the question says what would be opened in it.
     Once,
+    /// This call, outside of the sandbox.
+    Outside,
     /// From now on, for what the scope covers.
     Always(Scope),
     /// No.
@@ -20,7 +22,7 @@ impl Answer {
     /// For `proc.hil`.
     pub fn decision(self) -> Decision {
         match self {
-            Answer::Once | Answer::Always(_) => Decision::Approve,
+            Answer::Once | Answer::Outside | Answer::Always(_) => Decision::Approve,
             Answer::Deny => Decision::Deny,
         }
     }
@@ -29,14 +31,21 @@ impl Answer {
     pub fn scope(self) -> Option<Scope> {
         match self {
             Answer::Always(scope) => Some(scope),
-            Answer::Once | Answer::Deny => None,
+            Answer::Once | Answer::Outside | Answer::Deny => None,
         }
+    }
+
+    /// Whether the sandbox is left, although it could have been opened.
+    pub fn outside(self) -> Option<bool> {
+        (self == Answer::Outside).then_some(true)
     }
 
     /// For the person who answered.
     pub fn told(self, request: &HilRequest) -> String {
         match self {
+            Answer::Once if request.widening.is_some() => "approved once, inside the sandbox".to_string(),
             Answer::Once => "approved once".to_string(),
+            Answer::Outside => "approved once, outside the sandbox".to_string(),
             Answer::Deny => "denied".to_string(),
             Answer::Always(scope) => format!("approved always: {}", coverage(request, scope)),
         }
@@ -52,6 +61,10 @@ pub fn coverage(request: &HilRequest, scope: Scope) -> String {
             (Some(words), _) => exact::line(words),
             (None, Some(shape)) => format!("{} on {target}", exact::line(shape)),
             (None, None) => format!("{call} on {target}"),
+        },
+        Scope::Hosts => match &request.hosts_text {
+            Some(words) => exact::line(words),
+            None => format!("the hosts of {call} on {target}"),
         },
         Scope::Target => format!("every {call} on {target}"),
         Scope::Class if target == "gsv" => format!("every {call} on gsv"),
@@ -69,17 +82,22 @@ pub fn target(request: &HilRequest) -> String {
 /// `gsv approvals approve --remember class --every-device`.
 pub fn scopes(request: &HilRequest) -> Vec<Scope> {
     let shape = request.shape.is_some().then_some(Scope::Shape);
-    shape.into_iter().chain([Scope::Target]).collect()
+    let hosts = request.hosts_text.is_some().then_some(Scope::Hosts);
+    shape.into_iter().chain(hosts).chain([Scope::Target]).collect()
 }
 
 /// The key that chooses a scope.
 pub fn key(scope: Scope) -> char {
     match scope {
         Scope::Shape => 's',
+        Scope::Hosts => 'h',
         Scope::Target => 't',
         Scope::Class => 'c',
     }
 }
+
+/// The key that leaves the sandbox.
+pub const OUTSIDE: char = 'u';
 
 /// What somebody typed at a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,16 +117,18 @@ pub enum Reply {
 }
 
 /// What the keys mean.
-pub const HELP: &str = "  y  approve this call, once\n  n  deny it\n  s  approve it, and do not ask again for what is said \
-                        above\n  t  approve it, and every such call on this target\n  f  show everything, or less again\n  \
-                        r  show what it would do, where its device can rehearse; nothing changes\n  p  after that: put \
-                        exactly this in place, without running it again\n  l  leave it for later\n";
+pub const HELP: &str = "  y  approve this call, once; inside the sandbox where the question says what is opened in it\n  n  deny it\n  s  \
+     approve it, and do not ask again for what is said above\n  h  approve it, and let confined commands there reach these \
+     hosts from now on\n  u  approve it once, outside the sandbox\n  t  approve it, and every such call on this target, \
+     outside the sandbox\n  f  show everything, or less again\n  r  show what it would do, where its device can rehearse; \
+     nothing changes\n  p  after that: put exactly this in place, without running it again\n  l  leave it for later\n";
 
 /// The prompt for the answer; `more` are further keys.
 pub fn answer_prompt(request: &HilRequest, more: &[char]) -> String {
     let keys: String = scopes(request)
         .into_iter()
         .map(key)
+        .chain(request.widening.is_some().then_some(OUTSIDE))
         .chain(more.iter().copied())
         .map(|key| format!("/{key}"))
         .collect();
@@ -122,6 +142,7 @@ pub fn parse(request: &HilRequest, typed: &str) -> Option<Reply> {
     let always = |scope: Scope| Some(Reply::Answer(Answer::Always(scope)));
     match typed.as_str() {
         "y" | "yes" | "o" | "once" | "approve" => Some(Reply::Answer(Answer::Once)),
+        "u" | "unconfined" | "outside" if request.widening.is_some() => Some(Reply::Answer(Answer::Outside)),
         "n" | "no" | "d" | "deny" => Some(Reply::Answer(Answer::Deny)),
         "f" | "fold" | "unfold" => Some(Reply::Fold),
         "r" | "rehearse" => Some(Reply::Rehearse),
@@ -143,6 +164,7 @@ pub fn parse(request: &HilRequest, typed: &str) -> Option<Reply> {
 pub fn name(scope: Scope) -> &'static str {
     match scope {
         Scope::Shape => "shape",
+        Scope::Hosts => "hosts",
         Scope::Target => "target",
         Scope::Class => "class",
     }
@@ -197,5 +219,21 @@ mod tests {
     #[test]
     fn always_alone_is_never_every_call() {
         assert_eq!(parse(&request("desk", None), "a"), None);
+    }
+
+    #[test]
+    fn the_sandbox_is_left_by_a_key_of_its_own() {
+        let mut request = request("desk", Some("exactly 'curl example.org' in /w, inside"));
+        assert_eq!(parse(&request, "u"), None);
+        assert_eq!(answer_prompt(&request, &[]), "Allow? [y/n/s/t] ");
+        request.widening = serde_json::from_value(json!({ "hosts": ["example.org"] })).unwrap();
+        request.hosts_text = Some("reaching example.org from confined commands in /w on desk".to_string());
+        assert_eq!(scopes(&request), [Scope::Shape, Scope::Hosts, Scope::Target]);
+        assert_eq!(answer_prompt(&request, &[]), "Allow? [y/n/s/h/t/u] ");
+        assert_eq!(parse(&request, "u"), Some(Reply::Answer(Answer::Outside)));
+        assert_eq!(parse(&request, "once"), Some(Reply::Answer(Answer::Once)));
+        assert_eq!(parse(&request, "h"), Some(Reply::Answer(Answer::Always(Scope::Hosts))));
+        assert_eq!((Answer::Outside.outside(), Answer::Once.outside()), (Some(true), None));
+        assert!(coverage(&request, Scope::Hosts).starts_with("reaching example.org"));
     }
 }

@@ -2,7 +2,7 @@
 //! in it can imitate. What is long is folded until it is asked for.
 
 use base::limits;
-use protocol::proc::approval::{HilRequest, ScriptFile, ScriptFileState};
+use protocol::proc::approval::{HilRequest, Scope, ScriptFile, ScriptFileState};
 use serde_json::Value;
 use terminal::exact;
 use terminal::layout::{self, Style, YELLOW};
@@ -45,13 +45,20 @@ pub fn keys(request: &HilRequest) -> &'static [char] {
 /// The question with what is asked about and what the answers cover.
 pub fn render(request: &HilRequest, look: Look, fold: Fold) -> String {
     let mut out = subject(request, look, fold);
-    out.push_str("  [y] approve once   [n] deny\n");
+    out.push_str(match request.widening {
+        Some(_) => "  [y] approve once, with exactly that   [n] deny\n",
+        None => "  [y] approve once   [n] deny\n",
+    });
     for scope in approval::scopes(request) {
-        out.push_str(&format!(
-            "  [{}] always: {}\n",
-            approval::key(scope),
-            approval::coverage(request, scope)
-        ));
+        let how = match (scope, &request.widening) {
+            (Scope::Target | Scope::Class, Some(_)) => {
+                out.push_str(&format!("  [{}] approve once, outside the sandbox\n", approval::OUTSIDE));
+                "always, outside the sandbox"
+            }
+            _ => "always",
+        };
+        let (key, what) = (approval::key(scope), approval::coverage(request, scope));
+        out.push_str(&format!("  [{key}] {how}: {what}\n"));
     }
     if fold == Fold::Folded && is_folded(request) {
         let lines = body(request).len();
@@ -70,6 +77,9 @@ pub fn subject(request: &HilRequest, look: Look, fold: Fold) -> String {
     let mut out = format!("{}\n", look.paint(Style { bold: true, ..Style::colour(YELLOW) }, &title));
     for reason in request.reasons.iter().flatten() {
         out.push_str(&format!("  {}\n", exact::line(reason)));
+    }
+    if let Some(words) = &request.widening_text {
+        out.push_str(&format!("  It would run inside the sandbox, and may there {}.\n", exact::line(words)));
     }
     if let Some(cwd) = &request.cwd {
         out.push_str(&format!("  in {}\n", exact::line(cwd)));

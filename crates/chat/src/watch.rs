@@ -176,6 +176,7 @@ impl Watch<'_> {
             pid: Some(pending.pid.clone()),
             request_id: pending.request.request_id.clone(),
             decision: answer.decision(),
+            outside: answer.outside(),
             remember: answer.scope().map(|_| true),
             remember_scope: answer.scope(),
             rehearsal,

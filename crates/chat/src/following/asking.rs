@@ -167,6 +167,7 @@ impl Chat<'_> {
             pid: self.pid.clone(),
             request_id: request.request_id.clone(),
             decision: answer.decision(),
+            outside: answer.outside(),
             remember: answer.scope().map(|_| true),
             remember_scope: answer.scope(),
             rehearsal,

@@ -34,6 +34,27 @@ fn the_question_shows_everything_and_what_each_answer_covers() {
 }
 
 #[test]
+fn a_widening_is_said_and_offered_first() {
+    let mut request = command("curl https://example.org");
+    request.shape_text = Some("exactly 'curl https://example.org' in /w, inside on desk".to_string());
+    request.widening = serde_json::from_value(json!({ "hosts": ["example.org"] })).unwrap();
+    request.widening_text = Some("reach example.org".to_string());
+    request.hosts_text = Some("reaching example.org from confined commands in /w on desk".to_string());
+    let text = render(&request, PLAIN, Fold::Folded);
+    assert!(
+        text.ends_with(
+            "  It would run inside the sandbox, and may there reach example.org.\n  \
+             │ curl https://example.org\n  [y] approve once, with exactly that   [n] deny\n  \
+             [s] always: exactly 'curl https://example.org' in /w, inside on desk\n  \
+             [h] always: reaching example.org from confined commands in /w on desk\n  \
+             [u] approve once, outside the sandbox\n  \
+             [t] always, outside the sandbox: every shell.exec on desk\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn long_commands_are_folded_and_can_be_unfolded() {
     let long: String = (1..=40).map(|number| format!("echo {number}\n")).collect();
     let request = command(&long);

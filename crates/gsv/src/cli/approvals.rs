@@ -15,6 +15,7 @@ use protocol::proc::approval::{
     Approval, ApprovalsList, ApprovalsPending, ApprovalsRevoke, Decision, Hil, PendingApproval, Scope,
 };
 use serde_json::json;
+use terminal::exact;
 use terminal::failure::{Failure, Result};
 use terminal::output::{Table, or_dash};
 use terminal::times;
@@ -61,6 +62,9 @@ enum Action {
         /// With `--remember class` for a call on a device: yes, on every device, those to come included.
         #[arg(long)]
         every_device: bool,
+        /// Let it run outside the sandbox, although the question says what would have to be opened in it.
+        #[arg(long)]
+        outside: bool,
         /// Do not run it: put exactly what this rehearsal did in place.
         #[arg(long, value_name = "REHEARSAL", conflicts_with = "remember")]
         rehearsal: Option<String>,
@@ -99,6 +103,8 @@ enum Action {
 enum Remember {
     /// This program with this shape of arguments, on this one target.
     Shape,
+    /// The hosts that the question shows, for all confined commands in the workspace of this target.
+    Hosts,
     /// The call, on this one target.
     Target,
     /// The call, on the gateway or on every device.
@@ -109,6 +115,7 @@ impl From<Remember> for Scope {
     fn from(remember: Remember) -> Scope {
         match remember {
             Remember::Shape => Scope::Shape,
+            Remember::Hosts => Scope::Hosts,
             Remember::Target => Scope::Target,
             Remember::Class => Scope::Class,
         }
@@ -130,7 +137,7 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
             context.output.answer(&to_json(&pending), text)?;
         }
         Action::Watch { pid } => return watch::run(&context.output, session, pid.map(Pid)).await,
-        Action::Approve { id, remember, every_device, rehearsal } => {
+        Action::Approve { id, remember, every_device, outside, rehearsal } => {
             let pending = find(&session, &id).await?;
             let scope = remember.map(Scope::from);
             let is_wide = scope == Some(Scope::Class) && pending.request.target.as_deref() != Some("gsv");
@@ -139,11 +146,14 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
                 return Err(Failure::usage(format!("this would allow {what}, those to come included"))
                     .with_hint("--remember shape or target, or add --every-device"));
             }
-            decide(context, &session, pending, (Decision::Approve, rehearsal), scope).await?;
+            let given = Given { decision: Decision::Approve, remember_scope: scope, outside, rehearsal };
+            decide(context, &session, pending, given).await?;
         }
         Action::Deny { id } => {
             let pending = find(&session, &id).await?;
-            decide(context, &session, pending, (Decision::Deny, None), None).await?;
+            let given =
+                Given { decision: Decision::Deny, remember_scope: None, outside: false, rehearsal: None };
+            decide(context, &session, pending, given).await?;
         }
         Action::Rehearse { id, apply } => {
             let pending = find(&session, &id).await?;
@@ -160,13 +170,26 @@ pub async fn run(context: &Context, approvals: Approvals) -> Result<u8> {
     Ok(0)
 }
 
+/// What a person answers.
+struct Given {
+    decision: Decision,
+    remember_scope: Option<Scope>,
+    /// Outside the sandbox.
+    outside: bool,
+    /// The rehearsal to put in place of running it.
+    rehearsal: Option<String>,
+}
+
 async fn decide(
     context: &Context,
     session: &Session,
     pending: PendingApproval,
-    (decision, rehearsal): (Decision, Option<String>),
-    remember_scope: Option<Scope>,
+    Given { decision, remember_scope, outside, rehearsal }: Given,
 ) -> Result<()> {
+    if remember_scope == Some(Scope::Hosts) && pending.request.hosts_text.is_none() {
+        return Err(Failure::usage("this call needs no hosts alone that could be remembered")
+            .with_hint("--remember shape or target"));
+    }
     if remember_scope == Some(Scope::Shape) && pending.request.shape.is_none() {
         return Err(Failure::usage("this call has no shape to remember").with_hint("--remember target"));
     }
@@ -174,6 +197,7 @@ async fn decide(
         pid: Some(pending.pid.clone()),
         request_id: pending.request.request_id.clone(),
         decision,
+        outside: outside.then_some(true),
         remember: remember_scope.map(|_| true),
         remember_scope,
         rehearsal,
@@ -184,7 +208,13 @@ async fn decide(
         let what = tools::summary(&pending.request.syscall, &pending.request.args);
         match (decision, remember_scope) {
             (Decision::Deny, _) => format!("denied: {what}"),
-            (Decision::Approve, None) => format!("approved: {what}"),
+            (Decision::Approve, None) if outside => format!("approved, outside the sandbox: {what}"),
+            (Decision::Approve, None) => match &pending.request.widening_text {
+                Some(words) => {
+                    format!("approved, inside the sandbox, which may {}: {what}", exact::line(words))
+                }
+                None => format!("approved: {what}"),
+            },
             (Decision::Approve, Some(scope)) => {
                 format!("approved: {what}; from now on {}", coverage(&pending.request, scope))
             }

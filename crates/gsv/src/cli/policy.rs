@@ -3,7 +3,7 @@
 use chat::done;
 use clap::Subcommand;
 use client::{Session, Signals};
-use policy::{Action, Call, Judgement, Known, Policy as Rules, Remembered, Way};
+use policy::{Action, Call, Circumstances, Judgement, Known, Policy as Rules, Remembered, Way};
 use protocol::config;
 use protocol::confine::Confinement;
 use protocol::identity::{ConnectionIdentity, ProcessIdentity};
@@ -19,9 +19,6 @@ use terminal::output::pairs;
 use crate::context::Context;
 use crate::{quote, session};
 
-/// The profile of the agent one talks to.
-const PROFILE: &str = "init";
-
 /// Verbs of `gsv policy`.
 #[derive(Debug, Subcommand)]
 pub enum Policy {
@@ -33,6 +30,9 @@ pub enum Policy {
         /// The directory it would run in.
         #[arg(long, value_name = "DIR")]
         cwd: Option<String>,
+        /// The profile of the agent; `init` is the one you talk to.
+        #[arg(long, value_name = "PROFILE", default_value = "init")]
+        profile: String,
         /// Count in what this process remembers.
         #[arg(long, value_name = "PID")]
         pid: Option<String>,
@@ -48,13 +48,16 @@ struct Trial {
     who: ProcessIdentity,
     /// `sys.device.get` of the target, as it came; `None` for the gateway itself.
     device: Option<Value>,
+    profile: String,
     policy: String,
+    /// The hosts that confined commands may reach.
+    hosts: Vec<String>,
     remembered: Vec<Approval>,
 }
 
 /// Carries one out.
 pub async fn run(context: &Context, policy: Policy) -> Result<u8> {
-    let Policy::Test { target, cwd, pid, words } = policy;
+    let Policy::Test { target, cwd, profile, pid, words } = policy;
     let mut session = session::open(context).await?;
     let (connected, _) = session.listen(&mut Signals::new()).await?;
     let who = match connected.identity {
@@ -75,8 +78,10 @@ pub async fn run(context: &Context, policy: Policy) -> Result<u8> {
     args.insert("input".to_string(), quote::command(&words).into());
     let given = [("target", target), ("cwd", cwd)];
     args.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?.into()))));
-    let policy = policy_of(&session, &who).await?;
-    let trial = Trial { args, who, device, policy, remembered };
+    let policy = policy_of(&session, &who, &profile).await?;
+    let network = [config::AGENTS_NETWORK.own(who.uid), config::AGENTS_NETWORK.name().to_string()];
+    let hosts = vec![first_set(&session, network).await?];
+    let trial = Trial { args, who, device, profile, policy, hosts, remembered };
     let judgement = judge(&trial);
     let told = explain(&trial, &judgement);
     context.output.answer(&to_json(&trial, &judgement).to_string(), || {
@@ -92,7 +97,7 @@ fn judge(trial: &Trial) -> Judgement {
     let told = trial.device.clone().unwrap_or_default();
     let told: Confinement = serde_json::from_value(told).unwrap_or_default();
     let call = Call {
-        profile: PROFILE,
+        profile: &trial.profile,
         syscall: "shell.exec",
         args: &trial.args,
         who: &trial.who,
@@ -106,7 +111,8 @@ fn judge(trial: &Trial) -> Judgement {
         target: &rule.target,
         shape: rule.shape.as_deref(),
     });
-    Rules::parse(&trial.policy).judge(call, remembered)
+    let given = Circumstances { hosts: &trial.hosts, ..Circumstances::default() };
+    Rules::parse(&trial.policy).judge_given(call, remembered, given)
 }
 
 /// What came out, line by line.
@@ -126,13 +132,20 @@ fn explain(trial: &Trial, judgement: &Judgement) -> Vec<(&'static str, String)> 
         told.push(("tags", judgement.tags.join(", ")));
     }
     told.push(("way", way(judgement).to_string()));
+    if let Some(widening) = &judgement.widening {
+        told.push(("opening", format!("it may be approved inside the sandbox, to {}", widening.words())));
+    }
     told.extend(judgement.reasons.iter().map(|reason| ("because", format!("it {reason}"))));
     let files = policy::script_files(input, trial.args.get("cwd").and_then(Value::as_str));
     told.extend(
         files.paths.into_iter().map(|path| ("runs", format!("{path} (an approval covers its content)"))),
     );
     told.extend(files.unknown.into_iter().map(|name| ("runs", format!("{name} (known only when it runs)"))));
-    told.push(match &judgement.shape {
+    let shape = match judgement.widening {
+        Some(_) => &judgement.widened_shape,
+        None => &judgement.shape,
+    };
+    told.push(match shape {
         Some(shape) => ("remember", format!("{shape} on {}", judgement.target)),
         None => ("remember", "not by its shape: it is asked about every time".to_string()),
     });
@@ -144,6 +157,10 @@ fn way(judgement: &Judgement) -> &'static str {
     match judgement.way {
         Way::Proved => "proved to only read",
         Way::Confined => "confined: inside the sandbox",
+        Way::Asked if judgement.is_widened => "confined: inside the sandbox, opened as remembered",
+        Way::Asked if judgement.widening.is_some() => {
+            "after an approval, inside the opened sandbox or outside it"
+        }
         Way::Asked => "after an approval, outside the sandbox",
     }
 }
@@ -188,7 +205,7 @@ fn to_json(trial: &Trial, judgement: &Judgement) -> Value {
     };
     json!({
         "action": action, "target": judgement.target, "way": way, "tags": judgement.tags, "reasons": judgement.reasons,
-        "shape": judgement.shape, "where": place(trial, judgement),
+        "shape": judgement.shape, "widening": judgement.widening, "where": place(trial, judgement),
     })
 }
 
@@ -204,10 +221,15 @@ async fn device(session: &Session, id: &str) -> Result<Value> {
 }
 
 /// The text of the policy in force: the user's own, the profile's, or everybody's; blank means the built-in one.
-async fn policy_of(session: &Session, who: &ProcessIdentity) -> Result<String> {
+async fn policy_of(session: &Session, who: &ProcessIdentity, profile: &str) -> Result<String> {
     let own = config::AI_TOOLS_APPROVAL.own(who.uid);
-    let profile = config::AI_PROFILE_TOOLS_APPROVAL.with(&[PROFILE]);
-    for key in [own, profile, config::AI_TOOLS_APPROVAL.name().to_string()] {
+    let profile = config::AI_PROFILE_TOOLS_APPROVAL.with(&[profile]);
+    first_set(session, [own, profile, config::AI_TOOLS_APPROVAL.name().to_string()]).await
+}
+
+/// The first of these settings that is not blank.
+async fn first_set<const N: usize>(session: &Session, keys: [String; N]) -> Result<String> {
+    for key in keys {
         let entries = session.call(&ConfigGet { key: Some(key.clone()) }).await?.value.entries;
         let found = entries.into_iter().find(|entry| entry.key == key).map(|entry| entry.value);
         if let Some(text) = found.filter(|text| !text.trim().is_empty()) {
@@ -234,7 +256,8 @@ mod tests {
             workspace_id: None,
         };
         let args = args.as_object().cloned().unwrap();
-        Trial { args, who, device, policy: String::new(), remembered: vec![] }
+        let (profile, policy) = ("init".to_string(), String::new());
+        Trial { args, who, device, profile, policy, hosts: vec![], remembered: vec![] }
     }
 
     fn told(trial: &Trial) -> String {
@@ -267,5 +290,26 @@ mod tests {
             on(json!({ "online": false, "confine": ["fs", "network"], "workspace": "/w", "agents": "ask" })),
             "on desk, in /w, whose sandbox confines fs, network (--agents ask), which is offline"
         );
+    }
+
+    #[test]
+    fn what_would_be_opened_is_told_and_the_profile_counts() {
+        let desk = json!({
+            "online": true, "confine": ["fs", "secrets", "network", "processes"], "workspace": "/w", "home": "/home/a",
+            "shell": "/bin/bash",
+        });
+        let mut curl = trial(json!({ "input": "curl https://example.org", "target": "desk" }), Some(desk));
+        let text = told(&curl);
+        assert!(
+            text.contains("opening: it may be approved inside the sandbox, to reach example.org"),
+            "{text}"
+        );
+        curl.hosts = vec!["example.org".to_string()];
+        assert!(told(&curl).contains("decision: it runs unasked"), "{}", told(&curl));
+        curl.policy =
+            json!({ "rules": [{ "match": "shell.exec", "when": { "profile": "cron" }, "action": "deny" }] })
+                .to_string();
+        curl.profile = "cron".to_string();
+        assert!(told(&curl).contains("decision: it is refused"), "{}", told(&curl));
     }
 }

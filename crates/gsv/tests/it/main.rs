@@ -38,4 +38,5 @@ mod tls;
 mod told_to_end;
 #[cfg(target_os = "linux")]
 mod watching;
+mod widened;
 mod world;

@@ -6,6 +6,7 @@
 mod abuse;
 mod accounts;
 mod agents;
+mod asked_back;
 mod config;
 mod connect;
 mod doors;

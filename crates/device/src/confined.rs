@@ -4,9 +4,9 @@
 mod environment;
 #[cfg(not(target_os = "linux"))]
 mod no_rehearsals;
+mod opened;
 #[cfg(target_os = "linux")]
 mod rehearse;
-mod opened;
 mod runs;
 mod view;
 

@@ -155,8 +155,9 @@ impl Policy {
         let mut action = self.action(call, &analysis, &mut course);
         let mut is_widened = false;
         if action == Action::Ask {
-            let covers =
-                |approval: &Remembered<'_>| approval.covers(call.syscall, &analysis, widened_shape.as_deref());
+            let covers = |approval: &Remembered<'_>| {
+                approval.covers(call.syscall, &analysis, widened_shape.as_deref())
+            };
             let mut covers: Vec<Cover> = remembered.iter().filter_map(covers).collect();
             // The narrower one is enough.
             covers.sort_by_key(|cover| *cover == Cover::Outside);

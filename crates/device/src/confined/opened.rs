@@ -82,7 +82,15 @@ mod tests {
     fn confine(write: &[&Path], read: &[&Path]) -> Confine {
         let texts = |paths: &[&Path]| paths.iter().map(|path| path.display().to_string()).collect();
         let (write, read) = (texts(write), texts(read));
-        Confine { pid: "p".into(), run: None, way: Way::Confined, write, read, hosts: Vec::new() }
+        Confine {
+            pid: "p".into(),
+            run: None,
+            way: Way::Confined,
+            write,
+            read,
+            hosts: Vec::new(),
+            rehearsal: None,
+        }
     }
 
     #[test]

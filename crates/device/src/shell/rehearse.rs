@@ -149,5 +149,6 @@ fn discarded(id: &str) -> ExecResult {
         signal: None,
         timed_out: None,
         rehearsal: Some(rehearsal),
+        refused_hosts: None,
     }
 }

@@ -38,7 +38,8 @@ fn an_agent_builds_a_project_unasked_and_does_not_reach_the_keys() {
 
     assert!(run(&world, "make test").contains("tests passed"));
     assert!(work.join("built.txt").exists());
-    let commit = "git add -A && git -c user.name=a -c user.email=a@example.org commit -qm built && git log --oneline";
+    let commit =
+        "git add -A && git -c user.name=a -c user.email=a@example.org commit -qm built && git log --oneline";
     assert!(run(&world, commit).contains("built"));
     let stolen = run(&world, "./build.sh");
     assert!(!stolen.contains(SECRET), "{stolen}");

@@ -36,7 +36,15 @@ async fn fixture() -> Arc<Fixture> {
 
 fn answer(request_id: &str, decision: Decision) -> Hil {
     let request_id = request_id.to_string();
-    Hil { pid: None, request_id, decision, outside: None, remember: None, remember_scope: None }
+    Hil {
+        pid: None,
+        request_id,
+        decision,
+        outside: None,
+        remember: None,
+        remember_scope: None,
+        rehearsal: None,
+    }
 }
 
 #[tokio::test]

@@ -71,6 +71,7 @@ async fn text_for_any_other_command_is_asked_about() {
             outside: None,
             remember: None,
             remember_scope: None,
+            rehearsal: None,
         };
         scene.host.hil(scene.pid(), &hil, "ann").await.unwrap();
     }

@@ -29,6 +29,7 @@ fn yes(request: &Value) -> Hil {
         outside: None,
         remember: None,
         remember_scope: None,
+        rehearsal: None,
     }
 }
 

@@ -104,6 +104,7 @@ async fn give(
         pid: Some(pending.pid.clone()),
         request_id: pending.request.request_id.clone(),
         decision: if matches!(answer, Answer::Deny) { Decision::Deny } else { Decision::Approve },
+        outside: None,
         remember: None,
         remember_scope: None,
         rehearsal,

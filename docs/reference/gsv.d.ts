@@ -479,7 +479,7 @@ export interface Syscalls {
     args: SysTokenListArgs;
     result: SysTokenListResult;
   };
-  /** Revokes a token and closes the connections that logged in with it. */
+  /** Revokes a token with those that were made with it, and closes the connections that logged in with them. */
   "sys.token.revoke": {
     args: SysTokenRevokeArgs;
     result: SysTokenRevokeResult;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use protocol::confine::Confinement;
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{DeviceId, TokenId, Uid};
 use protocol::sys::Streams;
+use store::accounts::Account;
 
 use crate::codec::{Codec, Current};
 use crate::metrics::Metrics;
@@ -85,6 +86,8 @@ pub struct Login {
     pub account: RwLock<Arc<ProcessIdentity>>,
     /// Cached patterns and the generation of accounts and grants they stem from.
     pub(crate) capabilities: Mutex<(u64, Arc<Capabilities>)>,
+    /// How often the user's sessions had been ended when it was made.
+    pub(crate) sessions_ended: AtomicI64,
     /// When it logged in.
     pub(crate) since: Instant,
     /// What all sockets of its user hold.
@@ -398,6 +401,16 @@ impl Login {
     /// Whether it was made with this token.
     pub(crate) fn is_by(&self, token_id: &TokenId) -> bool {
         self.token.as_ref().is_some_and(|token| token.token_id == *token_id)
+    }
+
+    /// Whether it is the session of a person whose sessions were ended since it was made.
+    pub(crate) fn is_ended(&self, account: &Account) -> bool {
+        self.role == Role::User && self.sessions_ended.load(Ordering::Relaxed) < account.sessions_ended
+    }
+
+    /// It goes on although the sessions of its user were ended, for the time of this number.
+    pub(crate) fn outlasts(&self, sessions_ended: i64) {
+        self.sessions_ended.fetch_max(sessions_ended, Ordering::Relaxed);
     }
 
     /// The account as it is now.

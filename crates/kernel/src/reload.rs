@@ -18,6 +18,7 @@ use store::accounts::Account;
 use store::changes::{Notice, Subscription, Topic};
 
 use crate::Kernel;
+use crate::connections::Login;
 use crate::outbox::Close;
 
 /// Reads again what others have changed, until the kernel is gone.
@@ -67,6 +68,7 @@ async fn reload(kernel: &Arc<Kernel>, topic: Topic) -> Result<u64, store::Error>
             Topic::Devices => devices(kernel, as_of).await?,
             // Files are looked at on disk.
             Topic::Files => true,
+            Topic::Tokens => tokens(kernel, as_of).await?,
         };
         if is_newest {
             return Ok(as_of);
@@ -90,7 +92,8 @@ async fn config(kernel: &Kernel, as_of: u64) -> Result<bool, store::Error> {
     Ok(kernel.store.changes().generation(Topic::Config) == as_of)
 }
 
-/// The sockets' accounts: those of users that were removed or locked are closed, the others get the groups of now.
+/// The sockets' accounts: those of users that were removed or locked are closed, and the sessions of people who got a
+/// new password; the others get the groups of now.
 async fn accounts(kernel: &Arc<Kernel>, as_of: u64) -> Result<bool, store::Error> {
     // Looked at before the accounts: a user who was added since then is not taken for one who was removed.
     let connected: HashMap<Uid, Arc<ProcessIdentity>> = {
@@ -122,6 +125,9 @@ async fn accounts(kernel: &Arc<Kernel>, as_of: u64) -> Result<bool, store::Error
         }
         kernel.connections.close_where(Close::REVOKED, |login| login.identity().uid == uid);
     }
+    let is_ended =
+        |login: &Login| now.get(&login.identity().uid).is_some_and(|account| login.is_ended(account));
+    kernel.connections.close_where(Close::PASSWORD_CHANGED, is_ended);
     let is_newest = kernel.store.changes().generation(Topic::Accounts) == as_of;
     // Rights of the older groups may have been kept since the change was fed in.
     kernel.store.changes().advance(Topic::Accounts);
@@ -147,6 +153,22 @@ async fn grants(kernel: &Kernel, as_of: u64) -> Result<bool, store::Error> {
         kernel.gone(Gone::Rights(members.into_iter().collect())).await;
     }
     Ok(true)
+}
+
+/// The sockets' tokens: those of revoked ones are closed. They end by themselves when they expire.
+async fn tokens(kernel: &Kernel, as_of: u64) -> Result<bool, store::Error> {
+    // Looked at before the tokens: one that was made since then is not taken for one that is gone.
+    let sockets = kernel.connections.select(|login| login.token.is_some());
+    if !sockets.is_empty() {
+        let good = kernel.store.tokens().not_revoked().await?;
+        for socket in sockets {
+            let token = socket.login().and_then(|login| login.token.as_ref());
+            if token.is_some_and(|token| !good.contains(&token.token_id)) {
+                socket.close(Close::REVOKED);
+            }
+        }
+    }
+    Ok(kernel.store.changes().generation(Topic::Tokens) == as_of)
 }
 
 /// The devices. Sockets that spoke for one that is no more are closed.

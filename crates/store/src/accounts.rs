@@ -1,11 +1,11 @@
 //! Repository of users, and the rows of groups.
 
 use protocol::identity::ProcessIdentity;
-use protocol::ids::{Gid, Uid};
+use protocol::ids::{Gid, TokenId, Uid};
 
 use crate::changes::Topic;
 use crate::sql::{Batch, Row, Statement, Written};
-use crate::{Error, Result, Store};
+use crate::{Error, Result, Store, tokens};
 
 /// A user.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Account {
     pub locked: bool,
     /// When the password was changed, in milliseconds.
     pub changed_at: i64,
+    /// How often its sessions were ended at once: a login that was made at a smaller count is over.
+    pub sessions_ended: i64,
 }
 
 impl Account {
@@ -56,6 +58,21 @@ pub struct NewAccount {
     pub hash: String,
     /// Groups besides the private one.
     pub groups: Vec<Gid>,
+    /// Now, in milliseconds.
+    pub now_ms: i64,
+}
+
+/// Sessions to end.
+#[derive(Clone, Copy, Debug)]
+pub struct EndSessions<'a> {
+    /// Whose.
+    pub uid: Uid,
+    /// The new password hash, where that is why.
+    pub hash: Option<&'a str>,
+    /// The token that stays good.
+    pub but: Option<&'a TokenId>,
+    /// Kept with the tokens that end.
+    pub reason: &'a str,
     /// Now, in milliseconds.
     pub now_ms: i64,
 }
@@ -87,7 +104,8 @@ pub struct Setup {
 macro_rules! select_accounts {
     ($tail:literal) => {
         concat!(
-            "SELECT a.uid, a.gid, a.username, a.gecos, a.home, a.shell, a.hash, a.locked, a.changed_at, m.gid \
+            "SELECT a.uid, a.gid, a.username, a.gecos, a.home, a.shell, a.hash, a.locked, a.changed_at, \
+             a.sessions_ended, m.gid \
              FROM accounts a LEFT JOIN members m ON m.uid = a.uid ",
             $tail
         )
@@ -142,6 +160,27 @@ impl Accounts<'_> {
                 .bind(hash)
                 .bind(now_ms);
         Ok(!self.0.change_of(Topic::Accounts, statement).await?.is_empty())
+    }
+
+    /// Ends the sessions of a user, all of it or nothing: logins from before are over on every gateway, `user` tokens are
+    /// revoked but for one, and a new password hash is set where there is one. Returns the count of such ends, `None`
+    /// when there is no such user.
+    pub async fn end_sessions(self, ending: EndSessions<'_>) -> Result<Option<i64>> {
+        let EndSessions { uid, hash, but, reason, now_ms } = ending;
+        let account = Statement::new(
+            "UPDATE accounts SET sessions_ended = sessions_ended + 1, hash = COALESCE($2, hash), \
+             changed_at = CASE WHEN $2 IS NULL THEN changed_at ELSE $3 END WHERE uid = $1 \
+             RETURNING sessions_ended",
+        );
+        let batch = Batch::new()
+            .guard(account.bind(uid).bind(hash.map(str::to_string)).bind(now_ms))
+            .step(tokens::revoke_sessions(uid, but, reason, now_ms))
+            .changing(Topic::Accounts)
+            .changing(Topic::Tokens);
+        match self.0.write(batch).await? {
+            Written::Stopped(_) => Ok(None),
+            Written::Done(rows) => rows.into_iter().flatten().next().map(|mut row| row.int()).transpose(),
+        }
     }
 
     /// Sets the real name. False when there is no such user.
@@ -247,6 +286,7 @@ fn accounts_from(rows: Vec<Row>) -> Result<Vec<Account>> {
             hash: row.text()?,
             locked: row.flag()?,
             changed_at: row.int()?,
+            sessions_ended: row.int()?,
         };
         let member_of = row.gid_or_null()?;
         if accounts.last().is_none_or(|last| last.uid != account.uid) {

@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 pub enum Topic {
     /// Config values.
     Config,
-    /// Users, groups and who is in which.
+    /// Users, groups, who is in which, and whose sessions were ended.
     Accounts,
     /// Capabilities of groups.
     Grants,
@@ -25,11 +25,14 @@ pub enum Topic {
     Devices,
     /// The native file tree. The store has no files: whoever writes them says so.
     Files,
+    /// Login tokens that were revoked. New ones are looked for when they are used.
+    Tokens,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Topic; 5] = [Topic::Config, Topic::Accounts, Topic::Grants, Topic::Devices, Topic::Files];
+    pub const ALL: [Topic; 6] =
+        [Topic::Config, Topic::Accounts, Topic::Grants, Topic::Devices, Topic::Files, Topic::Tokens];
 }
 
 /// A set of topics.
@@ -173,10 +176,10 @@ mod tests {
         assert_eq!(changes.bump(Topic::Grants), 1);
         assert_eq!(changes.feed(Topic::Grants), 2);
         let before = Topic::ALL.map(|topic| changes.generation(topic));
-        assert_eq!(before, [0, 0, 2, 0, 0]);
+        assert_eq!(before, [0, 0, 2, 0, 0, 0]);
         assert_eq!(changes.generations([Topic::Grants, Topic::Config]), [2, 0]);
         changes.bump_all(Topics::default().and(Topic::Config).and(Topic::Files));
-        assert_eq!(Topic::ALL.map(|topic| changes.generation(topic)), [1, 0, 2, 0, 1]);
+        assert_eq!(Topic::ALL.map(|topic| changes.generation(topic)), [1, 0, 2, 0, 1, 0]);
     }
 
     #[tokio::test]

@@ -1,9 +1,12 @@
 //! Bearer tokens for logging in; only their hashes are kept.
 
+use std::collections::HashSet;
+
 use protocol::identity::Role;
 use protocol::ids::{TokenId, Uid};
 use protocol::sys::token::TokenKind;
 
+use crate::changes::Topic;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Error, Result, Store};
 
@@ -37,6 +40,8 @@ pub struct Token {
     pub revoked_reason: Option<String>,
     /// Whether logins with it may answer approvals.
     pub approve: bool,
+    /// The token whose login made it.
+    pub parent_id: Option<TokenId>,
 }
 
 /// A token to keep.
@@ -62,13 +67,18 @@ pub struct NewToken {
     pub expires_at: Option<i64>,
     /// Whether logins with it may answer approvals.
     pub approve: bool,
+    /// The token whose login makes it.
+    pub parent_id: Option<TokenId>,
 }
+
+/// The reason that is kept with tokens whose parent was revoked.
+const WITH_PARENT: &str = "made with a token that was revoked";
 
 /// The columns `token_from` reads.
 macro_rules! token_columns {
     () => {
         "token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, created_at, last_used_at, \
-         expires_at, revoked_at, revoked_reason, approve"
+         expires_at, revoked_at, revoked_reason, approve, parent_id"
     };
 }
 
@@ -84,16 +94,19 @@ impl Store {
 }
 
 impl Tokens<'_> {
-    /// Keeps a token.
-    pub async fn create(self, new: NewToken) -> Result<Token> {
+    /// Keeps a token. `None` when the one whose login makes it was revoked meanwhile: decided in the statement, so that no
+    /// child slips through beside the revocation of its family.
+    pub async fn create(self, new: NewToken) -> Result<Option<Token>> {
         let statement = Statement::new(concat!(
             "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
-             created_at, expires_at, approve) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ",
+             created_at, expires_at, approve, parent_id) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 WHERE $12 IS NULL \
+             OR EXISTS (SELECT 1 FROM tokens WHERE token_id = $12 AND revoked_at IS NULL) RETURNING ",
             token_columns!()
         ));
         let statement = bind(statement.bind(&new.token_id).bind(new.uid), &new);
-        let rows = self.0.change(statement).await.map_err(|error| error.named(new.token_id.as_str()))?;
-        first_token(rows)
+        let mut rows = self.0.change(statement).await.map_err(|error| error.named(new.token_id.as_str()))?;
+        rows.pop().map(token_from).transpose()
     }
 
     /// The token of that user with that hash.
@@ -119,38 +132,33 @@ impl Tokens<'_> {
         self.0.read(statement.bind(uid)).await?.into_iter().map(token_from).collect()
     }
 
-    /// Revokes; of one user or of any. Again is fine and overwrites time and reason. False when there is none.
+    /// The ids of all that were not revoked.
+    pub async fn not_revoked(self) -> Result<HashSet<TokenId>> {
+        let statement = Statement::new("SELECT token_id FROM tokens WHERE revoked_at IS NULL");
+        self.0.read(statement).await?.into_iter().map(|mut row| row.text().map(TokenId)).collect()
+    }
+
+    /// Revokes one, of one user or of any, and all that were made with it, by whatever steps and for whomever. Again is
+    /// fine and overwrites its time and reason. Returns those that are revoked by this; none when there is no such token.
     pub async fn revoke(
         self,
         token_id: &TokenId,
         uid: Option<Uid>,
         reason: Option<&str>,
         now_ms: i64,
-    ) -> Result<bool> {
-        let statement = Statement::new(
-            "UPDATE tokens SET revoked_at = $3, revoked_reason = $4 \
-             WHERE token_id = $1 AND ($2 IS NULL OR uid = $2) RETURNING token_id",
-        );
-        let statement = statement.bind(token_id).bind(uid).bind(now_ms).bind(reason);
-        Ok(!self.0.change(statement).await?.is_empty())
-    }
-
-    /// Revokes every token of a user and a kind that is still good, but for one. Their ids.
-    pub async fn revoke_all(
-        self,
-        uid: Uid,
-        kind: TokenKind,
-        but: Option<&TokenId>,
-        reason: &str,
-        now_ms: i64,
     ) -> Result<Vec<TokenId>> {
         let statement = Statement::new(
-            "UPDATE tokens SET revoked_at = $4, revoked_reason = $5 WHERE uid = $1 AND kind = $2 \
-             AND revoked_at IS NULL AND ($3 IS NULL OR token_id <> $3) RETURNING token_id",
+            "WITH RECURSIVE family (token_id) AS (\
+                SELECT token_id FROM tokens WHERE token_id = $1 AND ($2 IS NULL OR uid = $2) \
+                UNION SELECT t.token_id FROM tokens t JOIN family f ON t.parent_id = f.token_id) \
+             UPDATE tokens SET revoked_at = $3, revoked_reason = CASE WHEN token_id = $1 THEN $4 ELSE $5 END \
+             WHERE token_id IN (SELECT token_id FROM family) AND (token_id = $1 OR revoked_at IS NULL) \
+             RETURNING token_id",
         );
-        let but = but.map(|id| id.0.clone());
-        let statement = statement.bind(uid).bind(kind.as_str()).bind(but).bind(now_ms).bind(reason);
-        self.0.change(statement).await?.into_iter().map(|mut row| row.text().map(TokenId)).collect()
+        let reason = reason.map(str::to_string);
+        let statement = statement.bind(token_id).bind(uid).bind(now_ms).bind(reason).bind(WITH_PARENT);
+        let rows = self.0.change_of(Topic::Tokens, statement).await?;
+        rows.into_iter().map(|mut row| row.text().map(TokenId)).collect()
     }
 
     /// Notes that it logged somebody in.
@@ -161,11 +169,22 @@ impl Tokens<'_> {
     }
 }
 
+/// Revokes every `user` token of a user that is still good, but for one.
+pub(crate) fn revoke_sessions(uid: Uid, but: Option<&TokenId>, reason: &str, now_ms: i64) -> Statement {
+    let statement = Statement::new(
+        "UPDATE tokens SET revoked_at = $4, revoked_reason = $5 WHERE uid = $1 AND kind = $2 \
+         AND revoked_at IS NULL AND ($3 IS NULL OR token_id <> $3)",
+    );
+    let but = but.map(|id| id.0.clone());
+    statement.bind(uid).bind(TokenKind::User.as_str()).bind(but).bind(now_ms).bind(reason)
+}
+
 /// Adds a token for the user of that name, who may have been added in the same batch.
 pub(crate) fn create_for(username: &str, new: &NewToken) -> Statement {
     let statement = Statement::new(concat!(
         "INSERT INTO tokens (token_id, uid, kind, label, hash, prefix, allowed_role, allowed_device_id, \
-         created_at, expires_at, approve) SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts \
+         created_at, expires_at, approve, parent_id) \
+         SELECT $1, uid, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM accounts \
          WHERE username = $2 RETURNING ",
         token_columns!()
     ));
@@ -190,6 +209,7 @@ fn bind(statement: Statement, new: &NewToken) -> Statement {
         .bind(new.created_at)
         .bind(new.expires_at)
         .bind(new.approve)
+        .bind(new.parent_id.as_ref().map(|id| id.0.clone()))
 }
 
 fn token_from(mut row: Row) -> Result<Token> {
@@ -212,5 +232,6 @@ fn token_from(mut row: Row) -> Result<Token> {
         revoked_at: row.int_or_null()?,
         revoked_reason: row.text_or_null()?,
         approve: row.int()? == 1,
+        parent_id: row.text_or_null()?.map(TokenId),
     })
 }

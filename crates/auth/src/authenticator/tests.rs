@@ -44,8 +44,9 @@ impl Bench {
             created_at: 1,
             expires_at,
             approve: true,
+            parent_id: None,
         };
-        (raw, self.store.tokens().create(row).await.unwrap())
+        (raw, self.store.tokens().create(row).await.unwrap().unwrap())
     }
 
     async fn login(&self, username: Option<&str>, secret: Secret<'_>) -> Result<Authenticated, i32> {

@@ -29,10 +29,21 @@ async fn gateway(data: &tempfile::TempDir, clock: &Clock) -> Arc<Kernel> {
 
 /// A socket that logged in with a token which ends then.
 async fn session(kernel: &Arc<Kernel>, name: &str, expires_at: Option<i64>) -> Arc<Connection> {
+    session_of(kernel, name, expires_at, None).await
+}
+
+/// The same with a token that was made with another.
+pub(super) async fn session_of(
+    kernel: &Arc<Kernel>,
+    name: &str,
+    expires_at: Option<i64>,
+    parent_id: Option<TokenId>,
+) -> Arc<Connection> {
     let raw = auth::tokens::new(TokenKind::User, kernel.random());
     let account = kernel.store.accounts().by_name("ann").await.unwrap().unwrap();
     let token = NewToken {
         approve: true,
+        parent_id,
         token_id: TokenId(name.to_string()),
         uid: account.uid,
         kind: TokenKind::User,
@@ -43,7 +54,7 @@ async fn session(kernel: &Arc<Kernel>, name: &str, expires_at: Option<i64>) -> A
         created_at: 1,
         expires_at,
     };
-    kernel.store.tokens().create(token).await.unwrap();
+    kernel.store.tokens().create(token).await.unwrap().unwrap();
     let connection = kernel.opened(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let auth = json!({ "username": "ann", "token": raw });
     let args = json!({ "protocol": 1, "client": { "id": name, "role": "user" }, "auth": auth });

@@ -4,10 +4,14 @@
 use std::time::Duration;
 
 use protocol::config::ROUTING_TIMEOUT_MS;
+use protocol::ids::TokenId;
+use store::accounts::EndSessions;
 use store::changes::Topic;
 use store::devices::Registration;
 
+use super::doors::session_of;
 use super::*;
+use crate::outbox::Close;
 
 /// Waits for something that happens beside the test.
 async fn until(what: &str, mut happens: impl AsyncFnMut() -> bool) {
@@ -112,6 +116,45 @@ async fn devices_that_another_gateway_knows_are_known_here_and_those_here_keep_t
     let request = next(&driver).await;
     send(&kernel, &driver, json!({ "type": "res", "id": request["id"], "ok": true, "data": { "n": 1 } }));
     assert_eq!(calling.await.unwrap().unwrap(), r#"{"n":1}"#);
+}
+
+#[tokio::test]
+async fn a_token_that_another_gateway_revoked_is_over_here() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    drop(with_driver(&kernel).await);
+    let store = &kernel.store;
+    let lost = session_of(&kernel, "lost", None, None).await;
+    let child = session_of(&kernel, "child", None, Some(TokenId("lost".into()))).await;
+    let good = session_of(&kernel, "good", None, None).await;
+    store.tokens().revoke(&TokenId("lost".into()), None, None, 2).await.unwrap();
+    assert!(!lost.outbox.is_closing(), "nobody has told this gateway yet");
+    store.changes().feed(Topic::Tokens);
+    until("the sockets close", async || lost.outbox.is_closing() && child.outbox.is_closing()).await;
+    assert_eq!(lost.outbox.closing(), Some(Close::REVOKED));
+    assert!(!good.outbox.is_closing());
+}
+
+#[tokio::test]
+async fn sessions_that_another_gateway_ended_are_over_here() {
+    let data = tempfile::tempdir().unwrap();
+    let kernel = kernel(&data).await;
+    let driver = with_driver(&kernel).await;
+    let (store, client) = (&kernel.store, log_in(&kernel, "ann").await);
+    let ann = store.accounts().by_name("ann").await.unwrap().unwrap();
+    // A new password alone, as one that was told to keep the sessions, ends nothing.
+    store.accounts().set_hash(ann.uid, &ann.hash, 2).await.unwrap();
+    store.changes().feed(Topic::Accounts);
+    assert!(may(&kernel, &client, "sys.device.list").await);
+    let ending = EndSessions { uid: ann.uid, hash: None, but: None, reason: "new", now_ms: 3 };
+    store.accounts().end_sessions(ending).await.unwrap();
+    store.changes().feed(Topic::Accounts);
+    until("the session ends", async || client.outbox.is_closing()).await;
+    assert_eq!(client.outbox.closing(), Some(Close::PASSWORD_CHANGED));
+    assert!(!driver.outbox.is_closing(), "devices have no sessions");
+    let again = log_in(&kernel, "ann").await;
+    store.changes().feed(Topic::Accounts);
+    assert!(may(&kernel, &again, "sys.device.list").await, "who logs in afterwards stays");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ syscalls! {
     "sys.token.create" Create => Created, Granted, Kernel, Rules, Users, by Person;
     /// Lists tokens, newest first, revoked ones included, never their raw values.
     "sys.token.list" List => Listed, Granted, Kernel, Reads, Users, by Person;
-    /// Revokes a token and closes the connections that logged in with it.
+    /// Revokes a token with those that were made with it, and closes the connections that logged in with them.
     "sys.token.revoke" Revoke => Revoked, Granted, Kernel, Rules | Destroys, Users, by Person;
 }
 

@@ -76,6 +76,44 @@ async fn a_token_makes_none_that_outlives_it() {
 }
 
 #[tokio::test]
+async fn a_token_is_revoked_with_what_was_made_with_it() {
+    let gateway = Gateway::set_up().await;
+    let (mut user, mut root) = (gateway.user().await, gateway.root().await);
+    let thief = token(&mut user, json!({ "kind": "user" })).await;
+    let mut stolen = gateway.login_token("user", USER, thief["token"].as_str().unwrap()).await;
+    let child = token(&mut stolen, json!({ "kind": "user", "label": "backup" })).await;
+    let mut second = gateway.login_token("user", USER, child["token"].as_str().unwrap()).await;
+    let device = token(&mut second, json!({ "kind": "node", "allowedDeviceId": "spy" })).await;
+    let auth = json!({ "username": USER, "token": device["token"] });
+    let spy = json!({ "auth": auth, "driver": { "implements": ["fs.*"] } });
+    let mut driver = gateway.peer().await;
+    driver.connect("driver", "spy", spy.clone()).await.unwrap();
+    let other = token(&mut user, json!({ "kind": "user" })).await;
+    let mut other = gateway.login_token("user", USER, other["token"].as_str().unwrap()).await;
+
+    let revoke = json!({ "tokenId": thief["tokenId"], "reason": "stolen" });
+    assert_eq!(user.call("sys.token.revoke", revoke).await.unwrap()["revoked"], true);
+    for peer in [&mut stolen, &mut second, &mut driver] {
+        assert_eq!(peer.ended().await, Some((1008, "Login revoked".into())));
+    }
+    for raw in [&thief["token"], &child["token"]] {
+        let auth = json!({ "auth": { "username": USER, "token": raw } });
+        assert_eq!(gateway.peer().await.connect("user", "x", auth).await.unwrap_err().code, 401);
+    }
+    assert_eq!(gateway.peer().await.connect("driver", "spy", spy).await.unwrap_err().code, 401);
+    for peer in [&mut other, &mut user] {
+        peer.call("sys.device.list", json!({})).await.expect("what was made otherwise goes on");
+    }
+    let listed = root.call("sys.token.list", json!({ "uid": 1000 })).await.unwrap();
+    let reason = |id: &Value| {
+        let rows = listed["tokens"].as_array().unwrap();
+        rows.iter().find(|row| row["tokenId"] == *id).unwrap()["revokedReason"].clone()
+    };
+    assert_eq!(reason(&thief["tokenId"]), "stolen");
+    assert_eq!(reason(&device["tokenId"]), "made with a token that was revoked");
+}
+
+#[tokio::test]
 async fn a_new_password_ends_the_sessions_of_the_old_one() {
     let gateway = Gateway::set_up().await;
     let (mut root, mut user, mut driver) =

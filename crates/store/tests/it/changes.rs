@@ -2,6 +2,7 @@
 
 use protocol::ids::Gid;
 use store::Store;
+use store::accounts::EndSessions;
 use store::changes::{Event, Notice, Topic};
 
 use crate::devices::registration;
@@ -14,7 +15,7 @@ crate::home::with_a_store_on_both_engines! {
 }
 
 async fn every_write_bumps_what_it_changes(store: &Store) {
-    use Topic::{Accounts, Config, Devices, Grants};
+    use Topic::{Accounts, Config, Devices, Grants, Tokens};
     let mut before = Topic::ALL.map(|topic| store.changes().generation(topic));
     let mut changed = || {
         let now = Topic::ALL.map(|topic| store.changes().generation(topic));
@@ -29,6 +30,13 @@ async fn every_write_bumps_what_it_changes(store: &Store) {
     assert_eq!(changed(), [Accounts]);
     store.accounts().set_hash(ada.uid, "$x", NOW_MS).await.unwrap();
     assert_eq!(changed(), [Accounts]);
+    let ending = EndSessions { uid: ada.uid, hash: None, but: None, reason: "x", now_ms: NOW_MS };
+    store.accounts().end_sessions(ending).await.unwrap();
+    assert_eq!(changed(), [Accounts, Tokens]);
+    store.tokens().create(crate::tokens::token("t", ada.uid)).await.unwrap();
+    assert_eq!(changed(), []);
+    store.tokens().revoke(&"t-1000".into(), None, None, NOW_MS).await.unwrap();
+    assert_eq!(changed(), [Tokens]);
     store.accounts().set_gecos(ada.uid, "Ada").await.unwrap();
     assert_eq!(changed(), [Accounts]);
     store.accounts().set_groups(ada.uid, &[Gid::USERS]).await.unwrap();

@@ -3,6 +3,7 @@
 use protocol::identity::Role;
 use protocol::ids::Uid;
 use protocol::sys::token::TokenKind;
+use store::accounts::EndSessions;
 use store::tokens::{NewToken, Token};
 use store::{Error, Store};
 
@@ -14,7 +15,8 @@ crate::home::with_a_store_on_both_engines! {
     lists_are_newest_first,
     revoking_is_repeatable_and_minds_the_user,
     ids_and_hashes_are_unique,
-    all_of_a_kind_are_revoked_but_one,
+    the_sessions_of_a_user_end_but_one,
+    a_token_is_revoked_with_its_family,
 }
 
 /// A device token whose id and hash are made of the name and the user.
@@ -30,12 +32,17 @@ pub fn token(name: &str, uid: Uid) -> NewToken {
         created_at: NOW_MS,
         expires_at: Some(NOW_MS + 10),
         approve: false,
+        parent_id: None,
     }
+}
+
+async fn keep(store: &Store, new: NewToken) -> Token {
+    store.tokens().create(new).await.unwrap().unwrap()
 }
 
 async fn a_token_is_kept_as_given(store: &Store) {
     let ada = add(store, "ada").await;
-    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
+    let kept = keep(store, token("t", ada.uid)).await;
     let expected = Token {
         token_id: "t-1000".into(),
         uid: ada.uid,
@@ -51,6 +58,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
         revoked_at: None,
         revoked_reason: None,
         approve: false,
+        parent_id: None,
     };
     assert_eq!(kept, expected);
     store.tokens().used(&kept.token_id, NOW_MS + 3).await.unwrap();
@@ -65,7 +73,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
         approve: true,
         ..token("u", ada.uid)
     };
-    let bare = store.tokens().create(bare).await.unwrap();
+    let bare = keep(store, bare).await;
     assert_eq!(
         (bare.allowed_role, bare.label, bare.allowed_device_id, bare.expires_at, bare.approve),
         (Role::User, None, None, None, true)
@@ -74,7 +82,7 @@ async fn a_token_is_kept_as_given(store: &Store) {
 
 async fn a_hash_counts_only_for_its_user(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
-    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
+    let kept = keep(store, token("t", ada.uid)).await;
     assert_eq!(store.tokens().by_hash(bob.uid, &kept.hash).await.unwrap(), None);
     assert_eq!(store.tokens().by_hash(ada.uid, "$token-sha256$other").await.unwrap(), None);
     assert!(matches!(store.tokens().create(token("x", Uid(7))).await, Err(Error::Failed(_))), "no such user");
@@ -85,7 +93,7 @@ async fn lists_are_newest_first(store: &Store) {
     for (name, uid, created_at) in
         [("a", ada.uid, 1), ("b", bob.uid, 3), ("c", ada.uid, 2), ("d", ada.uid, 2)]
     {
-        store.tokens().create(NewToken { created_at, ..token(name, uid) }).await.unwrap();
+        keep(store, NewToken { created_at, ..token(name, uid) }).await;
     }
     let ids = async |uid| {
         let tokens = store.tokens().of(uid).await.unwrap();
@@ -98,12 +106,13 @@ async fn lists_are_newest_first(store: &Store) {
 
 async fn revoking_is_repeatable_and_minds_the_user(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
-    let kept = store.tokens().create(token("t", ada.uid)).await.unwrap();
-    assert!(!store.tokens().revoke(&kept.token_id, Some(bob.uid), None, NOW_MS).await.unwrap());
-    assert!(!store.tokens().revoke(&"unknown".into(), None, None, NOW_MS).await.unwrap());
+    let kept = keep(store, token("t", ada.uid)).await;
+    assert!(store.tokens().revoke(&kept.token_id, Some(bob.uid), None, NOW_MS).await.unwrap().is_empty());
+    assert!(store.tokens().revoke(&"unknown".into(), None, None, NOW_MS).await.unwrap().is_empty());
     assert_eq!(store.tokens().of(None).await.unwrap(), std::slice::from_ref(&kept));
     for (uid, reason, at) in [(Some(ada.uid), Some("lost"), 1), (None, None, 2)] {
-        assert!(store.tokens().revoke(&kept.token_id, uid, reason, NOW_MS + at).await.unwrap());
+        let revoked = store.tokens().revoke(&kept.token_id, uid, reason, NOW_MS + at).await.unwrap();
+        assert_eq!(revoked, [kept.token_id.clone()]);
         let now = store.tokens().by_hash(ada.uid, &kept.hash).await.unwrap().unwrap();
         assert_eq!((now.revoked_at, now.revoked_reason.as_deref()), (Some(NOW_MS + at), reason));
     }
@@ -111,7 +120,7 @@ async fn revoking_is_repeatable_and_minds_the_user(store: &Store) {
 
 async fn ids_and_hashes_are_unique(store: &Store) {
     let ada = add(store, "ada").await;
-    store.tokens().create(token("t", ada.uid)).await.unwrap();
+    keep(store, token("t", ada.uid)).await;
     let other = token("other", ada.uid);
     for twin in [
         NewToken { token_id: "t-1000".into(), ..other.clone() },
@@ -121,10 +130,10 @@ async fn ids_and_hashes_are_unique(store: &Store) {
         let refused = store.tokens().create(twin).await;
         assert!(matches!(&refused, Err(Error::Conflict(what)) if *what == id), "{refused:?}");
     }
-    store.tokens().create(other).await.unwrap();
+    keep(store, other).await;
 }
 
-async fn all_of_a_kind_are_revoked_but_one(store: &Store) {
+async fn the_sessions_of_a_user_end_but_one(store: &Store) {
     let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
     for (name, uid, kind) in [
         ("own", ada.uid, TokenKind::User),
@@ -135,19 +144,58 @@ async fn all_of_a_kind_are_revoked_but_one(store: &Store) {
     ] {
         let device = Some("pc".to_string()).filter(|_| kind == TokenKind::Node);
         let new = NewToken { kind, allowed_device_id: device, ..token(name, uid) };
-        store.tokens().create(new).await.unwrap();
+        keep(store, new).await;
     }
     store.tokens().revoke(&"old-1000".into(), None, Some("lost"), NOW_MS).await.unwrap();
     let own = "own-1000".into();
-    let ended =
-        store.tokens().revoke_all(ada.uid, TokenKind::User, Some(&own), "changed", NOW_MS + 5).await.unwrap();
-    assert_eq!(ended, ["other-1000".into()], "neither the old one nor those of others");
-    let rows = store.tokens().of(None).await.unwrap();
-    let alive = rows.iter().filter(|row| row.revoked_at.is_none()).map(|row| row.token_id.0.as_str());
-    let mut alive: Vec<&str> = alive.collect();
+    let ending =
+        EndSessions { uid: ada.uid, hash: Some("$n"), but: Some(&own), reason: "changed", now_ms: 5 };
+    assert_eq!(store.accounts().end_sessions(ending).await.unwrap(), Some(1));
+    let now = store.accounts().by_uid(ada.uid).await.unwrap().unwrap();
+    assert_eq!((now.hash.as_str(), now.changed_at, now.sessions_ended), ("$n", 5, 1));
+    let mut alive: Vec<String> =
+        store.tokens().not_revoked().await.unwrap().into_iter().map(|id| id.0).collect();
     alive.sort_unstable();
     assert_eq!(alive, ["bobs-1001", "device-1000", "own-1000"]);
-    let ended =
-        store.tokens().revoke_all(ada.uid, TokenKind::User, None, "changed", NOW_MS + 6).await.unwrap();
-    assert_eq!(ended, ["own-1000".into()]);
+    let old = store.tokens().by_hash(ada.uid, "$token-sha256$old-1000").await.unwrap().unwrap();
+    assert_eq!(old.revoked_reason.as_deref(), Some("lost"), "it was over before");
+    let ending = EndSessions { hash: None, but: None, now_ms: 6, ..ending };
+    assert_eq!(store.accounts().end_sessions(ending).await.unwrap(), Some(2));
+    let now = store.accounts().by_uid(ada.uid).await.unwrap().unwrap();
+    assert_eq!((now.hash.as_str(), now.changed_at), ("$n", 5), "the password is the same");
+    assert!(!store.tokens().not_revoked().await.unwrap().contains(&own));
+    let nobody = EndSessions { uid: Uid(7), ..ending };
+    assert_eq!(store.accounts().end_sessions(nobody).await.unwrap(), None);
+}
+
+async fn a_token_is_revoked_with_its_family(store: &Store) {
+    let (ada, bob) = (add(store, "ada").await, add(store, "bob").await);
+    for (name, uid, parent) in [
+        ("root", ada.uid, None),
+        ("child", ada.uid, Some("root-1000")),
+        ("grandchild", bob.uid, Some("child-1000")),
+        ("gone", ada.uid, Some("child-1000")),
+        ("sibling", ada.uid, None),
+        ("nephew", ada.uid, Some("sibling-1000")),
+    ] {
+        keep(store, NewToken { parent_id: parent.map(Into::into), ..token(name, uid) }).await;
+    }
+    store.tokens().revoke(&"gone-1000".into(), None, Some("lost"), 1).await.unwrap();
+    let none = store.tokens().revoke(&"root-1000".into(), Some(bob.uid), None, 2).await.unwrap();
+    assert!(none.is_empty(), "whoever may not revoke it does not revoke what was made with it");
+    let mut revoked =
+        store.tokens().revoke(&"root-1000".into(), Some(ada.uid), Some("stolen"), 3).await.unwrap();
+    revoked.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(revoked, ["child-1000", "grandchild-1001", "root-1000"].map(Into::into));
+    let reason = async |uid, name: &str| {
+        let hash = format!("$token-sha256${name}");
+        store.tokens().by_hash(uid, &hash).await.unwrap().unwrap().revoked_reason.unwrap()
+    };
+    assert_eq!(reason(ada.uid, "root-1000").await, "stolen");
+    assert_eq!(reason(bob.uid, "grandchild-1001").await, "made with a token that was revoked");
+    assert_eq!(reason(ada.uid, "gone-1000").await, "lost");
+    let alive = store.tokens().not_revoked().await.unwrap();
+    assert_eq!(alive, ["sibling-1000", "nephew-1000"].map(Into::into).into());
+    let late = NewToken { parent_id: Some("child-1000".into()), ..token("late", ada.uid) };
+    assert_eq!(store.tokens().create(late).await.unwrap(), None, "its parent was revoked meanwhile");
 }

@@ -44,6 +44,7 @@ fn account(uid: u32, username: &str) -> Account {
         hash: "!".to_string(),
         locked: false,
         changed_at: 0,
+        sessions_ended: 0,
     }
 }
 

@@ -15,8 +15,7 @@ use protocol::sys::account::{
     Groups, Removed, Revoke, User, UserCreate, UserCreated, UserFiles, UserList, UserRemove, UserRemoved,
     UserResult, UserUpdate, Users,
 };
-use protocol::sys::token::TokenKind;
-use store::accounts::{Account, Group as GroupRow, NewAccount};
+use store::accounts::{Account, EndSessions, Group as GroupRow, NewAccount};
 use store::changes::Topic;
 use store::devices::Device;
 
@@ -65,13 +64,21 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
         Some(names) => Some(gids_of(&cx, names).await?),
         None => None,
     };
-    if let Some(password) = &args.password {
-        let password = check_password("password", password)?;
-        let hash = cx.kernel.authenticator.passwords().hash(password).await?;
-        store.accounts().set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await?;
-    }
-    if !args.keep_sessions.unwrap_or(args.password.is_none()) {
-        end_sessions(&cx, account.uid).await?;
+    let hash = match &args.password {
+        Some(password) => {
+            let password = check_password("password", password)?;
+            Some(cx.kernel.authenticator.passwords().hash(password).await?)
+        }
+        None => None,
+    };
+    match hash {
+        hash if !args.keep_sessions.unwrap_or(hash.is_none()) => {
+            end_sessions(&cx, account.uid, hash.as_deref()).await?;
+        }
+        Some(hash) => {
+            store.accounts().set_hash(account.uid, &hash, cx.kernel.clock.now_ms()).await?;
+        }
+        None => {}
     }
     if let Some(locked) = args.locked {
         store.accounts().set_locked(account.uid, locked).await?;
@@ -207,14 +214,17 @@ fn tell_gone(cx: &Cx, devices: Vec<Arc<Device>>) {
 }
 
 /// Ends the sessions of a person: its `user` tokens are revoked and its connections closed, but for the one that asks and
-/// its token. Devices and services keep tokens of their own.
-async fn end_sessions(cx: &Cx, uid: Uid) -> Result<(), Error> {
+/// its token. Devices and services keep tokens of their own. A new password is set in the same step.
+async fn end_sessions(cx: &Cx, uid: Uid, hash: Option<&str>) -> Result<(), Error> {
     let own = cx.kernel.connections.behind(&cx.caller.origin);
-    let own_token = own.as_ref().and_then(|own| own.login()?.token.as_ref());
-    let but = own_token.map(|token| &token.token_id);
+    let own_login = own.as_ref().and_then(|own| own.login());
+    let but = own_login.and_then(|login| login.token.as_ref()).map(|token| &token.token_id);
     let now_ms = cx.kernel.clock.now_ms();
-    let tokens = cx.kernel.store.tokens();
-    tokens.revoke_all(uid, TokenKind::User, but, "password changed", now_ms).await?;
+    let ending = EndSessions { uid, hash, but, reason: "password changed", now_ms };
+    let ended = cx.kernel.store.accounts().end_sessions(ending).await?;
+    if let (Some(login), Some(ended)) = (own_login.filter(|login| login.identity().uid == uid), ended) {
+        login.outlasts(ended);
+    }
     let of_person = |login: &Login| login.role == Role::User && login.identity().uid == uid;
     for connection in cx.kernel.connections.select(of_person) {
         if own.as_ref().is_none_or(|own| own.number != connection.number) {

@@ -1,5 +1,6 @@
 //! Handler of `sys.connect`: login, roles, replacement of older sockets, replay of signals.
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use auth::{Authenticated, Credentials, Secret};
@@ -136,6 +137,7 @@ async fn log_in(
         follows_sessions: request.client.features.iter().any(|feature| feature == FEATURE_SESSIONS),
         account: RwLock::new(Arc::new(identity)),
         capabilities: Mutex::new((generation, capabilities)),
+        sessions_ended: AtomicI64::new(account.sessions_ended),
         since: kernel.clock.instant(),
         memory: kernel.connections.memory_of(account.uid),
     };
@@ -175,14 +177,20 @@ async fn recheck(
             found.is_none_or(|found| found.revoked_at.is_some())
         }
     };
-    // Who logged in with the password must still know it.
-    let is_outdated = |account: &Account| token.is_none() && account.hash != before.hash;
+    // Who logged in with the password must still know it, and must not have been thrown out for not changing it.
+    let is_outdated = |account: &Account| {
+        token.is_none() && (account.hash != before.hash || account.sessions_ended != before.sessions_ended)
+    };
     match now.filter(|account| !account.locked && !revoked && !is_outdated(account)) {
         None => {
             connection.close(Close::REVOKED);
             Err(Error::authentication_failed())
         }
         Some(account) => {
+            // A token that is good still was spared when the sessions were ended.
+            if let Some(login) = connection.login() {
+                login.outlasts(account.sessions_ended);
+            }
             if account.gids != before.gids {
                 kernel.refresh_account(&account.identity());
             }

@@ -150,6 +150,7 @@ fn node_token(request: &Setup, random: &Random, now_ms: i64) -> Result<Option<(S
         created_at: now_ms,
         expires_at,
         approve: false,
+        parent_id: None,
     };
     Ok(Some((raw, new)))
 }

@@ -8,6 +8,7 @@ use protocol::sys::token::{Create, Created, List, Listed, NewToken, Record, Revo
 use store::tokens::{NewToken as Row, Token};
 
 use crate::calls::Cx;
+use crate::connections::Login;
 use crate::outbox::Close;
 
 pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
@@ -33,7 +34,7 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
     let approve = may_approve(&cx, kind, args.approve)?;
     let now_ms = cx.kernel.clock.now_ms();
     let expires_at = check_expiry("expiresAt", args.expires_at, now_ms)?;
-    let expires_at = within_login(&cx, expires_at)?;
+    let (expires_at, parent_id) = within_login(&cx, expires_at)?;
     let known = cx.kernel.store.accounts().by_uid(uid).await?;
     let owner = known.ok_or_else(|| Error::not_found(format!("Unknown uid: {uid}")))?;
     if kind == TokenKind::Service && !auth::may_have_services(&owner) {
@@ -51,8 +52,10 @@ pub(crate) async fn create(cx: Cx, args: Create) -> Result<Created, Error> {
         created_at: now_ms,
         expires_at,
         approve,
+        parent_id,
     };
     let token = cx.kernel.store.tokens().create(row).await?;
+    let token = token.ok_or_else(Error::authentication_failed)?;
     Ok(Created { token: with_secret(&token, raw) })
 }
 
@@ -73,8 +76,9 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
     let reason = check_label("reason", args.reason.as_deref())?;
     let now_ms = cx.kernel.clock.now_ms();
     let revoked = cx.kernel.store.tokens().revoke(&id, uid, reason.as_deref(), now_ms).await?;
-    if revoked {
-        for connection in cx.kernel.connections.select(|login| login.is_by(&id)) {
+    let is_by_one = |login: &Login| revoked.iter().any(|id| login.is_by(id));
+    if !revoked.is_empty() {
+        for connection in cx.kernel.connections.select(is_by_one) {
             let own = cx.caller.origin.connection().is_some_and(|own| own.number() == connection.number);
             if own {
                 // Whoever revokes the token it logged in with still gets its answer.
@@ -84,7 +88,7 @@ pub(crate) async fn revoke(cx: Cx, args: Revoke) -> Result<Revoked, Error> {
             }
         }
     }
-    Ok(Revoked { revoked })
+    Ok(Revoked { revoked: !revoked.is_empty() })
 }
 
 /// Whether logins with a new token may answer approvals: as told, else as the connection that makes it. No token gives
@@ -98,15 +102,16 @@ fn may_approve(cx: &Cx, kind: TokenKind, wanted: Option<bool>) -> Result<bool, E
     }
 }
 
-/// When a new token ends: not later than the login that makes it. Where that login is not known, as in the gateway's
-/// own shell, none is made.
-fn within_login(cx: &Cx, wanted: Option<i64>) -> Result<Option<i64>, Error> {
+/// When a new token ends: not later than the login that makes it; and the token of that login, with which it is revoked.
+/// Where the login is not known, as in the gateway's own shell, none is made.
+fn within_login(cx: &Cx, wanted: Option<i64>) -> Result<(Option<i64>, Option<TokenId>), Error> {
     let connection = cx.kernel.connections.behind(&cx.caller.origin);
     let login = connection.as_ref().and_then(|connection| connection.login());
     let login = login.ok_or_else(|| {
         Error::forbidden("Permission denied: tokens are made over a connection of one's own, not from within the gateway; use `gsv auth token create`")
     })?;
-    Ok(wanted.into_iter().chain(login.ends_at()).min())
+    let parent_id = login.token.as_ref().map(|token| token.token_id.clone());
+    Ok((wanted.into_iter().chain(login.ends_at()).min(), parent_id))
 }
 
 /// The device a token is bound to: one of the user's under its own name, or one to come.

@@ -147,6 +147,7 @@ impl Stage {
             follows_sessions: true,
             account: RwLock::new(Arc::new(identity)),
             capabilities: Mutex::new((0, self.kernel.grants.of(&[Gid::USERS]))),
+            sessions_ended: Default::default(),
             since: Clock::system().instant(),
             memory: Arc::default(),
         }

@@ -21,6 +21,7 @@ fn account(uid: u32, username: &str) -> Account {
         hash: HASH.to_string(),
         locked: false,
         changed_at: 86_400_000,
+        sessions_ended: 0,
     }
 }
 

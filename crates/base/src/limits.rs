@@ -18,6 +18,7 @@ pub mod native_shell;
 pub mod oauth;
 pub mod outgoing;
 pub mod process;
+pub mod repo;
 pub mod route;
 pub mod sandbox;
 pub mod shell;

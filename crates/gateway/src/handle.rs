@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -95,6 +96,8 @@ pub struct Around {
     pub store: Store,
     /// The native files.
     pub tree: Arc<Tree>,
+    /// The directory of the git repositories.
+    pub repos: PathBuf,
     /// The time.
     pub clock: Clock,
     /// The chance.
@@ -137,6 +140,11 @@ impl Gateway {
     /// The native files; [`Gateway::view`] is how somebody sees them.
     pub fn tree(&self) -> &Arc<Tree> {
         &self.0.around.tree
+    }
+
+    /// The directory of the git repositories, which may not be there yet.
+    pub fn repos(&self) -> &Path {
+        &self.0.around.repos
     }
 
     /// The time.

@@ -146,6 +146,7 @@ impl Kernel {
         let around = Around {
             store: store.clone(),
             tree: tree.clone(),
+            repos: files.with_file_name("repos"),
             clock: clock.clone(),
             random: random.clone(),
             version: version.to_string(),

@@ -157,6 +157,7 @@ fn gateway(store: &Store, clock: &Clock, tree: &Arc<Tree>, around: &Arc<Around>)
     let around_handle = gateway::Around {
         store: store.clone(),
         tree: tree.clone(),
+        repos: std::path::PathBuf::new(),
         clock: clock.clone(),
         random: Random::system(),
         version: "test".to_string(),

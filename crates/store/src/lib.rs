@@ -22,6 +22,7 @@ pub mod oauth;
 pub mod ownership;
 pub mod processes;
 pub mod queue;
+pub mod repos;
 pub mod routes;
 pub mod runs;
 pub mod segments;

@@ -14,6 +14,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0008_approval_details.sql"),
     include_str!("../migrations/0010_session_way.sql"),
     include_str!("../migrations/0011_families_of_tokens.sql"),
+    include_str!("../migrations/0012_repos.sql"),
 ];
 
 /// The version this program knows.

@@ -32,7 +32,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
-    ("repo", &["base", "protocol", "store"]),
+    ("repo", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
     (
@@ -85,7 +85,7 @@ const ORDER: &[(&str, &[&str])] = &[
 
 /// The feature areas: what they want of each other they ask for by syscalls.
 #[cfg(test)]
-const AREAS: &[&str] = &["files", "shell", "process"];
+const AREAS: &[&str] = &["files", "shell", "process", "repo"];
 
 /// Libraries that only some crates may know.
 const LIBRARIES: &[(&str, &[&str])] = &[

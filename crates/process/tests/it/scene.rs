@@ -160,6 +160,7 @@ impl Scene {
         let around = gateway::Around {
             store: fixture.store.clone(),
             tree: fixture.tree.clone(),
+            repos: std::path::PathBuf::new(),
             clock: fixture.clock.clone(),
             random: base::random::Random::system(),
             version: "test".to_string(),

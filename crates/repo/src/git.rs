@@ -1,0 +1,3 @@
+//! Git's data model on disk: bare repositories, objects, refs. Knows nothing of the gateway; everything here blocks.
+
+pub(crate) mod init;

@@ -1,0 +1,13 @@
+//! Git repository subsystem: `repo.*` over real bare repositories, made and read without the git program.
+//!
+//! [`Repos`] is the area: which repositories there are, whose, and who may read and write them. `git` is what is known
+//! of git itself, and knows nothing of the gateway. [`Slug`] is the checked `owner/name` everything begins with.
+
+mod access;
+mod git;
+mod repos;
+mod slug;
+mod subsystem;
+
+pub use repos::{Found, Repos};
+pub use slug::Slug;

@@ -1,0 +1,223 @@
+//! State of the area: which repositories there are and where, who may use them, and the work on them.
+//!
+//! The row in the store says that a repository exists; a directory without a row is left over and never shown.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::limits;
+use gateway::{Caller, Gateway};
+use protocol::error::Error;
+use protocol::ids::Uid;
+use protocol::repo::RepoKind;
+use store::repos::RepoRow;
+use tokio::sync::Semaphore;
+
+use crate::access;
+use crate::git::init;
+use crate::slug::Slug;
+
+/// Git repositories.
+pub struct Repos {
+    pub(crate) gateway: Gateway,
+    work: Arc<Semaphore>,
+}
+
+/// A repository that somebody may use.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its row.
+    pub row: RepoRow,
+    /// Its bare repository, which is there.
+    pub path: PathBuf,
+}
+
+impl Repos {
+    /// The area over what lies in the data directory.
+    pub fn new(gateway: Gateway) -> Arc<Repos> {
+        Arc::new(Repos { gateway, work: Arc::new(Semaphore::new(limits::repo::WORK_MAX)) })
+    }
+
+    /// Where a repository of that name lies, whether there is one or not.
+    pub fn path_of(&self, slug: &Slug) -> PathBuf {
+        slug.path_in(self.gateway.repos())
+    }
+
+    /// Whether somebody may read a repository; nobody in particular is `None`.
+    pub fn may_read(&self, caller: Option<&Caller>, repo: &RepoRow) -> bool {
+        access::may_read(caller, repo)
+    }
+
+    /// Whether somebody may commit to a repository.
+    pub fn may_write(&self, caller: &Caller, repo: &RepoRow) -> bool {
+        access::may_write(caller, repo)
+    }
+
+    /// The row of exactly that name.
+    pub async fn find(&self, slug: &Slug) -> Result<Option<RepoRow>, Error> {
+        let row = self.gateway.store().repos().find(slug.owner(), slug.name()).await?;
+        Ok(row.filter(|row| row.owner == slug.owner() && row.name == slug.name()))
+    }
+
+    /// A repository to read. Whoever may not learns not whether it is there: 403 in both cases, and 404 for those who
+    /// might have made it.
+    pub async fn readable(&self, caller: Option<&Caller>, slug: &Slug) -> Result<Found, Error> {
+        match self.find(slug).await? {
+            Some(row) if access::may_read(caller, &row) => self.found(row, slug).await,
+            None if caller.is_some_and(|caller| owns_name(caller, slug)) => {
+                Err(Error::not_found(format!("Repository not found: {slug}")))
+            }
+            _ => Err(Error::forbidden(format!("Forbidden: cannot read repo {slug}"))),
+        }
+    }
+
+    /// A repository to commit to, which must be there.
+    pub async fn writable(&self, caller: &Caller, slug: &Slug) -> Result<Found, Error> {
+        match self.find(slug).await? {
+            Some(row) if access::may_write(caller, &row) => self.found(row, slug).await,
+            None if owns_name(caller, slug) => Err(Error::not_found(format!("Repository not found: {slug}"))),
+            _ => Err(Error::forbidden(format!("Forbidden: cannot write repo {slug}"))),
+        }
+    }
+
+    /// A repository to commit to, made where there is none.
+    pub async fn writable_or_new(&self, caller: &Caller, slug: &Slug) -> Result<Found, Error> {
+        match self.find(slug).await? {
+            Some(row) if access::may_write(caller, &row) => self.found(row, slug).await,
+            None if owns_name(caller, slug) => self.make(slug).await,
+            _ => Err(Error::forbidden(format!("Forbidden: cannot write repo {slug}"))),
+        }
+    }
+
+    /// Sets whether everybody may read a repository. Returns whether that changed anything.
+    pub async fn set_public(&self, caller: &Caller, slug: &Slug, public: bool) -> Result<bool, Error> {
+        let found = self.writable(caller, slug).await?;
+        self.gateway.store().repos().set_public(slug.owner(), slug.name(), public).await?;
+        Ok(found.row.public != public)
+    }
+
+    /// To be called when refs of a repository were changed by somebody else than this area: a push.
+    pub async fn after_push(&self, slug: &Slug, _by: Uid) -> Result<(), Error> {
+        let now_ms = self.gateway.now_ms();
+        Ok(self.gateway.store().repos().touch(slug.owner(), slug.name(), now_ms).await?)
+    }
+
+    /// Does something that blocks, once it is its turn.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let waiting = self.work.clone().acquire_owned();
+        let Ok(Ok(turn)) = self.gateway.clock().timeout(limits::repo::WORK_WAIT, waiting).await else {
+            return Err(Error::too_busy("the repositories are busy, try again later"));
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.map_err(|error| Error::internal(&error.to_string()))
+    }
+
+    /// Makes a row and a directory. Whoever asks may do it.
+    async fn make(&self, slug: &Slug) -> Result<Found, Error> {
+        let account = self.gateway.store().accounts().by_name(slug.owner()).await?;
+        let account = account.ok_or_else(|| Error::not_found(format!("Unknown owner: {}", slug.owner())))?;
+        let now_ms = self.gateway.now_ms();
+        let row = RepoRow {
+            owner: slug.owner().to_string(),
+            name: slug.name().to_string(),
+            owner_uid: account.uid,
+            kind: kind_of(slug),
+            public: false,
+            description: None,
+            upstream: None,
+            created_at: now_ms,
+            updated_at: now_ms,
+        };
+        // What lies there is of nobody: its row went with its user, and whoever has the name now must not see it.
+        self.clear(slug).await?;
+        if self.gateway.store().repos().create(&row).await? {
+            return self.found(row, slug).await;
+        }
+        match self.find(slug).await? {
+            Some(row) => self.found(row, slug).await,
+            None => Err(Error::conflict(format!(
+                "There is a repository whose name differs from {slug} by small and capital letters only: use its \
+                 spelling, or another name"
+            ))),
+        }
+    }
+
+    /// A row with its directory, which a crash may have kept from being made.
+    async fn found(&self, row: RepoRow, slug: &Slug) -> Result<Found, Error> {
+        let path = self.path_of(slug);
+        if !init::is_there(&path) {
+            let (path, unique) = (path.clone(), self.gateway.random().uuid());
+            let made = self.work(move || match init::init(&path, &unique) {
+                // Somebody was faster.
+                Err(_) if init::is_there(&path) => Ok(()),
+                made => made,
+            });
+            made.await?.map_err(|error| on_disk(slug, &error))?;
+        }
+        Ok(Found { row, path })
+    }
+
+    async fn clear(&self, slug: &Slug) -> Result<(), Error> {
+        let path = self.path_of(slug);
+        if !path.exists() || self.find(slug).await?.is_some() {
+            return Ok(());
+        }
+        let unique = self.gateway.random().uuid();
+        self.work(move || init::remove(&path, &unique)).await?.map_err(|error| on_disk(slug, &error))
+    }
+
+    /// Removes directories that no row speaks of; at the start of the gateway also what unfinished work left.
+    pub(crate) async fn sweep(&self, drafts: bool) -> Result<(), Error> {
+        let root = self.gateway.repos().to_path_buf();
+        // In this order: a row is made before its directory, so each of these has one if it is somebody's.
+        let there = self.work(move || init::directories(&root, drafts)).await?;
+        let there = there.map_err(|error| Error::internal(&error.to_string()))?;
+        if there.is_empty() {
+            return Ok(());
+        }
+        let (root, rows) = (self.gateway.repos(), self.gateway.store().repos().all().await?);
+        let path_of = |row: &RepoRow| root.join(&row.owner).join(format!("{}.git", row.name));
+        let known: HashSet<PathBuf> = rows.iter().map(path_of).collect();
+        for path in there.into_iter().filter(|path| !known.contains(path)) {
+            tracing::info!(path = %path.display(), "removing a repository that is nobody's");
+            let unique = self.gateway.random().uuid();
+            let removed = self.work(move || init::remove(&path, &unique)).await?;
+            removed.map_err(|error| Error::internal(&error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is somebody's to give.
+fn owns_name(caller: &Caller, slug: &Slug) -> bool {
+    access::is_superior(caller) || caller.identity.username == slug.owner()
+}
+
+/// What a name says about what it is for.
+fn kind_of(slug: &Slug) -> RepoKind {
+    match slug.name() {
+        "home" => RepoKind::Home,
+        name if name.starts_with("ws_") => RepoKind::Workspace,
+        _ => RepoKind::User,
+    }
+}
+
+/// The disk failed; people are told which repository, the log why.
+pub(crate) fn on_disk(slug: &Slug, error: &io::Error) -> Error {
+    tracing::warn!(%slug, %error, "a repository could not be used");
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::store_failed("there is no room on the disk")
+        }
+        _ => Error::internal(&format!("the repository {slug} could not be used; the log says why")),
+    }
+}

@@ -1,0 +1,51 @@
+//! [`gateway::Subsystem`] implementation of repositories: handlers and cleanup.
+
+use std::sync::Arc;
+
+use gateway::{Call, Cx, Gone, Later, Subsystem};
+use protocol::router::Router;
+
+use crate::repos::Repos;
+
+fn router() -> Router<Cx<Repos>> {
+    Router::new()
+}
+
+impl Subsystem for Repos {
+    fn name(&self) -> &'static str {
+        "repo"
+    }
+
+    fn calls() -> Vec<&'static str> {
+        router().names().to_vec()
+    }
+
+    fn handlers(self: Arc<Self>) -> Router<Call> {
+        router().over(move |call| Ok(Cx::new(self.clone(), call)))
+    }
+
+    fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
+        Box::pin(async move {
+            self.swept(true).await;
+            Ok(())
+        })
+    }
+
+    /// The rows of a removed user are gone: so are its directories.
+    fn gone(self: Arc<Self>, gone: Gone) -> Later<()> {
+        Box::pin(async move {
+            if let Gone::User(_) = gone {
+                self.swept(false).await;
+            }
+        })
+    }
+}
+
+impl Repos {
+    /// What can not be removed now is removed at the next start, and is shown to nobody until then.
+    async fn swept(&self, drafts: bool) {
+        if let Err(error) = self.sweep(drafts).await {
+            tracing::warn!(%error, "left-over repositories could not be removed");
+        }
+    }
+}

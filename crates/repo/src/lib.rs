@@ -4,10 +4,14 @@
 //! of git itself, and knows nothing of the gateway. [`Slug`] is the checked `owner/name` everything begins with.
 
 mod access;
+mod faults;
 mod git;
 mod repos;
 mod slug;
 mod subsystem;
+
+#[cfg(test)]
+mod tests;
 
 pub use repos::{Found, Repos};
 pub use slug::Slug;

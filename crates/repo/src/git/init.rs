@@ -32,16 +32,25 @@ pub(crate) fn is_there(path: &Path) -> bool {
     path.join("HEAD").is_file()
 }
 
-/// Takes a repository away, however far that comes: what is left has a name that none can have.
-pub(crate) fn remove(path: &Path, unique: &str) -> io::Result<()> {
+/// Where repositories are put that are nobody's any more, below the directory of all; no owner can be called so.
+const REMOVED: &str = ".removed";
+
+/// Takes a directory out of the place of a repository. What unfinished work left is deleted; a repository is put aside,
+/// for whoever has the machine.
+pub(crate) fn take_away(root: &Path, path: &Path, unique: &str) -> io::Result<()> {
     let Some(parent) = path.parent() else { return Ok(()) };
-    let draft = parent.join(format!(".old-{unique}"));
-    match fs::rename(path, &draft) {
+    if name_of(path).starts_with('.') {
+        return fs::remove_dir_all(path);
+    }
+    let aside = root.join(REMOVED).join(name_of(parent));
+    make_all(&aside)?;
+    let stem = name_of(path).trim_end_matches(".git");
+    match fs::rename(path, aside.join(format!("{stem}-{unique}.git"))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         moved => moved?,
     }
-    File::open(parent)?.sync_all()?;
-    fs::remove_dir_all(&draft)
+    File::open(aside)?.sync_all()?;
+    File::open(parent)?.sync_all()
 }
 
 fn make_all(path: &Path) -> io::Result<()> {
@@ -73,7 +82,7 @@ fn build(path: &Path) -> io::Result<()> {
 /// Every directory that is where a repository of somebody could be, and with `drafts` what unfinished work left.
 pub(crate) fn directories(root: &Path, drafts: bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for owner in subdirectories(root)? {
+    for owner in subdirectories(root)?.into_iter().filter(|owner| name_of(owner) != REMOVED) {
         let is_shown = |path: &PathBuf| drafts || !name_of(path).starts_with('.');
         found.extend(subdirectories(&owner)?.into_iter().filter(is_shown));
     }

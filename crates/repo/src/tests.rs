@@ -1,0 +1,6 @@
+//! Tests of the git layer against the git program itself.
+
+mod crash;
+mod git_agrees;
+mod kit;
+mod race;

@@ -232,6 +232,8 @@ keys! {
     SHELL_NETWORK_ENABLED: bool = "config/shell/network_enabled", "true", ValueType::Flag, Root;
     /// Whether `curl` may reach loopback, private and link-local addresses.
     SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", ValueType::Flag, Root;
+    /// Whether `repo.import` may reach loopback, private and link-local addresses.
+    REPO_NETWORK_PRIVATE: bool = "config/repo/network_private", "false", ValueType::Flag, Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The hosts that confined commands of agents may reach; none when empty.

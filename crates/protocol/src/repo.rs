@@ -218,7 +218,7 @@ pub struct Search {
     /// The ref; `main` when absent.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Plain text to find.
+    /// Plain text to find: letters, digits and spaces in any case, everything else exactly; `lit:` in front makes it exact.
     pub query: String,
     /// Only below this path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,6 +273,9 @@ pub struct Log {
     /// Commits to skip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// Only commits that changed this file or directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// Result of `repo.log`.

@@ -76,6 +76,8 @@ signals! {
     "adapter.status" change::AdapterStatus => [User, Service];
     /// Packages were installed, removed, moved or rebuilt.
     "pkg.changed" change::PkgChanged => [User];
+    /// An import of a repository goes on. Only to whoever asked for it.
+    "repo.import.progress" change::RepoImportProgress => [User], UNLISTED;
     /// Somebody left a note for the user.
     "notification.created" change::NotificationCreated => [User], UNLISTED;
     /// A note was read.

@@ -4,8 +4,11 @@
 //! of git itself, and knows nothing of the gateway. [`Slug`] is the checked `owner/name` everything begins with.
 
 mod access;
+mod calls;
+mod commits;
 mod faults;
 mod git;
+mod import;
 mod repos;
 mod slug;
 mod subsystem;
@@ -13,5 +16,6 @@ mod subsystem;
 #[cfg(test)]
 mod tests;
 
+pub use commits::{Author, Edit};
 pub use repos::{Found, Repos};
 pub use slug::Slug;

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::limits;
@@ -12,17 +12,22 @@ use gateway::{Caller, Gateway};
 use protocol::error::Error;
 use protocol::ids::Uid;
 use protocol::repo::RepoKind;
+use serde_json::json;
 use store::repos::RepoRow;
 use tokio::sync::Semaphore;
 
 use crate::access;
-use crate::git::init;
+use crate::git::bare::Bare;
+use crate::git::commit::{self, NewCommit};
+use crate::git::fault::Fault;
+use crate::git::{init, lock};
 use crate::slug::Slug;
 
 /// Git repositories.
 pub struct Repos {
     pub(crate) gateway: Gateway,
     work: Arc<Semaphore>,
+    pub(crate) imports: Semaphore,
 }
 
 /// A repository that somebody may use.
@@ -37,7 +42,8 @@ pub struct Found {
 impl Repos {
     /// The area over what lies in the data directory.
     pub fn new(gateway: Gateway) -> Arc<Repos> {
-        Arc::new(Repos { gateway, work: Arc::new(Semaphore::new(limits::repo::WORK_MAX)) })
+        let work = Arc::new(Semaphore::new(limits::repo::WORK_MAX));
+        Arc::new(Repos { gateway, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
     }
 
     /// Where a repository of that name lies, whether there is one or not.
@@ -66,6 +72,8 @@ impl Repos {
     pub async fn readable(&self, caller: Option<&Caller>, slug: &Slug) -> Result<Found, Error> {
         match self.find(slug).await? {
             Some(row) if access::may_read(caller, &row) => self.found(row, slug).await,
+            // Everybody has a home, though nothing may be in it.
+            None if caller.is_some_and(|caller| is_home_of(caller, slug)) => self.make(slug).await,
             None if caller.is_some_and(|caller| owns_name(caller, slug)) => {
                 Err(Error::not_found(format!("Repository not found: {slug}")))
             }
@@ -84,10 +92,30 @@ impl Repos {
 
     /// A repository to commit to, made where there is none.
     pub async fn writable_or_new(&self, caller: &Caller, slug: &Slug) -> Result<Found, Error> {
+        match self.check_writable(caller, slug).await? {
+            Some(row) => self.found(row, slug).await,
+            None => self.make(slug).await,
+        }
+    }
+
+    /// Whether somebody may commit to a repository, or make it; its row if it is there.
+    pub(crate) async fn check_writable(
+        &self,
+        caller: &Caller,
+        slug: &Slug,
+    ) -> Result<Option<RepoRow>, Error> {
         match self.find(slug).await? {
-            Some(row) if access::may_write(caller, &row) => self.found(row, slug).await,
-            None if owns_name(caller, slug) => self.make(slug).await,
+            Some(row) if access::may_write(caller, &row) => Ok(Some(row)),
+            None if owns_name(caller, slug) => Ok(None),
             _ => Err(Error::forbidden(format!("Forbidden: cannot write repo {slug}"))),
+        }
+    }
+
+    /// A repository, made where there is none; who may do so was asked before.
+    pub(crate) async fn find_or_make(&self, slug: &Slug) -> Result<Found, Error> {
+        match self.find(slug).await? {
+            Some(row) => self.found(row, slug).await,
+            None => self.make(slug).await,
         }
     }
 
@@ -100,8 +128,36 @@ impl Repos {
 
     /// To be called when refs of a repository were changed by somebody else than this area: a push.
     pub async fn after_push(&self, slug: &Slug, _by: Uid) -> Result<(), Error> {
+        self.touched(slug).await
+    }
+
+    /// The content of a repository has changed.
+    pub(crate) async fn touched(&self, slug: &Slug) -> Result<(), Error> {
         let now_ms = self.gateway.now_ms();
         Ok(self.gateway.store().repos().touch(slug.owner(), slug.name(), now_ms).await?)
+    }
+
+    /// Makes a commit; where its branch is then.
+    pub(crate) async fn advance(
+        &self,
+        slug: &Slug,
+        found: &Found,
+        new: NewCommit,
+    ) -> Result<Option<String>, Error> {
+        let clock = self.gateway.clock().clone();
+        let make = move |bare: &Bare| {
+            let before = bare.reference(&new.branch.full())?;
+            let after = commit::advance(bare, &new, &clock)?;
+            if before.is_none() && after.is_some() {
+                commit::settle_head(bare, &new.branch, &clock)?;
+            }
+            Ok((after.map(|id| id.to_string()), before != after))
+        };
+        let (head, has_changed) = self.with(slug, found, make).await?;
+        if has_changed {
+            self.touched(slug).await?;
+        }
+        Ok(head)
     }
 
     /// Does something that blocks, once it is its turn.
@@ -171,11 +227,10 @@ impl Repos {
         if !path.exists() || self.find(slug).await?.is_some() {
             return Ok(());
         }
-        let unique = self.gateway.random().uuid();
-        self.work(move || init::remove(&path, &unique)).await?.map_err(|error| on_disk(slug, &error))
+        self.take_away(path).await?.map_err(|error| on_disk(slug, &error))
     }
 
-    /// Removes directories that no row speaks of; at the start of the gateway also what unfinished work left.
+    /// Puts directories aside that no row speaks of; at the start of the gateway also what unfinished work left.
     pub(crate) async fn sweep(&self, drafts: bool) -> Result<(), Error> {
         let root = self.gateway.repos().to_path_buf();
         // In this order: a row is made before its directory, so each of these has one if it is somebody's.
@@ -187,13 +242,29 @@ impl Repos {
         let (root, rows) = (self.gateway.repos(), self.gateway.store().repos().all().await?);
         let path_of = |row: &RepoRow| root.join(&row.owner).join(format!("{}.git", row.name));
         let known: HashSet<PathBuf> = rows.iter().map(path_of).collect();
-        for path in there.into_iter().filter(|path| !known.contains(path)) {
-            tracing::info!(path = %path.display(), "removing a repository that is nobody's");
-            let unique = self.gateway.random().uuid();
-            let removed = self.work(move || init::remove(&path, &unique)).await?;
+        let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            there.into_iter().partition(|path| known.contains(path));
+        if drafts {
+            self.work(move || ours.iter().for_each(|path| tidy(path))).await?;
+        }
+        for path in others {
+            tracing::info!(path = %path.display(), "putting a repository aside that is nobody's");
+            let removed = self.take_away(path).await?;
             removed.map_err(|error| Error::internal(&error.to_string()))?;
         }
         Ok(())
+    }
+
+    async fn take_away(&self, path: PathBuf) -> Result<io::Result<()>, Error> {
+        let (root, unique) = (self.gateway.repos().to_path_buf(), self.gateway.random().uuid());
+        self.work(move || init::take_away(&root, &path, &unique)).await
+    }
+}
+
+/// Removes what a killed gateway left in a repository; what can not be removed does no harm.
+fn tidy(path: &Path) {
+    if let Err(error) = lock::tidy(path) {
+        tracing::warn!(path = %path.display(), %error, "a repository could not be tidied");
     }
 }
 
@@ -202,12 +273,35 @@ fn owns_name(caller: &Caller, slug: &Slug) -> bool {
     access::is_superior(caller) || caller.identity.username == slug.owner()
 }
 
+fn is_home_of(caller: &Caller, slug: &Slug) -> bool {
+    caller.identity.username == slug.owner() && kind_of(slug) == RepoKind::Home
+}
+
 /// What a name says about what it is for.
 fn kind_of(slug: &Slug) -> RepoKind {
     match slug.name() {
         "home" => RepoKind::Home,
         name if name.starts_with("ws_") => RepoKind::Workspace,
         _ => RepoKind::User,
+    }
+}
+
+/// What a fault is on the wire.
+pub(crate) fn refusal(slug: &Slug, fault: Fault) -> Error {
+    let message = fault.to_string();
+    match fault {
+        Fault::Missing(_) => Error::not_found(message),
+        Fault::Bad(_) => Error::bad(message),
+        Fault::Conflict(_) => Error::conflict(message),
+        Fault::Moved { reference, expected, found } => Error::conflict(message)
+            .with_details(json!({ "ref": reference, "expectedHead": expected, "head": found })),
+        Fault::TooLarge(_) => Error::new(413, message),
+        Fault::Busy(_) => Error { retryable: Some(true), ..Error::new(503, message) },
+        Fault::Io(error) => on_disk(slug, &error),
+        Fault::Damaged(_) => {
+            tracing::error!(%slug, fault = message, "a repository is damaged");
+            Error::internal(&format!("{slug}: {message}; `git fsck` in its directory says more"))
+        }
     }
 }
 

@@ -5,10 +5,21 @@ use std::sync::Arc;
 use gateway::{Call, Cx, Gone, Later, Subsystem};
 use protocol::router::Router;
 
+use crate::calls::{change, compare, import, look};
 use crate::repos::Repos;
 
 fn router() -> Router<Cx<Repos>> {
     Router::new()
+        .on(look::list)
+        .on(change::create)
+        .on(look::refs)
+        .on(look::read)
+        .on(look::search)
+        .on(look::log)
+        .on(compare::diff)
+        .on(compare::compare)
+        .on(change::apply)
+        .on(import::import)
 }
 
 impl Subsystem for Repos {

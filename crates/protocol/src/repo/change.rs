@@ -76,7 +76,13 @@ pub struct DiffFile {
     /// The object after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_hash: Option<String>,
-    /// The changed places.
+    /// Git's mode before, where that changed too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_mode: Option<String>,
+    /// Git's mode after, where that changed too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_mode: Option<String>,
+    /// The changed places; absent when they were not asked for, or would have been too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<Hunk>>,
 }
@@ -119,6 +125,9 @@ pub struct DiffLine {
     pub tag: DiffTag,
     /// The line.
     pub content: String,
+    /// True for the last line of a file that has no line end.
+    #[serde(rename = "noNewline", default, skip_serializing_if = "Option::is_none")]
+    pub no_newline: Option<bool>,
 }
 
 /// What happened to a line.
@@ -182,7 +191,7 @@ pub struct Apply {
     pub reference: Option<String>,
     /// The commit's message.
     pub message: String,
-    /// The commit the ref must be at.
+    /// The commit the ref must be at; forty zeros when there must be none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_head: Option<String>,
     /// Commits even when nothing changes.
@@ -207,6 +216,16 @@ pub enum Op {
         /// Its bytes in base64, instead of text.
         #[serde(rename = "contentBase64", default, skip_serializing_if = "Option::is_none")]
         content_base64: Option<String>,
+        /// Whether it may be run; as it was when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        executable: Option<bool>,
+    },
+    /// Makes a symbolic link, or points it elsewhere.
+    Symlink {
+        /// The link.
+        path: String,
+        /// Where it leads.
+        target: String,
     },
     /// Deletes a file or directory.
     Delete {
@@ -250,9 +269,10 @@ pub struct Import {
     /// The local ref; `main` when absent.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Where to import from.
-    pub remote_url: String,
-    /// The ref there.
+    /// Where to import from: `http`, `https`, and `file` for root. Where it was imported from before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_url: Option<String>,
+    /// The ref there; its default branch when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_ref: Option<String>,
     /// A note for the history.

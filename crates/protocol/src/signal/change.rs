@@ -1,4 +1,4 @@
-//! Wire types of signals about packages, chat services and notes.
+//! Wire types of signals about packages, repositories, chat services and notes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,33 @@ pub enum PkgAction {
     Checkout,
     /// All were rebuilt.
     Sync,
+}
+
+/// Payload of `repo.import.progress`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RepoImportProgress {
+    /// The local repository.
+    pub repo: String,
+    /// The local ref.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// How far it is.
+    pub stage: ImportStage,
+    /// Bytes that have come so far.
+    pub bytes: u64,
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportStage {
+    /// Objects are coming.
+    Receiving,
+    /// What came is looked through.
+    Checking,
+    /// It is there.
+    Done,
 }
 
 /// Payload of `adapter.status`.

@@ -13,6 +13,7 @@ mod metrics;
 mod outgoing_signal;
 mod routed;
 mod subsystem;
+mod visitor;
 
 pub use call::{Call, Cx};
 pub use caller::{Caller, Origin, Peer, Permit};
@@ -22,3 +23,4 @@ pub use metrics::Gauges;
 pub use outgoing_signal::{OutgoingSignal, RunEvent, SignalBody};
 pub use routed::{Continued, Located, Reply, Rewrite, RoutedCall, Watch};
 pub use subsystem::{Gone, Subsystem};
+pub use visitor::Visitor;

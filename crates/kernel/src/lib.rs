@@ -54,7 +54,7 @@ use store::Store;
 pub use calls::{Cx, not_implemented};
 pub use codec::{Aliased, Codec, Current, Memory};
 pub use connections::{Connection, Login, Source};
-pub use gateway::{Caller, Capabilities, Origin};
+pub use gateway::{Caller, Capabilities, Origin, Visitor};
 pub use outbox::{Close, Outbox, Outgoing, Texts};
 pub use oversized::Excerpt;
 pub use user_memory::UserMemory;

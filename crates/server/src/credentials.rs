@@ -1,12 +1,13 @@
 //! HTTP authentication: the `Authorization` header as credentials, `Basic` (RFC 7617) and `Bearer` (RFC 6750).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kernel::{Caller, Kernel};
+use kernel::{Caller, Kernel, Visitor};
 use protocol::error::Error;
 use protocol::identity::Role;
 
@@ -26,8 +27,25 @@ pub(crate) async fn caller(
     peer: IpAddr,
 ) -> Option<Result<Caller, Error>> {
     let header = headers.get(header::AUTHORIZATION)?;
+    Some(check(kernel, header, peer).await)
+}
+
+/// The same for the routes of an area, which may not want to know.
+pub(crate) fn visitor(kernel: &Arc<Kernel>, headers: &HeaderMap, peer: IpAddr) -> Visitor {
+    let network = auth::network::customer(peer);
+    let Some(header) = headers.get(header::AUTHORIZATION).cloned() else {
+        return Visitor::anonymous(network);
+    };
+    let kernel = kernel.clone();
+    Visitor::with_login(network, move || {
+        let (kernel, header) = (kernel.clone(), header.clone());
+        Box::pin(async move { check(&kernel, &header, peer).await })
+    })
+}
+
+async fn check(kernel: &Kernel, header: &HeaderValue, peer: IpAddr) -> Result<Caller, Error> {
     let Some(given) = header.to_str().ok().and_then(parse) else {
-        return Some(Err(Error::authentication_failed()));
+        return Err(Error::authentication_failed());
     };
     let (username, secret) = match &given {
         Given::Bearer(token) => (None, auth::Secret::Token(token)),
@@ -38,7 +56,7 @@ pub(crate) async fn caller(
         Given::Basic { username, secret } => (Some(username.as_str()), auth::Secret::Password(secret.trim())),
     };
     let credentials = auth::Credentials { username, secret, role: Role::User, device_id: "", peer };
-    Some(kernel.authenticate(&credentials).await)
+    kernel.authenticate(&credentials).await
 }
 
 /// The answer to a request whose credentials were refused.

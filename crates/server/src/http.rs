@@ -8,6 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::service::Service;
@@ -103,7 +104,7 @@ async fn serve_connection(
 }
 
 fn router(shared: Shared) -> Router {
-    let areas = shared.kernel.http();
+    let (areas, introduced) = (shared.kernel.http(), shared.clone());
     let own = Router::new()
         .route("/", get(home))
         .route("/health", any(health))
@@ -111,7 +112,15 @@ fn router(shared: Shared) -> Router {
         .route("/ws", any(ws::upgrade))
         .fallback(not_found)
         .with_state(shared);
-    areas.into_iter().fold(own, Router::merge)
+    let areas = areas.into_iter().fold(Router::new(), Router::merge);
+    own.merge(areas.layer(middleware::from_fn_with_state(introduced, introduce)))
+}
+
+/// Tells the routes of areas who makes a request.
+async fn introduce(State(shared): State<Shared>, mut request: Request<Body>, next: Next) -> Response {
+    let visitor = credentials::visitor(&shared.kernel, request.headers(), shared.source(&request).ip);
+    request.extensions_mut().insert(visitor);
+    next.run(request).await
 }
 
 pub(crate) async fn not_found() -> Response {

@@ -11,6 +11,7 @@ pub mod device_files;
 pub mod egress;
 pub mod files;
 pub mod frame;
+pub mod git;
 pub mod lifecycle;
 pub mod login;
 pub mod model;

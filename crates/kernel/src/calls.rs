@@ -85,7 +85,6 @@ mod tests {
         "pkg.install",
         "pkg.list",
         "pkg.public.list",
-        "pkg.public.set",
         "pkg.remote.add",
         "pkg.remote.list",
         "pkg.remote.remove",

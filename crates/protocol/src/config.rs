@@ -236,6 +236,8 @@ keys! {
     REPO_NETWORK_PRIVATE: bool = "config/repo/network_private", "false", ValueType::Flag, Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
+    /// The largest push over HTTP, in bytes.
+    GIT_PUSH_MAX_BYTES: u64 = "config/git/push_max_bytes", "536870912", ValueType::Number { min: 1_024, max: 1_099_511_627_776 }, Root;
     /// The hosts that confined commands of agents may reach; none when empty.
     AGENTS_NETWORK: String = "config/agents/network", "", ValueType::Hosts, User, by Approver;
     /// The model's provider: `anthropic`, `openai`, `openai-chat`, `gemini`, `openrouter`, `ollama` or `demo`.

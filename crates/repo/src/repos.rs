@@ -21,11 +21,13 @@ use crate::git::bare::Bare;
 use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
+use crate::http::Traffic;
 use crate::slug::Slug;
 
 /// Git repositories.
 pub struct Repos {
     pub(crate) gateway: Gateway,
+    pub(crate) traffic: Traffic,
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
 }
@@ -43,7 +45,8 @@ impl Repos {
     /// The area over what lies in the data directory.
     pub fn new(gateway: Gateway) -> Arc<Repos> {
         let work = Arc::new(Semaphore::new(limits::repo::WORK_MAX));
-        Arc::new(Repos { gateway, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
+        let traffic = Traffic::default();
+        Arc::new(Repos { gateway, traffic, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
     }
 
     /// Where a repository of that name lies, whether there is one or not.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use gateway::{Call, Cx, Gone, Later, Subsystem};
+use gateway::{Call, Cx, Gauges, Gone, Later, Subsystem};
 use protocol::router::Router;
 
 use crate::calls::{change, compare, import, look};
 use crate::repos::Repos;
+use crate::{http, public};
 
 fn router() -> Router<Cx<Repos>> {
     Router::new()
@@ -20,6 +21,7 @@ fn router() -> Router<Cx<Repos>> {
         .on(compare::compare)
         .on(change::apply)
         .on(import::import)
+        .on(public::set)
 }
 
 impl Subsystem for Repos {
@@ -33,6 +35,19 @@ impl Subsystem for Repos {
 
     fn handlers(self: Arc<Self>) -> Router<Call> {
         router().over(move |call| Ok(Cx::new(self.clone(), call)))
+    }
+
+    fn http(self: Arc<Self>) -> Option<axum::Router> {
+        Some(http::router(self))
+    }
+
+    fn stop(self: Arc<Self>) -> Later<()> {
+        Box::pin(async move { self.traffic.stop(self.gateway.clock()).await })
+    }
+
+    fn metrics(&self, gauges: &mut Gauges) {
+        let help = "Requests that the git program works on.";
+        gauges.gauge("gsv_git_requests", help, self.traffic.under_way());
     }
 
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {

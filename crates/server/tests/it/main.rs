@@ -11,6 +11,7 @@ mod config;
 mod connect;
 mod doors;
 mod frames;
+mod git_http;
 mod http;
 mod live;
 mod matrix;

@@ -19,6 +19,7 @@ pub mod devices;
 pub mod groups;
 pub mod policy;
 pub mod proc;
+pub mod repo;
 pub mod run;
 pub mod serve;
 pub mod shell;
@@ -116,6 +117,9 @@ pub enum Command {
     Run(run::Run),
     /// Copy files between this machine and targets.
     Cp(cp::Cp),
+    /// Manage repositories: history, changes, content.
+    #[command(subcommand)]
+    Repo(repo::RepoVerb),
     /// Make any call of the protocol.
     Call(call::Call),
     /// Print completions for a shell.
@@ -143,6 +147,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Shell(args) => shell::run(context, args).await,
         Command::Run(args) => run::run(context, args).await,
         Command::Cp(args) => cp::run(context, args).await,
+        Command::Repo(verb) => repo::run(context, verb).await,
         Command::Call(args) => call::run(context, args).await,
         Command::Completions(args) => completions::run(context, args),
         Command::Version => version::run(context),

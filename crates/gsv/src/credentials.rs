@@ -104,7 +104,7 @@ fn session(
 }
 
 /// The token of `gateway.token` and whose it is, if it is for this gateway.
-fn stored_token(file: &ConfigFile, url: &str) -> Result<Option<(String, String)>, &'static str> {
+pub fn stored_token(file: &ConfigFile, url: &str) -> Result<Option<(String, String)>, &'static str> {
     let owner = file.get("gateway.token_username").or_else(|| file.get("gateway.username"));
     let (Some(owner), Some(token), true) = (owner, file.get("gateway.token"), file.private) else {
         return Ok(None);

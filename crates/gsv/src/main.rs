@@ -7,6 +7,7 @@ mod context;
 mod credentials;
 mod exposure;
 mod follow;
+mod git_url;
 mod heap;
 mod log;
 mod open_files;

@@ -52,3 +52,7 @@ pub const RUNS_LOOKED_AT: u64 = 100;
 pub const COMPACT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a prompt may take to give its terminal back when the program is told to end.
 pub const PROMPT_END_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long an import of a repository may take before the command no longer waits for it.
+pub const IMPORT_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// Bytes of a question of git for credentials.
+pub const CREDENTIAL_MAX_BYTES: u64 = 64 * 1024;

@@ -5,6 +5,7 @@ use terminal::failure::Result;
 
 use crate::context::Context;
 
+pub mod git;
 pub mod login;
 pub mod setup;
 pub mod token;
@@ -18,6 +19,11 @@ pub enum Auth {
     Login(login::Login),
     /// End the session of `auth login` at a gateway (--url) for a user (--user).
     Logout,
+    /// Let the git program use your session, so that cloning and pushing ask for nothing.
+    Git(git::Git),
+    /// Answer git's questions for credentials.
+    #[command(subcommand, hide = true)]
+    GitCredential(git::Asked),
     /// Make, list and revoke tokens.
     #[command(subcommand)]
     Token(token::Token),
@@ -29,6 +35,8 @@ pub async fn run(context: &Context, auth: Auth) -> Result<u8> {
         Auth::Setup(args) => setup::run(context, args).await,
         Auth::Login(args) => login::run(context, args).await,
         Auth::Logout => login::log_out(context).await,
+        Auth::Git(args) => git::set_up(context, args).await,
+        Auth::GitCredential(asked) => git::answer(context, asked),
         Auth::Token(args) => token::run(context, args).await,
     }
 }

@@ -27,6 +27,8 @@ mod readme;
 mod rehearsing;
 #[cfg(target_os = "linux")]
 mod rehearsing_people;
+#[cfg(unix)]
+mod repo;
 mod restart;
 mod running;
 #[cfg(unix)]

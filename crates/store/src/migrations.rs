@@ -12,9 +12,9 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0006_leases.sql"),
     include_str!("../migrations/0007_who_may_approve.sql"),
     include_str!("../migrations/0008_approval_details.sql"),
-    include_str!("../migrations/0010_session_way.sql"),
-    include_str!("../migrations/0011_families_of_tokens.sql"),
-    include_str!("../migrations/0012_repos.sql"),
+    include_str!("../migrations/0009_session_way.sql"),
+    include_str!("../migrations/0010_families_of_tokens.sql"),
+    include_str!("../migrations/0011_repos.sql"),
 ];
 
 /// The version this program knows.

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use base::limits::sandbox::{OVERLAY_CLOCK_STEP, OVERLAY_SCAN_MAX};
 
-pub use apply::{Stopped, apply, check};
+pub use apply::{Stopped, apply, check, clean_up};
 pub use beneath::open;
 pub use changes::{changes, changes_up_to};
 pub use discard::discard;

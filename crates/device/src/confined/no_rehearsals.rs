@@ -37,6 +37,8 @@ impl Stage {
         None
     }
 
+    pub(crate) fn narrow(&mut self, _: &str) {}
+
     pub(crate) fn end(&mut self, _: String) {}
 
     pub(crate) fn started(&mut self) -> Result<(), String> {

@@ -3,6 +3,7 @@
 //!
 //! Nothing of it touches the machine. The layers are kept for a while, so that exactly this can be put in place.
 
+mod cannot;
 mod kept;
 mod layers;
 mod record;
@@ -65,7 +66,8 @@ pub(crate) struct Stage {
     trees: Vec<Tree>,
     targets: Vec<PathBuf>,
     left_out: Vec<PathBuf>,
-    reach: Reach,
+    /// Why no more than the workspace could be laid over.
+    narrowed: Option<String>,
     proxy: Proxy,
     _network: NetworkNamespace,
     tmp: TempDir,
@@ -116,7 +118,7 @@ impl Confiner {
             targets: trees.iter().map(|tree| tree.target.clone()).collect(),
             trees,
             left_out,
-            reach,
+            narrowed: None,
             proxy,
             _network: network,
             tmp,
@@ -133,11 +135,9 @@ impl Confiner {
             Reach::Machine => trees::wanted(&rehearsals.workspace, &rehearsals.home, cwd),
             Reach::Workspace => vec![rehearsals.workspace.clone()],
         };
-        let place = match reach {
-            Reach::Machine => rehearsals.scratch.place_for(&wanted),
-            Reach::Workspace => rehearsals.scratch.place_for(&[]),
-        };
-        let Trees { targets, left_out } = Trees::find(&wanted, &[place.to_path_buf()])?;
+        let place = rehearsals.scratch.place_for(&wanted);
+        let mut spec = self.view.spec(words, cwd, place, &nobody());
+        let Trees { targets, left_out } = Trees::find(&wanted, place, &spec.hidden)?;
         let Some(first) = targets.first().cloned() else {
             return Err(std::io::Error::other("there is nothing that an overlay can be laid over"));
         };
@@ -152,7 +152,7 @@ impl Confiner {
             trees.push(Tree { target, upper, changes: Vec::new() });
         }
         let tmp = tempfile::Builder::new().prefix("tmp-").tempdir_in(&layers.directory)?;
-        let mut spec = self.view.spec(words, cwd, tmp.path(), &nobody());
+        spec.tmp = tmp.path().to_path_buf();
         // Nothing but copies is writable: what the command "works on" is the first of them.
         spec.workspace = first;
         spec.writable = Vec::new();
@@ -202,8 +202,8 @@ impl Confiner {
         if stage.ended.is_some() || result.timed_out == Some(true) || result.signal.is_some() {
             told.block("it did not come to its end");
         }
-        let tried = tried(&stage.proxy, stage.since_ms);
-        let mut cannot = sentences(&stage, &result, &tried);
+        let tried = cannot::tried(&stage.proxy, stage.since_ms);
+        let mut cannot = cannot::sentences(&stage, &result, &tried);
         cannot.append(&mut told.cannot);
         let (id, expires_at) = (
             base::random::uuid(),
@@ -297,6 +297,11 @@ impl Stage {
         (files > most).then(|| format!("It was ended because it changed more than {most} files."))
     }
 
+    /// Notes why only the workspace is laid over.
+    pub(crate) fn narrow(&mut self, why: &str) {
+        self.narrowed = Some(why.to_string());
+    }
+
     /// Notes why the command is ended before its time.
     pub(crate) fn end(&mut self, why: String) {
         if self.ended.is_none() {
@@ -333,71 +338,6 @@ fn nobody() -> Confine {
 
 fn failed(error: std::io::Error) -> Error {
     Error::new(500, format!("Failed to prepare the rehearsal: {error}"))
-}
-
-/// The hosts that a command wanted to reach.
-fn tried(proxy: &Proxy, since_ms: i64) -> Vec<String> {
-    let named =
-        proxy.log().into_iter().filter(|tried| tried.at_ms >= since_ms).map(|tried| match tried.port {
-            Some(port) => format!("{}:{port}", tried.host),
-            None => tried.host,
-        });
-    let mut hosts: Vec<String> = named.collect();
-    hosts.sort();
-    hosts.dedup();
-    // A name that was looked up and then connected to is told once.
-    let all = hosts.clone();
-    hosts.retain(|host| {
-        !all.iter().any(|other| other.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with(':')))
-    });
-    hosts.truncate(limit::REHEARSAL_TRIED_MAX);
-    hosts
-}
-
-/// What could not be rehearsed.
-fn sentences(stage: &Stage, result: &ExecResult, tried: &[String]) -> Vec<String> {
-    let mut told: Vec<String> = stage.ended.iter().cloned().collect();
-    if result.timed_out == Some(true) {
-        told.push("It was ended by its time limit: what it would have done then is not known.".to_string());
-    }
-    if !tried.is_empty() {
-        let hosts = tried.join(", ");
-        told.push(format!(
-            "It wanted to reach {hosts}: a rehearsal has no network, so what would follow is not known."
-        ));
-    }
-    if stage.reach == Reach::Workspace {
-        told.push("Only the workspace could be changed: elsewhere no copy could be made here.".to_string());
-    }
-    if let Some(first) = stage.left_out.first() {
-        told.push(format!(
-            "What lies directly in {}{} could not be changed: other file systems, or the driver's own files, are below.",
-            first.display(),
-            if stage.left_out.len() > 1 { " and in some directories like it" } else { "" }
-        ));
-    }
-    if let Some(name) = first_name(stage.tmp.path(), &stage.targets) {
-        told.push(format!("It left files in /tmp, such as {name}: a rehearsal has an empty /tmp of its own, and they are not kept."));
-    }
-    let has_failed = result.exit_code != Some(0) && result.timed_out != Some(true) && stage.ended.is_none();
-    if has_failed {
-        told.push(
-            "A rehearsal has no network, devices, services and other users' rights (sudo), and secret places are hidden: \
-             a command that fails for want of them may do something else when it runs."
-                .to_string(),
-        );
-    }
-    told
-}
-
-/// A name in the private `/tmp` that the command made: directories in which trees are shown are not.
-fn first_name(tmp: &Path, targets: &[PathBuf]) -> Option<String> {
-    let mut names = std::fs::read_dir(tmp).ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
-    let is_made = |name: &OsString| {
-        let shown = |at: &str| targets.iter().any(|target| target.starts_with(Path::new(at).join(name)));
-        !shown("/tmp") && !shown("/var/tmp")
-    };
-    names.find(is_made).map(|name| name.to_string_lossy().into_owned())
 }
 
 /// Files and bytes below a directory; not much beyond the limits.

@@ -55,6 +55,9 @@ async fn run(cx: &Cx, confiner: &Arc<Confiner>, args: &Exec, cwd: &Path) -> Resu
             }
             Err(error) => return Err(error),
         };
+        if reach == Reach::Workspace {
+            stage.narrow(&refused);
+        }
         let result = to_its_end(cx, &mut stage, args, cwd).await?;
         match stage.started() {
             Ok(()) => return confiner.conclude(stage, result).await,

@@ -81,6 +81,20 @@ fn in_order(lower: &Path, upper: &Path, changes: &[Change], done: &mut Vec<PathB
     Ok(())
 }
 
+/// Removes what an application that was killed left beside what it had not put in place yet.
+pub fn clean_up(lower: &Path, left: &[Change]) -> io::Result<()> {
+    let tree = Root::open(lower)?;
+    for change in left {
+        // A directory that is not there yet holds nothing.
+        let Ok((parent, _)) = tree.parent(&change.path) else { continue };
+        match rustix::fs::unlinkat(&parent, TEMPORARY, AtFlags::empty()) {
+            Err(rustix::io::Errno::NOENT) => {}
+            removed => removed?,
+        }
+    }
+    Ok(())
+}
+
 fn told(change: &Change, why: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {why}", change.path.display()))
 }

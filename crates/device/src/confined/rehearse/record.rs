@@ -37,6 +37,9 @@ pub(super) fn tell_interrupted(driver: &Path) {
             let total = tree["total"].as_u64().unwrap_or_default();
             match overlay::changes_up_to(&target, &upper, OVERLAY_CHANGES_MAX) {
                 Ok((left, _)) => {
+                    if let Err(error) = overlay::clean_up(&target, &left) {
+                        tracing::warn!(%error, "a file .gsv-apply may be left in {}", target.display());
+                    }
                     let names: Vec<String> =
                         left.iter().take(NAMED_MAX).map(|change| change.path.display().to_string()).collect();
                     tracing::warn!(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use base::limits::device as limit;
 
 /// Directories of the system that root may change.
-const SYSTEM: &[&str] = &["/etc", "/usr", "/var", "/opt", "/srv", "/root", "/boot"];
+const SYSTEM: &[&str] = &["/etc", "/usr", "/var", "/opt", "/srv", "/boot"];
 /// Every rehearsal has these to itself.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
@@ -23,28 +23,41 @@ pub(super) struct Trees {
     pub(super) left_out: Vec<PathBuf>,
 }
 
+/// What keeps a tree from being laid over.
+struct Obstacles<'a> {
+    /// Where the layers lie.
+    layers: &'a Path,
+    /// What the command is not to see.
+    hidden: &'a [PathBuf],
+    /// Where file systems are mounted.
+    mounts: &'a [PathBuf],
+}
+
 impl Trees {
-    /// The trees for a command: the outermost of those that its user may change, as far as they can be laid over with
-    /// layers that lie in `layers`.
-    pub(super) fn find(wanted: &[PathBuf], layers: &[PathBuf]) -> std::io::Result<Trees> {
-        Ok(Trees::among(wanted, layers, &mount_points()?))
+    /// The trees for a command: the outermost of those that its user may change, without what is hidden, as far as they
+    /// can be laid over with layers that lie in `layers`.
+    pub(super) fn find(wanted: &[PathBuf], layers: &Path, hidden: &[PathBuf]) -> std::io::Result<Trees> {
+        let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let hidden: Vec<PathBuf> = hidden.iter().map(resolved).collect();
+        Ok(Trees::among(wanted, &Obstacles { layers, hidden: &hidden, mounts: &mount_points()? }))
     }
 
-    fn among(wanted: &[PathBuf], layers: &[PathBuf], mounts: &[PathBuf]) -> Trees {
+    fn among(wanted: &[PathBuf], obstacles: &Obstacles<'_>) -> Trees {
         let mut trees = Trees::default();
         for tree in outermost(wanted) {
-            trees.take(&tree, layers, mounts, 0);
+            trees.take(&tree, obstacles, 0);
         }
         trees
     }
 
-    fn take(&mut self, tree: &Path, layers: &[PathBuf], mounts: &[PathBuf], depth: usize) {
+    fn take(&mut self, tree: &Path, obstacles: &Obstacles<'_>, depth: usize) {
+        let Obstacles { layers, hidden, mounts } = *obstacles;
         let is_directory = tree.symlink_metadata().is_ok_and(|found| found.is_dir());
-        if !is_directory || layers.iter().any(|layer| tree.starts_with(layer)) {
+        if !is_directory || tree.starts_with(layers) || hidden.iter().any(|path| path == tree) {
             return;
         }
-        let holds = |path: &PathBuf| path != tree && path.starts_with(tree);
-        if !mounts.iter().chain(layers).any(holds) {
+        let holds = |path: &Path| path != tree && path.starts_with(tree);
+        if !holds(layers) && !mounts.iter().any(|path| holds(path)) {
             if self.targets.len() < limit::REHEARSAL_TREES_MAX {
                 self.targets.push(tree.to_path_buf());
             } else {
@@ -62,7 +75,7 @@ impl Trees {
         for child in children {
             let is_temporary = TEMPORARY.iter().any(|path| child.as_path() == Path::new(path));
             if !mounts.contains(&child) && !is_temporary {
-                self.take(&child, layers, mounts, depth + 1);
+                self.take(&child, obstacles, depth + 1);
             }
         }
     }
@@ -140,13 +153,14 @@ mod tests {
         }
         std::fs::write(root.join("home/file"), "").unwrap();
         std::os::unix::fs::symlink("work", root.join("home/link")).unwrap();
-        let wanted = paths(&["home", "home/work", "srv"], root);
-        let whole = Trees::among(&wanted, &[], &[PathBuf::from("/")]);
+        let wanted = paths(&["home", "home/work", "srv", "srv/secret"], root);
+        let (nowhere, slash) = (Path::new("/nowhere"), [PathBuf::from("/")]);
+        let whole = Trees::among(&wanted, &Obstacles { layers: nowhere, hidden: &[], mounts: &slash });
         assert_eq!(whole, Trees { targets: paths(&["home", "srv"], root), left_out: Vec::new() });
-        let layers = paths(&["home/.local/state/gsv"], root);
-        let mounts = paths(&["home/mnt/disk"], root);
-        let apart = Trees::among(&wanted, &layers, &mounts);
-        assert_eq!(apart.targets, paths(&["home/.local/share", "home/work", "srv"], root));
+        let layers = root.join("home/.local/state/gsv");
+        let (hidden, mounts) = (paths(&["srv"], root), paths(&["home/mnt/disk"], root));
+        let apart = Trees::among(&wanted, &Obstacles { layers: &layers, hidden: &hidden, mounts: &mounts });
+        assert_eq!(apart.targets, paths(&["home/.local/share", "home/work"], root));
         assert_eq!(apart.left_out, paths(&["home", "home/.local", "home/.local/state", "home/mnt"], root));
     }
 

@@ -2910,6 +2910,11 @@ export interface ProcHilArgs {
   decision: ProcHilDecision;
   /** The process; the caller's init process when absent. */
   pid?: string;
+  /**
+   * With an approval of a command on a device: the id of its rehearsal. What that did is put in place exactly, and the
+   * agent gets its output; the command does not run again.
+   */
+  rehearsal?: string;
   /** Remembers an approval. */
   remember?: boolean;
   /** What the remembered approval covers; `class` when absent. */
@@ -4336,6 +4341,9 @@ export type ScheduleTarget = {
   data?: Record<string, unknown>;
 };
 
+/** What happens to a path. */
+export type ShellChanged = "created" | "changed" | "deleted";
+
 /** Arguments of `shell.exec`. */
 export interface ShellExecArgs {
   /** The command to start, or text for its stdin. */
@@ -4346,6 +4354,8 @@ export interface ShellExecArgs {
   closeStdin?: boolean;
   /** Working directory of a new command. */
   cwd?: string;
+  /** On a device, for people only: what to do with the command in place of running it. */
+  rehearse?: ShellRehearse;
   /** The running command to go on with. */
   sessionId?: string;
   /** With `sessionId`: ends the command. `INT`, `TERM` or `KILL`. */
@@ -4374,6 +4384,8 @@ export type ShellExecResult = ({ status: "completed"; exitCode: number } | { sta
   exitCode?: number;
   /** Its process id on the machine. */
   pid?: number;
+  /** With `rehearse`: what the command would do, or what was put in place. */
+  rehearsal?: ShellRehearsal;
   /** To go on with, while it runs. */
   sessionId?: string;
   /** The signal that ended it, such as `SIG15`. */
@@ -4391,6 +4403,63 @@ export type ShellExecResult = ({ status: "completed"; exitCode: number } | { sta
   /** True when older output was dropped to stay within the cap. */
   truncated?: boolean;
 };
+
+/** What would happen to one path. */
+export interface ShellFileChange {
+  /** The path, absolute. */
+  path: string;
+  /** What happens to it. */
+  change: ShellChanged;
+  /** What it would be. */
+  after?: ShellFileFacts;
+  /** What it was. */
+  before?: ShellFileFacts;
+  /** How its text differs, in the unified format; the end may be missing, and `note` says so then. */
+  diff?: string;
+  /** Why there is no difference to show, or not all of it. */
+  note?: string;
+  /** True for code that runs later, such as a hook or a start-up file: it is never put in place. */
+  runsLater?: boolean;
+}
+
+/** What a path is. */
+export interface ShellFileFacts {
+  /** `file`, `directory`, `link`, or `special` for a socket, pipe or device. */
+  type: string;
+  /** Its permissions. */
+  mode?: number;
+  /** Its size in bytes, of a file. */
+  size?: number;
+  /** Where it leads, of a link. */
+  to?: string;
+}
+
+/** What a command would do. */
+export interface ShellRehearsal {
+  /** Names it in `rehearse: {apply}` and in `proc.hil`. */
+  id: string;
+  /** What it would change, in the order of the paths. */
+  changes: ShellFileChange[];
+  /** How many changes there are, told or not. */
+  total: number;
+  /** True when not all of them are told. */
+  truncated: boolean;
+  /** The hosts it tried to reach. */
+  tried: string[];
+  /** What could not be rehearsed, in sentences. */
+  cannot: string[];
+  /** How many changes were put in place; absent when none were to be. */
+  applied?: number;
+  /** Why its changes can not be put in place as they are; absent when they can. */
+  blocked?: string;
+  /** The checkpoint of the workspace from just before they were put in place. */
+  checkpoint?: number;
+  /** Until when it can be put in place, in milliseconds; absent when it is not kept. */
+  expiresAt?: number;
+}
+
+/** What is to be done with a command in place of running it. */
+export type ShellRehearse = "run" | { apply: string } | { discard: string };
 
 /** How a command stands. */
 export type ShellStatus = "completed" | "running" | "failed";

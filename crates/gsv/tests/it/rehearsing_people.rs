@@ -126,3 +126,39 @@ fn a_driver_that_is_killed_in_the_middle_leaves_nothing() {
     }
     assert!(!world.workspace().join(name).exists());
 }
+
+#[test]
+fn a_driver_that_is_killed_while_it_puts_in_place_leaves_each_file_old_or_new() {
+    let mut world = World::with_device();
+    let workspace = world.workspace();
+    let file = |number: usize| workspace.join(format!("file-{number}.txt"));
+    let (old, new, count) = ("old\n".repeat(2_000), "new\n".repeat(2_000), 300);
+    for number in 0..count {
+        std::fs::write(file(number), &old).unwrap();
+    }
+    let command = "sed -i s/old/new/ file-*.txt";
+    let rehearse = ["run", "--target", "desk", "--rehearse", "--apply", "--", command];
+    let mut running = Running::start(&mut world.command(&rehearse));
+    let is_new = |number: usize| std::fs::read_to_string(file(number)).unwrap() == new;
+    let deadline = Clock::system().instant() + PATIENCE;
+    // They are replaced in the order of their names.
+    while !is_new(0) {
+        assert!(Clock::system().instant() < deadline, "nothing is put in place");
+    }
+    let mut device = world.take_device();
+    device.signal(libc::SIGKILL);
+    device.wait();
+    running.wait();
+    for number in 0..count {
+        let text = std::fs::read_to_string(file(number)).unwrap();
+        assert!(text == old || text == new, "{number}: {} bytes", text.len());
+    }
+    world.connect_device();
+    // The next driver says how far it came, and removes what was left.
+    while workspace.join(".gsv-apply").exists() || find(&shared_place(), "file-0.txt") {
+        assert!(Clock::system().instant() < deadline, "what it left is still there");
+    }
+    let again = world.run(&rehearse);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!((0..count).all(is_new));
+}

@@ -61,7 +61,9 @@ pub const REHEARSAL_TREES_DEPTH: usize = 3;
 /// Changes that are told.
 pub const REHEARSAL_TOLD_MAX: usize = 500;
 /// Largest text of which a difference is made, in bytes.
-pub const REHEARSAL_TEXT_MAX_BYTES: u64 = 512 * 1024;
+pub const REHEARSAL_TEXT_MAX_BYTES: u64 = 256 * 1024;
+/// How long differences are made; what is not compared by then is said.
+pub const REHEARSAL_DIFFS_TIME: Duration = Duration::from_secs(5);
 /// Longest difference of one file, in bytes.
 pub const REHEARSAL_DIFF_MAX_BYTES: usize = 32 * 1024;
 /// Longest differences of all files, in bytes.

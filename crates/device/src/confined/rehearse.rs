@@ -193,7 +193,7 @@ impl Confiner {
             workspace: rehearsals.workspace.to_str(),
             fold_case: false,
         };
-        let mut told = tell::told(&stage.trees, &roots);
+        let mut told = tell::told(&stage.trees, &roots, &rehearsals.clock);
         let total: usize = stage.trees.iter().map(|tree| tree.changes.len()).sum();
         let truncated = is_cut || total > told.changes.len();
         if truncated {

@@ -132,11 +132,11 @@ fn a_driver_that_is_killed_while_it_puts_in_place_leaves_each_file_old_or_new() 
     let mut world = World::with_device();
     let workspace = world.workspace();
     let file = |number: usize| workspace.join(format!("file-{number}.txt"));
-    let (old, new, count) = ("old\n".repeat(2_000), "new\n".repeat(2_000), 300);
+    let (old, new, count) = ("old ".repeat(2_000), "new ".repeat(2_000), 300);
     for number in 0..count {
         std::fs::write(file(number), &old).unwrap();
     }
-    let command = "sed -i s/old/new/ file-*.txt";
+    let command = "sed -i s/old/new/g file-*.txt";
     let rehearse = ["run", "--target", "desk", "--rehearse", "--apply", "--", command];
     let mut running = Running::start(&mut world.command(&rehearse));
     let is_new = |number: usize| std::fs::read_to_string(file(number)).unwrap() == new;

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use base::clock::Clock;
 use base::limits::device as limit;
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use places::{At, Roots};
@@ -37,8 +38,9 @@ impl Told {
 }
 
 /// Tells the changes, as many as there is room for.
-pub(super) fn told(trees: &[Tree], roots: &Roots<'_>) -> Told {
+pub(super) fn told(trees: &[Tree], roots: &Roots<'_>, clock: &Clock) -> Told {
     let mut told = Told::default();
+    let until = clock.elapsed() + limit::REHEARSAL_DIFFS_TIME;
     let mut room = limit::REHEARSAL_DIFFS_MAX_BYTES;
     for (tree, change) in trees.iter().flat_map(|tree| tree.changes.iter().map(move |change| (tree, change)))
     {
@@ -51,6 +53,9 @@ pub(super) fn told(trees: &[Tree], roots: &Roots<'_>) -> Told {
         if change.after == Some(Entry::Special) && told.cannot.len() < limit::REHEARSAL_TRIED_MAX {
             let what = "is a socket, a pipe or a device: nobody outside is at its other end";
             told.cannot.push(format!("{} {what}.", path.display()));
+        }
+        if clock.elapsed() > until {
+            room = 0;
         }
         if told.changes.len() < limit::REHEARSAL_TOLD_MAX {
             told.changes.push(one(tree, change, &path, runs_later, &mut room));
@@ -154,6 +159,9 @@ fn difference(tree: &Tree, change: &Change, room: &mut usize) -> io::Result<Diff
         ChangeKind::Unknown => return note("the kernel marked it in a way that is not known here"),
         _ => return Ok((None, None)),
     }
+    if *room == 0 {
+        return note("not shown: there are too many differences");
+    }
     let before = change.before.as_ref().map_or(0, Stamp::bytes);
     if bytes.max(before) > limit::REHEARSAL_TEXT_MAX_BYTES {
         return note("too large to be compared");
@@ -163,9 +171,6 @@ fn difference(tree: &Tree, change: &Change, room: &mut usize) -> io::Result<Diff
         None => Some(String::new()),
     };
     let (Some(old), Some(new)) = (old, text(&tree.upper, &change.path)?) else { return note("binary") };
-    if *room == 0 {
-        return note("not shown: there are too many differences");
-    }
     let mut whole = unified(&old, &new);
     let most = (*room).min(limit::REHEARSAL_DIFF_MAX_BYTES);
     let is_cut = whole.len() > most;

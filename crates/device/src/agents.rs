@@ -41,6 +41,9 @@ pub struct Enforced {
 /// Without these a command of an agent can do what nobody could undo.
 const NEEDED: &[&str] = &["fs", "secrets", "network", "processes"];
 
+/// What a path to a file with rules of what git ignores has in it.
+const IGNORE_FILES: &[&str] = &[".gitignore", "info/exclude"];
+
 impl Agents {
     /// By the mode the driver was started with, and what the machine's sandbox was seen to enforce.
     pub fn new(mode: AgentMode, files: &Files, shell: PathBuf, enforced: Option<Enforced>) -> Agents {
@@ -57,8 +60,10 @@ impl Agents {
         };
         let is_whole =
             |enforced: &Enforced| NEEDED.iter().all(|word| enforced.words.iter().any(|known| known == word));
-        let confiner = enforced.filter(is_whole).map(|Enforced { sandbox, state, clock, .. }| {
-            Arc::new(Confiner::new(sandbox, workspace.clone(), home.clone(), state, clock))
+        let confiner = enforced.filter(is_whole).map(|Enforced { sandbox, state, clock, words }| {
+            let confiner = Confiner::new(sandbox, workspace.clone(), home.clone(), state, clock.clone());
+            let has_overlays = words.iter().any(|word| word == "rehearse");
+            Arc::new(if has_overlays { confiner.with_caches(clock) } else { confiner })
         });
         Agents { mode, confinement, guard: Arc::new(Guard { workspace, home }), confiner }
     }
@@ -81,6 +86,19 @@ impl Agents {
     /// What checks the files of calls that nobody approved.
     pub(crate) fn guard(&self) -> Arc<Guard> {
         self.guard.clone()
+    }
+
+    /// Takes the checkpoint of a run before a call of it that writes what git is to ignore: a checkpoint taken under the
+    /// new rules could hold less.
+    pub(crate) async fn keep_before(&self, call: &str, args: &str, confine: &Confine) -> Result<(), Error> {
+        let writes = matches!(call, "fs.write" | "fs.edit" | "fs.push") && confine.way != Way::Approved;
+        let Some(confiner) = self.confiner.as_ref().filter(|_| writes) else { return Ok(()) };
+        let members = Members::parse(args);
+        let path = members.as_ref().and_then(|members| members.get("path")).unwrap_or_default();
+        match IGNORE_FILES.iter().any(|name| path.contains(name)) {
+            true => confiner.keep_before(confine).await,
+            false => Ok(()),
+        }
     }
 
     /// How a call of an agent is to run; `None` for a person's.

@@ -1,6 +1,7 @@
 //! Confined commands of agents: what a command sees and may change, from the table of places, and what the commands of
 //! one run share (a network namespace, a directory for temporary files, a proxy, a checkpoint of the workspace).
 
+mod caches;
 mod environment;
 #[cfg(not(target_os = "linux"))]
 mod no_rehearsals;
@@ -8,6 +9,7 @@ mod opened;
 #[cfg(target_os = "linux")]
 mod rehearse;
 mod runs;
+mod secrets;
 mod view;
 
 use std::ffi::OsString;
@@ -20,6 +22,7 @@ use protocol::error::Error;
 use sandbox::{Sandbox, Setup};
 use tokio::process::Command;
 
+pub(crate) use caches::Lease;
 #[cfg(not(target_os = "linux"))]
 use no_rehearsals as rehearse;
 use rehearse::Rehearsals;
@@ -44,6 +47,8 @@ pub(crate) struct Prepared {
     pub(crate) setup: Setup,
     /// What it shares with the other commands of its run. Held as long as it runs.
     pub(crate) run: Arc<Run>,
+    /// Its copy of the package caches. Held as long as it runs.
+    pub(crate) caches: Option<Lease>,
 }
 
 impl Confiner {
@@ -55,9 +60,20 @@ impl Confiner {
         state: PathBuf,
         clock: Clock,
     ) -> Confiner {
-        let view = View::new(workspace.clone(), home.clone(), state.clone());
+        let view = View::new(workspace.clone(), home.clone(), state.clone(), clock.clone());
         let rehearsals = Rehearsals::new(workspace.clone(), home, state.clone(), clock.clone());
         Confiner { runs: Runs::new(sandbox.clone(), workspace, state, clock), sandbox, view, rehearsals }
+    }
+
+    /// The same on a machine that lays overlays, where commands get copies of the package caches.
+    pub(crate) fn with_caches(mut self, clock: Clock) -> Confiner {
+        self.view = self.view.with_caches(clock);
+        self
+    }
+
+    /// Takes the checkpoint before a run's changes where the run has none yet.
+    pub(crate) async fn keep_before(&self, confine: &Confine) -> Result<(), Error> {
+        self.runs.enter(confine).await.map(drop)
     }
 
     /// Prepares a command of an agent. It takes a checkpoint first where the run has none, and starts no command
@@ -79,12 +95,13 @@ impl Confiner {
                 set.extend(places::git_environment());
             }
             spec.env = environment::of(&set);
-            let confined = confiner.sandbox.command(&spec, Some(run.network()));
-            let confined = confined
-                .map_err(|error| Error::new(500, format!("Failed to prepare the sandbox: {error}")))?;
-            Ok::<_, Error>((confined, run))
+            let failed =
+                |error: std::io::Error| Error::new(500, format!("Failed to prepare the sandbox: {error}"));
+            let caches = confiner.view.lend_caches(&mut spec, &confine).map_err(failed)?;
+            let confined = confiner.sandbox.command(&spec, Some(run.network())).map_err(failed)?;
+            Ok::<_, Error>((confined, run, caches))
         });
-        let (confined, run) = working.await.map_err(|error| Error::internal(&error.to_string()))??;
-        Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run })
+        let (confined, run, caches) = working.await.map_err(|error| Error::internal(&error.to_string()))??;
+        Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run, caches })
     }
 }

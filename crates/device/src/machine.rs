@@ -168,6 +168,13 @@ pub async fn answer(router: &Router<Cx>, cx: Cx, call: &str, args: &str) -> Repl
         Some(confine) => cx.of_agent(confine),
         None => cx,
     });
+    let admitted = match admitted {
+        Ok(cx) => match &cx.confine {
+            Some(confine) => cx.machine.agents.keep_before(call, args, confine).await.map(|()| cx.clone()),
+            None => Ok(cx),
+        },
+        refused => refused,
+    };
     let called = match admitted {
         Ok(cx) => router.call(call, cx, args, frame::response_head(&id, 256)),
         Err(error) => Some(Err(error)),

@@ -17,5 +17,6 @@ pub use classify::{Roots, classify, may_hold, secret_below};
 pub use quiet_git::{GIT_SETTINGS, GIT_VARIABLES, git_environment};
 pub use table::{At, PLACES, SensitivePlace, Sensitivity};
 pub use view::{
-    PROTECTED, View, home_inversion, in_workspace_names, is_protected, to_hide, to_protect, view_of,
+    PROTECTED, View, home_inversion, in_workspace_names, is_protected, is_secret_name, to_hide, to_protect,
+    view_of,
 };

@@ -1,5 +1,6 @@
 //! The device's side of the table: what a view of the machine for confined commands hides, and what it keeps read-only.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::classify::{Roots, below, classify, fits_anywhere, may_hold};
@@ -31,6 +32,21 @@ pub fn view_of(path: &str, at: &Roots<'_>) -> View {
     }
     if may_hold(path, at).is_some() { View::Opened } else { View::Shown }
 }
+
+/// Whether a file of this name is a secret wherever it lies (`.env`, private keys), but for the workspace.
+pub fn is_secret_name(name: &str) -> bool {
+    let is_one = SECRET_NAMES.0.contains(name)
+        || SECRET_NAMES.1.iter().any(|pattern| pattern::is_like(pattern, name, false));
+    is_one && !HARMLESS.contains(&name)
+}
+
+/// Names of secrets, and patterns of such names.
+static SECRET_NAMES: LazyLock<(HashSet<&'static str>, Vec<&'static str>)> = LazyLock::new(|| {
+    let places = PLACES.iter().filter(|place| place.at == At::Anywhere && place.kind.is_secret());
+    let names = places.map(|place| place.pattern).filter(|pattern| !pattern.contains('/'));
+    let (patterns, plain): (Vec<_>, Vec<_>) = names.partition(|pattern| pattern.contains('*'));
+    (plain.into_iter().collect(), patterns)
+});
 
 /// Directories below the home that are built by inversion: an empty directory in which only the children are put back
 /// that [`view_of`] does not hide, so that a secret that is made later stays unseen. `""` is the home itself.
@@ -165,6 +181,16 @@ mod tests {
 
     fn alice() -> Roots<'static> {
         Roots { home: Some("/home/alice"), workspace: Some("/home/alice/app"), fold_case: false }
+    }
+
+    #[test]
+    fn some_names_are_secrets_wherever_they_are() {
+        for name in [".env", ".env.local", ".envrc", "id_rsa", "my.kdbx", ".npmrc", ".git-credentials"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [".env.example", "env", "id_rsa.pub", "main.rs", ".gitignore", ".git"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
     }
 
     #[test]

@@ -42,6 +42,22 @@ pub const RUN_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 pub const REPOSITORY_SEARCH_MAX: usize = 2_000;
 /// How many directories deep repositories inside a workspace are looked for.
 pub const REPOSITORY_SEARCH_DEPTH: usize = 4;
+/// Directories outside a workspace that are searched for secrets; those beyond are hidden.
+pub const SECRET_SEARCH_MAX: usize = 10_000;
+/// How long that search may take, on a slow disk; what was not reached by then is hidden.
+pub const SECRET_SEARCH_TIME: Duration = Duration::from_secs(5);
+/// How long what it found is taken for true, at least.
+pub const SECRET_SEARCH_KEPT: Duration = Duration::from_secs(60);
+/// And so many times as long as the search took, so that it never takes more than a small part of a driver's time.
+pub const SECRET_SEARCH_KEPT_TIMES: u32 = 50;
+/// Covers over what it found in a command's view; where more are needed the directories around them are hidden.
+pub const SECRET_COVERS_MAX: usize = 256;
+/// Bytes of one layer over the package caches; one with more begins anew.
+pub const CACHE_LAYER_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Names in one such layer.
+pub const CACHE_LAYER_FILES_MAX: usize = 200_000;
+/// How often its size is looked at.
+pub const CACHE_LAYER_MEASURED: Duration = Duration::from_secs(60);
 /// Protected names that appeared in a workspace of which a command's output tells at once.
 pub const PROTECTED_TOLD_MAX: usize = 20;
 /// How long a rehearsed command may run: its call is answered when it has ended.

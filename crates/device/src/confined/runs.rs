@@ -18,6 +18,8 @@ use protocol::hosts::Allow;
 use sandbox::{NetworkNamespace, Sandbox};
 use tempfile::TempDir;
 
+use super::caches;
+
 /// The runs that this driver serves at the moment.
 pub(super) struct Runs {
     sandbox: Sandbox,
@@ -64,6 +66,7 @@ pub(crate) struct Run {
 
 impl Runs {
     pub(super) fn new(sandbox: Sandbox, workspace: PathBuf, state: PathBuf, clock: Clock) -> Runs {
+        caches::sweep(&state.join("tmp"));
         Runs {
             sandbox,
             workspace,
@@ -121,7 +124,9 @@ impl Runs {
             let network = sandbox.network().map_err(failed)?;
             let below = state.join("tmp");
             std::fs::create_dir_all(&below).map_err(failed)?;
-            let tmp = tempfile::Builder::new().prefix("run-").tempdir_in(below).map_err(failed)?;
+            // By the number of its process the next driver sees what a killed one has left.
+            let prefix = format!("run-{}-", std::process::id());
+            let tmp = tempfile::Builder::new().prefix(&prefix).tempdir_in(below).map_err(failed)?;
             Ok::<_, Error>((label, checkpoints, before.id, network, tmp))
         });
         let (label, checkpoints, before, network, tmp) =

@@ -1,12 +1,18 @@
 //! View of the machine for confined commands: the sandbox's description of one command, made from the table of places.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use base::clock::Clock;
 use base::limits::device as limit;
 use places::Roots;
-use protocol::confine::Confine;
+use protocol::confine::{Confine, Way};
 use sandbox::{Inverted, Spec};
+
+use super::caches::{Caches, Lease};
+use super::secrets::Search;
 
 /// What every confined command of this driver sees.
 pub(super) struct View {
@@ -14,11 +20,35 @@ pub(super) struct View {
     home: PathBuf,
     /// Where the driver keeps its own: checkpoints, temporary files of runs.
     state: PathBuf,
+    /// Secrets that are known by their name alone, wherever they are.
+    search: Search,
+    /// The user's package caches.
+    caches: Arc<Caches>,
 }
 
 impl View {
-    pub(super) fn new(workspace: PathBuf, home: PathBuf, state: PathBuf) -> View {
-        View { workspace, home, state }
+    pub(super) fn new(workspace: PathBuf, home: PathBuf, state: PathBuf, clock: Clock) -> View {
+        let search = Search::new(workspace.clone(), home.clone(), clock.clone());
+        let caches = Caches::new(home.clone(), workspace.clone(), None, clock);
+        View { workspace, home, state, search, caches }
+    }
+
+    /// The same on a machine that lays overlays: commands then change a copy of the package caches.
+    pub(super) fn with_caches(mut self, clock: Clock) -> View {
+        let below = Some(self.state.join("tmp"));
+        self.caches = Caches::new(self.home.clone(), self.workspace.clone(), below, clock);
+        self
+    }
+
+    /// Gives a command package caches that it can write to, as long as the lease is held. What is proved to only read
+    /// runs with the machine's own programs, not with those that an agent may have put into a copy.
+    pub(super) fn lend_caches(&self, spec: &mut Spec, confine: &Confine) -> io::Result<Option<Lease>> {
+        if confine.way == Way::Proved {
+            return Ok(None);
+        }
+        let (lease, overlays) = self.caches.lease()?;
+        spec.cache_overlays = overlays;
+        Ok(Some(lease))
     }
 
     /// The description of one command. It is made anew each time: secrets come and go.
@@ -28,7 +58,12 @@ impl View {
         spec.writable = confine.write.iter().map(PathBuf::from).collect();
         let allowed: Vec<&Path> = confine.read.iter().map(Path::new).collect();
         let is_allowed = |path: &Path| allowed.iter().any(|allowed| path.starts_with(allowed));
-        spec.hidden = self.hidden().into_iter().filter(|path| !is_allowed(path)).collect();
+        let found = self.search.found();
+        // What is proved names what it reads; the rest could be led to a secret that nobody has seen yet.
+        let unsearched = (confine.way != Way::Proved).then_some(&found.unsearched);
+        let unsearched = unsearched.into_iter().flatten().filter(|path| !is_written(&spec, path));
+        let hidden = self.hidden().into_iter().chain(found.secrets.iter().chain(unsearched).cloned());
+        spec.hidden = hidden.filter(|path| !is_allowed(path)).collect();
         spec.inverted = self.inverted();
         spec.read_only = self.protected();
         spec
@@ -36,7 +71,8 @@ impl View {
 
     /// Variables that say where things are.
     pub(super) fn environment(&self) -> Vec<(String, String)> {
-        self.home.to_str().map(|home| ("HOME".to_string(), home.to_string())).into_iter().collect()
+        let home = self.home.to_str().map(|home| ("HOME".to_string(), home.to_string()));
+        home.into_iter().chain(self.caches.environment()).collect()
     }
 
     fn roots(&self) -> Roots<'_> {
@@ -111,8 +147,13 @@ impl View {
     }
 }
 
-/// Directories that are not searched for repositories.
-const HEAVY: &[&str] =
+/// Whether a person allowed a command to write there.
+fn is_written(spec: &Spec, path: &Path) -> bool {
+    spec.writable.iter().any(|place| path.starts_with(place))
+}
+
+/// Directories that are not searched, for repositories or secrets: tools fill them.
+pub(super) const HEAVY: &[&str] =
     &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", "dist", "build", ".next", ".gradle"];
 
 fn is_proc(directory: &str) -> bool {

@@ -89,7 +89,8 @@ async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Co
     };
     let prepared = confiner.prepare(confine, child::words(input), cwd).await?;
     let since_ms = cx.machine.shells.now_ms();
-    let confined = Confined { setup: prepared.setup, run: prepared.run, since_ms };
+    let caches = prepared.caches;
+    let confined = Confined { setup: prepared.setup, run: prepared.run, caches, since_ms };
     Ok((prepared.command, Some(confined)))
 }
 

@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use sandbox::Setup;
 
 use super::child;
-use crate::confined::Run;
+use crate::confined::{Lease, Run};
 
 /// A command that was started.
 pub(crate) struct Session {
@@ -51,6 +51,8 @@ pub(crate) struct Confined {
     pub(crate) setup: Setup,
     /// What it shares with the other commands of its run.
     pub(crate) run: Arc<Run>,
+    /// Its copy of the package caches.
+    pub(crate) caches: Option<Lease>,
     /// Since when.
     pub(crate) since_ms: i64,
 }
@@ -131,7 +133,9 @@ impl Session {
 
     /// Tells what the sandbox kept a command from, and takes the checkpoint after it.
     async fn close_sandbox(&self, confined: Confined, end: &mut End) {
-        let Confined { setup, run, since_ms } = confined;
+        let Confined { setup, run, caches, since_ms } = confined;
+        // The command has ended, and everything that it started: the next one may have its caches.
+        drop(caches);
         match setup.outcome() {
             sandbox::Outcome::Started => {}
             sandbox::Outcome::OutOfMemory => {

@@ -110,6 +110,12 @@ impl Checkpoints {
         prune::prune(&self.store, now_ms).map_err(|fault| self.store.told(fault))
     }
 
+    /// Removes all checkpoints. What is ignored now is then left out of the next one, also where these had it.
+    pub fn forget(&self) -> Result<Pruned, Error> {
+        let _lock = self.store.lock()?;
+        prune::forget(&self.store).map_err(|fault| self.store.told(fault))
+    }
+
     /// Protected paths that appeared or changed between two checkpoints, among them such as are ignored or too large
     /// to be kept. The predicate gets paths below the workspace: of files, links and directories. Not seen is what
     /// appears inside a directory that was already ignored at the first.

@@ -107,6 +107,14 @@ pub(crate) fn prune_within(at: &Store, now_ms: i64, bytes_max: u64) -> Result<Pr
     Ok(Pruned { removed: gone, bytes })
 }
 
+/// Removes everything that is kept of one workspace, and what was known of its files. The caller holds its lock.
+pub(crate) fn forget(at: &Store) -> Result<Pruned, Fault> {
+    let gone: Vec<Id> = at.list().entries()?.iter().map(|summary| summary.id).collect();
+    let bytes = remove(at, &gone)?;
+    atomic::remove(&at.cache())?;
+    Ok(Pruned { removed: gone, bytes })
+}
+
 /// The same, when a look at the list and at the packs says that it is due.
 pub(crate) fn prune_when_due(at: &Store, now_ms: i64) -> Result<(), Fault> {
     let entries = at.list().entries()?;

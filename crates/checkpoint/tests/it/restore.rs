@@ -258,6 +258,19 @@ fn rules_that_a_run_wrote_lose_nothing_in_the_next_one() {
 }
 
 #[test]
+fn a_person_can_begin_anew_with_rules_of_their_own() {
+    let kit = Kit::new();
+    kit.write("data/large", "1");
+    kit.write("a", "1");
+    kit.run(|| ());
+    kit.write(".gitignore", "data/\n");
+    assert_eq!(kit.take(When::Before).files, 3);
+    assert_eq!(kit.at.forget().expect("removed").removed.len(), 3);
+    assert_eq!(kit.at.list().expect("a list").len(), 0);
+    assert_eq!(kit.take(When::Before).files, 2);
+}
+
+#[test]
 fn what_was_ignored_before_is_not_taken_for_made_by_the_run() {
     let kit = Kit::new();
     kit.write(".gitignore", "*.log\nout/\n");

@@ -42,6 +42,8 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
+    /// Remove all checkpoints of the workspace; the next one leaves out what git ignores now.
+    Forget,
 }
 
 /// Carries one out.
@@ -54,6 +56,12 @@ pub fn run(context: &Context, arguments: Arguments, workspace: PathBuf, state: P
         Action::Restore { id, paths, force } => {
             let paths = Some(paths).filter(|paths| !paths.is_empty());
             restore(context, &kept, Id(id), &Restore { paths, force, ended_ms: None })
+        }
+        Action::Forget => {
+            let gone = kept.forget().map_err(told)?;
+            let count = gone.removed.len();
+            context.output.answer(&json!(gone).to_string(), || format!("removed {count} checkpoints"))?;
+            Ok(0)
         }
     }
 }

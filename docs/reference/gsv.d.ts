@@ -696,6 +696,8 @@ export interface Signals {
   "adapter.status": AdapterStatus;
   /** Packages were installed, removed, moved or rebuilt. */
   "pkg.changed": PkgChanged;
+  /** An import of a repository goes on. Only to whoever asked for it. */
+  "repo.import.progress": RepoImportProgress;
   /** Somebody left a note for the user. */
   "notification.created": NotificationCreated;
   /** A note was read. */
@@ -1073,7 +1075,7 @@ export interface AiSpeechCreateArgs {
   encoding?: string;
   /** The language as a BCP 47 tag, such as `en`. */
   language?: string;
-  /** The model. */
+  /** The provider's name for the model; the one that is configured when absent. */
   model?: string;
   /** Samples per second. */
   sampleRate?: number;
@@ -1268,6 +1270,16 @@ export interface BootstrapPackageSummary {
   source: BootstrapPackageSource;
   /** The ways into it. */
   entrypoints: BootstrapEntrypoint[];
+}
+
+/** What is opened in the sandbox for a call, and nothing else: a question shows it, and an approval is for just that. */
+export interface CallWidening {
+  /** Hosts that can be reached, as in `config/agents/network`. */
+  hosts?: string[];
+  /** Secret places that can be read, absolute. */
+  read?: string[];
+  /** Paths that can be written, absolute. */
+  write?: string[];
 }
 
 /** Which command line program people get. */
@@ -1588,6 +1600,9 @@ export interface FsWritten {
   /** Bytes written. */
   size: number;
 }
+
+/** How far an import is. */
+export type ImportStage = "receiving" | "checking" | "done";
 
 /** How a connection stands. */
 export type McpConnectionState = "not-connected" | "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed";
@@ -2407,7 +2422,7 @@ export interface ProcApproval {
   target: string;
   /** When it was given, in milliseconds. */
   createdAt: number;
-  /** What it covers, for scope `shape`. */
+  /** What it covers, for the scopes `shape` and `hosts`. */
   shape?: string;
   /** The same in words, with the target. */
   shapeText?: string;
@@ -2515,9 +2530,9 @@ export interface ProcChanged {
 
 /** A text in a process's context. */
 export interface ProcContextFile {
-  /** Its name. */
+  /** File name below `context.d`. */
   name: string;
-  /** The text. */
+  /** Its content, which the model reads as it is. */
   text: string;
 }
 
@@ -2533,7 +2548,7 @@ export interface ProcContextState {
   conversationId: string;
   /** The model's provider. */
   provider: string;
-  /** The model. */
+  /** The provider's name for the model. */
   model: string;
   /** How much it takes. */
   contextWindowTokens: number | null;
@@ -2890,7 +2905,7 @@ export interface ProcCostArgs {
 
 /** Result of `proc.cost`. */
 export interface ProcCostResult {
-  /** Whose. */
+  /** The user whose processes these are. */
   uid: number;
   /** All together. */
   total: ModelUsage;
@@ -2908,6 +2923,11 @@ export interface ProcHilArgs {
   requestId: string;
   /** The answer. */
   decision: ProcHilDecision;
+  /**
+   * Runs the call outside of the sandbox, although the widening that was shown might do. An approval that is
+   * remembered for a whole target or class is always for outside.
+   */
+  outside?: boolean;
   /** The process; the caller's init process when absent. */
   pid?: string;
   /**
@@ -2963,6 +2983,8 @@ export interface ProcHilRequest {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -2973,6 +2995,13 @@ export interface ProcHilRequest {
   tags?: string[];
   /** Where it would run. */
   target?: string;
+  /**
+   * What would have to be opened in the sandbox of the target: approving runs the call inside it with exactly that,
+   * unless `outside` is given. Absent where approving runs it outside of any sandbox.
+   */
+  widening?: CallWidening;
+  /** The same in words, such as `reach example.org`. */
+  wideningText?: string;
 }
 
 /** Result of `proc.hil`. */
@@ -3207,6 +3236,8 @@ export interface ProcPendingApproval {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3217,6 +3248,13 @@ export interface ProcPendingApproval {
   tags?: string[];
   /** Where it would run. */
   target?: string;
+  /**
+   * What would have to be opened in the sandbox of the target: approving runs the call inside it with exactly that,
+   * unless `outside` is given. Absent where approving runs it outside of any sandbox.
+   */
+  widening?: CallWidening;
+  /** The same in words, such as `reach example.org`. */
+  wideningText?: string;
 }
 
 /** A profile. */
@@ -3258,7 +3296,7 @@ export interface ProcProfileListResult {
 }
 
 /** What a remembered approval covers. */
-export type ProcRememberScope = "class" | "target" | "shape";
+export type ProcRememberScope = "class" | "target" | "shape" | "hosts";
 
 /** Arguments of `proc.reset`. */
 export interface ProcResetArgs {
@@ -3288,7 +3326,7 @@ export interface ProcRunCost {
   usage: ModelUsage;
   /** What went wrong. */
   error?: string;
-  /** The model. */
+  /** The provider's name for the model. */
   model?: string;
   /** The model's provider. */
   provider?: string;
@@ -3346,6 +3384,8 @@ export interface ProcRunHilRequested {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3356,6 +3396,13 @@ export interface ProcRunHilRequested {
   tags?: string[];
   /** Where it would run. */
   target?: string;
+  /**
+   * What would have to be opened in the sandbox of the target: approving runs the call inside it with exactly that,
+   * unless `outside` is given. Absent where approving runs it outside of any sandbox.
+   */
+  widening?: CallWidening;
+  /** The same in words, such as `reach example.org`. */
+  wideningText?: string;
 }
 
 /** Payload of `proc.run.output`. */
@@ -3731,7 +3778,7 @@ export interface RepoApplyArgs {
   ops: RepoApplyOp[];
   /** Commits even when nothing changes. */
   allowEmpty?: boolean;
-  /** The commit the ref must be at. */
+  /** The commit the ref must be at; forty zeros when there must be none yet. */
   expectedHead?: string;
   /** The ref; `main` when absent. */
   ref?: string;
@@ -3746,6 +3793,14 @@ export type RepoApplyOp = {
   content?: string;
   /** Its bytes in base64, instead of text. */
   contentBase64?: string;
+  /** Whether it may be run; as it was when absent. */
+  executable?: boolean;
+} | {
+  type: "symlink";
+  /** The link. */
+  path: string;
+  /** Where it leads. */
+  target: string;
 } | {
   type: "delete";
   /** The path within the repository. */
@@ -3862,12 +3917,16 @@ export interface RepoDiffFile {
   path: string;
   /** What happened to it. */
   status: RepoDiffStatus;
-  /** The changed places. */
+  /** The changed places; absent when they were not asked for, or would have been too much. */
   hunks?: RepoDiffHunk[];
   /** The object after. */
   newHash?: string;
+  /** Git's mode after, where that changed too. */
+  newMode?: string;
   /** The object before. */
   oldHash?: string;
+  /** Git's mode before, where that changed too. */
+  oldMode?: string;
 }
 
 /** A changed place. */
@@ -3890,6 +3949,8 @@ export interface RepoDiffLine {
   tag: RepoDiffTag;
   /** The line. */
   content: string;
+  /** True for the last line of a file that has no line end. */
+  noNewline?: boolean;
 }
 
 /** Result of `repo.diff`. */
@@ -3929,14 +3990,26 @@ export type RepoEntryType = "tree" | "blob" | "symlink";
 export interface RepoImportArgs {
   /** The local repository. */
   repo: string;
-  /** Where to import from. */
-  remoteUrl: string;
   /** A note for the history. */
   message?: string;
   /** The local ref; `main` when absent. */
   ref?: string;
-  /** The ref there. */
+  /** The ref there; its default branch when absent. */
   remoteRef?: string;
+  /** Where to import from: `http`, `https`, and `file` for root. Where it was imported from before when absent. */
+  remoteUrl?: string;
+}
+
+/** Payload of `repo.import.progress`. */
+export interface RepoImportProgress {
+  /** The local repository. */
+  repo: string;
+  /** The local ref. */
+  ref: string;
+  /** How far it is. */
+  stage: ImportStage;
+  /** Bytes that have come so far. */
+  bytes: number;
 }
 
 /** Result of `repo.import`. */
@@ -3978,6 +4051,8 @@ export interface RepoLogArgs {
   limit?: number;
   /** Commits to skip. */
   offset?: number;
+  /** Only commits that changed this file or directory. */
+  path?: string;
   /** The ref; `main` when absent. */
   ref?: string;
 }
@@ -4063,7 +4138,7 @@ export interface RepoRefsResult {
 export interface RepoSearchArgs {
   /** The repository. */
   repo: string;
-  /** Plain text to find. */
+  /** Plain text to find: letters, digits and spaces in any case, everything else exactly; `lit:` in front makes it exact. */
   query: string;
   /** Only below this path. */
   prefix?: string;
@@ -4384,6 +4459,8 @@ export type ShellExecResult = ({ status: "completed"; exitCode: number } | { sta
   exitCode?: number;
   /** Its process id on the machine. */
   pid?: number;
+  /** Once it ended: the hosts that it tried to reach and that its sandbox did not allow, as a person could allow them. */
+  refusedHosts?: string[];
   /** With `rehearse`: what the command would do, or what was put in place. */
   rehearsal?: ShellRehearsal;
   /** To go on with, while it runs. */

@@ -154,17 +154,11 @@ impl Policy {
         let widened_shape = widened_shape.and_then(|(shape, widening)| shape::widened(shape, widening));
         let mut action = self.action(call, &analysis, &mut course);
         let mut is_widened = false;
-        if action == Action::Ask {
-            let covers = |approval: &Remembered<'_>| {
-                approval.covers(call.syscall, &analysis, widened_shape.as_deref())
-            };
-            let mut covers: Vec<Cover> = remembered.iter().filter_map(covers).collect();
-            // The narrower one is enough.
-            covers.sort_by_key(|cover| *cover == Cover::Outside);
-            if let Some(cover) = covers.first() {
-                action = Action::Auto;
-                is_widened = *cover == Cover::Widened;
-            }
+        if action == Action::Ask
+            && let Some(cover) = cover(&remembered, call.syscall, &analysis, widened_shape.as_deref())
+        {
+            action = Action::Auto;
+            is_widened = cover == Cover::Widened;
         }
         // What the owner of a machine has switched off no policy switches on.
         if !analysis.is_native() && call.target.mode() == AgentMode::Off {
@@ -173,12 +167,7 @@ impl Policy {
         }
         let digest = shape::digest(&analysis.target, call.syscall, call.args, &call.who.cwd);
         let Course { way, reasons, widening, .. } = course;
-        let host_shapes = match (&widening, workspace) {
-            (Some(widening), Some(workspace)) if widening.is_of_hosts() => {
-                widening.hosts.iter().map(|host| shape::of_host(host, workspace)).collect()
-            }
-            _ => Vec::new(),
-        };
+        let host_shapes = host_shapes(widening.as_ref(), workspace);
         let (tags, shape) = (analysis.tags.names(), analysis.shape);
         Judgement {
             action,
@@ -224,6 +213,26 @@ impl Policy {
             },
         }
     }
+}
+
+/// How remembered approvals let a call run; the narrower one is enough.
+fn cover(
+    remembered: &[Remembered<'_>],
+    syscall: &str,
+    analysis: &CallAnalysis,
+    widened: Option<&str>,
+) -> Option<Cover> {
+    let covers = remembered.iter().filter_map(|approval| approval.covers(syscall, analysis, widened));
+    covers.min_by_key(|cover| *cover == Cover::Outside)
+}
+
+/// What would be remembered of each host of a widening that is of hosts alone.
+fn host_shapes(widening: Option<&Widening>, workspace: Option<&str>) -> Vec<String> {
+    let Some((widening, workspace)) = widening.filter(|widening| widening.is_of_hosts()).zip(workspace)
+    else {
+        return Vec::new();
+    };
+    widening.hosts.iter().map(|host| shape::of_host(host, workspace)).collect()
 }
 
 /// The hosts that approvals open for the workspace of a call's target.

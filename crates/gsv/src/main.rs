@@ -9,6 +9,8 @@ mod exposure;
 mod follow;
 mod git_url;
 mod heap;
+mod kept_session;
+mod keyring;
 mod log;
 mod open_files;
 mod prompt;
@@ -27,6 +29,14 @@ fn main() -> ExitCode {
     sandbox::run_if_helper();
     let cli = Cli::parse();
     let context = Context::new(cli.globals);
+    // What holds a login is closed to other programs of this user, what agents run among them. The gateway has a user of
+    // its own, or nobody's agents beside it.
+    if !matches!(cli.command, cli::Command::Serve(_))
+        && let Err(error) = device::unreadable::shut()
+    {
+        let failure = terminal::failure::Failure::new(format!("cannot close itself to others: {error}"));
+        return context.output.failure(&failure);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -1,9 +1,11 @@
 //! Tests of the password prompt on a pseudo-terminal: what is typed is never shown, and the terminal is as it was however
 //! asking ends.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Child, Command, Stdio};
 
 use crate::terminal::{open_terminal, take_terminal};
@@ -31,10 +33,15 @@ struct Asking {
 impl Asking {
     fn start() -> Asking {
         let home = tempfile::Builder::new().prefix("home-").tempdir().unwrap();
+        let program = gsv(home.path()).get_program().to_owned();
+        Asking::start_in(home, &[&program])
+    }
+
+    /// Starts a program that is written with these words.
+    fn start_in(home: tempfile::TempDir, program: &[&OsStr]) -> Asking {
         let command = gsv(home.path());
         let mut shell = Command::new("dash");
-        shell.args(["-c", SHELL, "shell"]).arg(command.get_program());
-        shell.args(["users", "passwd", "alice"]);
+        shell.args(["-c", SHELL, "shell"]).args(program).args(["users", "passwd", "alice"]);
         shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         shell.current_dir(home.path()).env("GSV_URL", "ws://127.0.0.1:1/ws");
         let (person, terminal) = open_terminal();
@@ -89,7 +96,7 @@ fn echoes(terminal: &File) -> bool {
     modes.c_lflag & libc::ECHO != 0
 }
 
-/// The command that has the terminal.
+/// The command that has the terminal. A stranger may ask at the near end only.
 #[allow(unsafe_code)] // The same.
 fn foreground(terminal: &File) -> i32 {
     // SAFETY: the descriptor is open, and the call takes nothing else.
@@ -166,7 +173,7 @@ fn what_ends_a_program_leaves_the_terminal_as_it_was() {
         let mut asking = Asking::start();
         asking.wait_for(PROMPT);
         asking.type_in("half");
-        send_signal(foreground(&asking.terminal), number);
+        send_signal(foreground(&asking.person), number);
         asking.ends_with(128 + number);
         // Half a password is not what the shell reads next.
         asking.type_in("next\n");
@@ -186,6 +193,32 @@ fn ctrl_z_at_a_password_shows_again_what_is_typed() {
     assert!(!echoes(&asking.terminal));
     asking.type_in(&format!("{SECRET}\n{SECRET}\n"));
     asking.ends_with(1);
+}
+
+#[test]
+fn what_has_a_password_or_a_token_is_closed_to_programs_of_the_same_user() {
+    let home = tempfile::Builder::new()
+        .prefix("home-")
+        .permissions(PermissionsExt::from_mode(0o755))
+        .tempdir()
+        .unwrap();
+    // Root reads everything, so that somebody else asks, who must be able to start the program.
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let nobody: &[&str] =
+        if is_root { &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { &["env"] };
+    let program = home.path().join("gsv");
+    std::fs::copy(gsv(home.path()).get_program(), &program).unwrap();
+    let words: Vec<&OsStr> = nobody.iter().map(OsStr::new).chain([program.as_os_str()]).collect();
+    let mut asking = Asking::start_in(home, &words);
+    asking.wait_for(PROMPT);
+    let asker = foreground(&asking.person);
+    for file in ["environ", "mem", "maps", "auxv"] {
+        let mut reading = Command::new(nobody[0]);
+        reading.args(&nobody[1..]).args(["head", "-c", "1"]).arg(format!("/proc/{asker}/{file}"));
+        let said = reading.output().unwrap();
+        let why = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(!said.status.success() && why.contains("Permission denied"), "{file}: {why}");
+    }
 }
 
 #[test]

@@ -1,37 +1,41 @@
 //! Login of one command: finds credentials, asks for them where that is possible, and opens the connection.
 
 use base::limits;
-use client::{Answer, Connection, Session};
-use protocol::sys::token::Create;
+use client::{Connection, Session};
 use protocol::sys::{Auth, Client, Connect};
 use terminal::failure::{Failure, Result};
 use terminal::times;
 
 use crate::cli::auth::setup;
 use crate::cli::version::VERSION;
-use crate::config_file::{self, ConfigFile, StoredSession};
+use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
+use crate::kept_session::{self, Keeping, Kept, keep};
 use crate::prompt;
-
-/// How long a session lasts when it was not `auth login` that asked for it.
-pub const SESSION_HOURS: u32 = 8;
 
 /// Logs in with whatever credentials there are.
 pub async fn open(context: &Context) -> Result<Session> {
     let file = ConfigFile::load()?;
     let url = credentials::url(&context.globals, &file);
     match credentials::resolve(&context.globals, &file, &url, context.clock.now_ms()) {
-        Credentials::Known { auth, cached } => match log_in(context, &url, auth.clone()).await {
-            Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
-            Err(failure) if failure.has_code(401) && cached => {
-                config_file::update(|file| file.remove_session(&url, &auth.username))?;
-                let username = Some(auth.username);
-                ask(context, &url, username, failure.with_hint("the saved session is over: `gsv auth login`"))
+        Credentials::Known { auth, cached } => {
+            match log_in(context, &url, best(&file, &url, &auth, cached).await).await {
+                Err(failure) if failure.has_code(425) => set_up(context, &url, failure).await,
+                Err(failure) if failure.has_code(401) && cached => {
+                    config_file::update(|file| file.remove_session(&url, &auth.username))?;
+                    let username = Some(auth.username);
+                    ask(
+                        context,
+                        &url,
+                        username,
+                        failure.with_hint("the saved session is over: `gsv auth login`"),
+                    )
                     .await
+                }
+                other => other,
             }
-            other => other,
-        },
+        }
         Credentials::Missing { username, why } => {
             // A gateway that is not set up is the more useful thing to say.
             if let Err(failure) = probe(&url).await {
@@ -45,6 +49,17 @@ pub async fn open(context: &Context) -> Result<Session> {
             ask(context, &url, username, missing).await
         }
     }
+}
+
+/// The saved session, with the token that may answer approvals where the system's keyring has it and is not locked.
+async fn best(file: &ConfigFile, url: &str, auth: &Auth, cached: bool) -> Auth {
+    let sessions = file.sessions();
+    let session = sessions.iter().rev().find(|session| cached && session.is_of(url, &auth.username));
+    let token = match session {
+        Some(session) => kept_session::approving_token(session).await,
+        None => None,
+    };
+    Auth { token: token.or_else(|| auth.token.clone()), ..auth.clone() }
 }
 
 /// Logs in to make something that is to last until then, or for ever: a saved session makes nothing that outlives it, so
@@ -97,43 +112,6 @@ pub async fn probe(url: &str) -> Result<()> {
     }
 }
 
-/// Makes a session token and keeps it in the settings, so that later commands need no password.
-pub async fn keep(context: &Context, session: &Session, hours: u32) -> Result<Answer<i64>> {
-    let expires_at = context.clock.now_ms() + times::hours_ms(hours);
-    let created = session
-        .call(&Create {
-            uid: None,
-            kind: "user".to_string(),
-            label: Some(format!("gsv-cli@{}", std::env::consts::OS)),
-            allowed_role: Some("user".to_string()),
-            allowed_device_id: None,
-            expires_at: Some(expires_at as f64),
-            // As the login it is made with: a session that began with a password may answer approvals.
-            approve: None,
-        })
-        .await?;
-    let token = created.value.token;
-    let expires_at = token.expires_at.unwrap_or(expires_at);
-    config_file::update(|file| {
-        file.pin_device()?;
-        if !credentials::same_gateway(file, &session.url) {
-            file.set("gateway.url", &session.url)?;
-        }
-        file.set("gateway.username", session.username())?;
-        file.put_session(&StoredSession {
-            url: session.url.clone(),
-            username: session.username().to_string(),
-            token: token.token.clone(),
-            token_id: Some(token.token_id.to_string()),
-            expires_at_ms: Some(expires_at),
-        })
-    })?;
-    let raw = serde_json::json!({
-        "username": session.username(), "url": session.url, "tokenId": token.token_id, "expiresAt": expires_at,
-    });
-    Ok(Answer { raw: raw.to_string(), value: expires_at })
-}
-
 /// Asks a person who they are, and keeps the session if that changes nothing for later commands; where nobody
 /// can be asked, fails as told.
 async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: Failure) -> Result<Session> {
@@ -162,8 +140,11 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
                 return Ok(session);
             }
             Ok(session) => {
-                let kept = keep(context, &session, SESSION_HOURS).await?;
-                context.output.note(&format!("logged in as {username} until {}", times::show(kept.value)));
+                let kept = keep(context, &session, &Keeping::default()).await?;
+                let Kept { until_ms, place } = kept.value;
+                context
+                    .output
+                    .note(&format!("logged in as {username} until {}, {place}", times::show(until_ms)));
                 return Ok(session);
             }
         }

@@ -13,7 +13,7 @@ const TYPESCRIPT: &str = "5.9.3";
 const POSTGRESQL: &str = "/usr/lib/postgresql";
 /// Programs that scripts of the native shell's conformance corpus use when bash runs them, shells that proofs of commands
 /// are compared with, and their packages.
-const COMPARED: [(&str, &str); 7] = [
+const COMPARED: [(&str, &str); 8] = [
     ("bash", "bash"),
     ("jq", "jq"),
     ("bc", "bc"),
@@ -21,6 +21,8 @@ const COMPARED: [(&str, &str); 7] = [
     ("dash", "dash"),
     ("zsh", "zsh"),
     ("git", "git"),
+    // Not compared with: the bus of the tests of keyrings.
+    ("dbus-daemon", "dbus"),
 ];
 
 /// Installs what the tests themselves need.

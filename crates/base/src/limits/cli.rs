@@ -56,3 +56,7 @@ pub const PROMPT_END_TIMEOUT: Duration = Duration::from_millis(500);
 pub const IMPORT_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Bytes of a question of git for credentials.
 pub const CREDENTIAL_MAX_BYTES: u64 = 64 * 1024;
+/// How long the system's keyring may take to answer.
+pub const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a person may take to unlock the system's keyring.
+pub const KEYRING_UNLOCK_TIMEOUT: Duration = Duration::from_secs(60);

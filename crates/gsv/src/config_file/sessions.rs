@@ -31,6 +31,8 @@ pub struct StoredSession {
     pub token_id: Option<String>,
     /// When it ends, in milliseconds.
     pub expires_at_ms: Option<i64>,
+    /// Names the token in the system's keyring that may answer approvals, where the secret here may not.
+    pub keyring_token_id: Option<String>,
 }
 
 impl StoredSession {
@@ -47,6 +49,7 @@ impl StoredSession {
             token: text("token")?,
             token_id: text("token_id"),
             expires_at_ms: table.get("expires_at").and_then(Item::as_integer),
+            keyring_token_id: text("keyring_token_id"),
         })
     }
 
@@ -60,6 +63,9 @@ impl StoredSession {
         }
         if let Some(expires_at_ms) = self.expires_at_ms {
             table.insert("expires_at", value(expires_at_ms));
+        }
+        if let Some(id) = &self.keyring_token_id {
+            table.insert("keyring_token_id", value(id));
         }
         table
     }
@@ -108,6 +114,7 @@ impl ConfigFile {
             url: socket_url(&url.unwrap_or_else(|| DEFAULT_URL.to_string())),
             token_id: self.get("gateway.session_token_id"),
             expires_at_ms: self.get("gateway.session_expires_at").and_then(|text| text.parse().ok()),
+            keyring_token_id: None,
         })
     }
 
@@ -138,6 +145,7 @@ mod tests {
             token: token.into(),
             token_id: Some("i".into()),
             expires_at_ms: Some(17),
+            keyring_token_id: None,
         }
     }
 

@@ -15,6 +15,8 @@ mod compaction_crash;
 mod copying;
 mod corpus;
 mod crash;
+#[cfg(target_os = "linux")]
+mod keyring;
 mod login;
 mod native_copying;
 mod newcomer;

@@ -7,8 +7,9 @@ use serde_json::json;
 use terminal::failure::{Failure, Result};
 use terminal::times;
 
-use crate::config_file::{self, ConfigFile};
+use crate::config_file::{self, ConfigFile, StoredSession};
 use crate::context::Context;
+use crate::kept_session::{self, Keeping, keep};
 use crate::session;
 use crate::{credentials, prompt};
 
@@ -22,9 +23,15 @@ pub struct Login {
     #[arg(long, conflicts_with_all = ["password", "token"])]
     password_stdin: bool,
     /// How many hours to stay logged in.
-    #[arg(long, value_name = "HOURS", default_value_t = session::SESSION_HOURS,
+    #[arg(long, value_name = "HOURS", default_value_t = kept_session::SESSION_HOURS,
         value_parser = clap::value_parser!(u32).range(1..=8_760))]
     ttl_hours: u32,
+    /// The session may not answer approvals, however you log in.
+    #[arg(long)]
+    no_approve: bool,
+    /// Keep the session in the settings file, also where the system has a keyring.
+    #[arg(long)]
+    no_keyring: bool,
 }
 
 /// Logs in and keeps the session.
@@ -37,11 +44,13 @@ pub async fn run(context: &Context, args: Login) -> Result<u8> {
     session::probe(&url).await?;
     let auth = ask(context, &file, &url, &args)?;
     let session = session::log_in(context, &url, auth).await?;
-    let kept = session::keep(context, &session, args.ttl_hours).await?;
-    let until = times::show(kept.value);
-    context
-        .output
-        .answer(&kept.raw, || format!("logged in as {} at {url} until {until}", session.username()))?;
+    let approve = args.no_approve.then_some(false);
+    let keeping = Keeping { hours: args.ttl_hours, approve, keyring: !args.no_keyring };
+    let kept = keep(context, &session, &keeping).await?;
+    let (until, place) = (times::show(kept.value.until_ms), kept.value.place);
+    context.output.answer(&kept.raw, || {
+        format!("logged in as {} at {url} until {until}, {place}", session.username())
+    })?;
     Ok(0)
 }
 
@@ -55,13 +64,8 @@ pub async fn log_out(context: &Context) -> Result<u8> {
         context.output.answer(&raw, || format!("nobody was logged in at {url}"))?;
         return Ok(0);
     };
-    let revoked = match session.token_id {
-        Some(id) => {
-            let auth = Auth { username: username.clone(), password: None, token: Some(session.token) };
-            revoke(context, &session.url, auth, id).await
-        }
-        None => Err(Failure::new("its id is not known")),
-    };
+    let revoked = end(context, &session).await;
+    kept_session::forget(&session).await;
     config_file::update(|file| file.remove_session(&url, &username))?;
     if let Err(failure) = &revoked {
         context
@@ -73,14 +77,21 @@ pub async fn log_out(context: &Context) -> Result<u8> {
     Ok(0)
 }
 
-async fn revoke(context: &Context, url: &str, auth: Auth, token_id: String) -> Result<()> {
-    let session = session::log_in(context, url, auth).await?;
-    match session.call(&Revoke { token_id, reason: Some("logout".to_string()), uid: None }).await {
-        // The gateway closes the connections of a revoked token, at times before it has answered.
-        Ok(_) => Ok(()),
-        Err(_) if session.connection.is_closed() => Ok(()),
-        Err(error) => Err(error.into()),
+/// Revokes the tokens of a session, the one that is in the keyring first.
+async fn end(context: &Context, session: &StoredSession) -> Result<()> {
+    let own = session.token_id.clone().ok_or_else(|| Failure::new("its id is not known"))?;
+    let auth =
+        Auth { username: session.username.clone(), password: None, token: Some(session.token.clone()) };
+    let connected = session::log_in(context, &session.url, auth).await?;
+    for token_id in session.keyring_token_id.clone().into_iter().chain([own]) {
+        match connected.call(&Revoke { token_id, reason: Some("logout".to_string()), uid: None }).await {
+            // The gateway closes the connections of a revoked token, at times before it has answered.
+            Ok(_) => {}
+            Err(_) if connected.connection.is_closed() => {}
+            Err(error) => return Err(error.into()),
+        }
     }
+    Ok(())
 }
 
 fn ask(context: &Context, file: &ConfigFile, url: &str, args: &Login) -> Result<Auth> {

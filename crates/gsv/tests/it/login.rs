@@ -188,7 +188,9 @@ fn a_devices_token_is_not_sent_elsewhere() {
 #[test]
 fn a_persons_token_is_not_sent_elsewhere() {
     let (first, second) = (World::set_up(), World::set_up());
-    let token = first.json(&["auth", "token", "create", "--kind", "user"])["token"]["token"].clone();
+    // Made with the password: one that a session made ends with it.
+    let create = ["auth", "token", "create", "--kind", "user", "-u", "alice", "-p", "alice-password"];
+    let token = first.json(&create)["token"]["token"].clone();
     first.ok(&["config", "--local", "set", "gateway.token", token.as_str().unwrap()]);
     first.ok(&["auth", "logout"]);
     first.ok(&["devices"]);

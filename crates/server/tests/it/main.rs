@@ -23,6 +23,8 @@ mod processes_ipc;
 mod processes_spawn;
 mod recall;
 mod removed_users;
+mod repos;
+mod repos_import;
 mod routing;
 mod sessions;
 mod setup;

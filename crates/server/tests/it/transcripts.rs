@@ -242,7 +242,7 @@ fn with_holes(name: &str, value: Value) -> Value {
         Value::Number(number) => match name {
             "seq" | "from" | "to" => json!("<seq>"),
             "pid" => json!("<pid>"),
-            "durationMs" => json!("<time>"),
+            "durationMs" | "authorTime" | "commitTime" => json!("<time>"),
             // Follows from the length of the prompt.
             "estimatedInputTokens" => json!("<tokens>"),
             _ if number.as_i64().is_some_and(|number| number > 1_600_000_000_000) => json!("<time>"),
@@ -250,7 +250,7 @@ fn with_holes(name: &str, value: Value) -> Value {
         },
         Value::String(text) => Value::String(match hole_of(name, &text) {
             Some(hole) => hole.to_string(),
-            None => without_ids(&text),
+            None => without_hashes(&without_ids(&text)),
         }),
         other => other,
     }
@@ -284,6 +284,17 @@ fn without_ids(text: &str) -> String {
         from = at + LENGTH;
     }
     out + &text[from..]
+}
+
+/// A text with holes in the place of git's hashes, which follow from the time.
+fn without_hashes(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_ascii_hexdigit());
+    let without = |word: &str| {
+        let hash = word.trim_end_matches(|c: char| !c.is_ascii_hexdigit());
+        let is_hash = hash.len() == 40 && hash.bytes().any(|byte| byte != b'0');
+        if is_hash { word.replacen(hash, "<hash>", 1) } else { word.to_string() }
+    };
+    words.map(without).collect()
 }
 
 fn directory() -> PathBuf {

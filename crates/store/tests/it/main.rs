@@ -21,6 +21,7 @@ mod postgres;
 mod postgres_only;
 mod processes;
 mod queue;
+mod repos;
 mod runs;
 mod secrets;
 mod segments;

@@ -3,4 +3,5 @@
 mod crash;
 mod git_agrees;
 mod kit;
+mod packs;
 mod race;

@@ -10,9 +10,9 @@ use protocol::repo::change::{
 
 use super::{Cx, readable};
 use crate::git::bare::Bare;
-use crate::git::diff::{FileChange, FileDiff};
+use crate::git::diff::FileChange;
 use crate::git::fault::Fault;
-use crate::git::hunks::{self, LineTag};
+use crate::git::hunks::{self, FileDiff, LineTag};
 
 /// `repo.diff`
 pub(crate) async fn diff(cx: Cx, args: Diff) -> Result<DiffResult, Error> {

@@ -8,7 +8,7 @@ use gix_object::tree::EntryMode;
 
 use super::bare::{Bare, is_text};
 use super::fault::Fault;
-use super::hunks::{self, Hunk, LineTag};
+use super::hunks::{self, FileDiff, Hunk, LineTag};
 
 /// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,14 +17,6 @@ pub(crate) struct FileChange {
     pub path: Vec<u8>,
     pub old: Option<(EntryMode, ObjectId)>,
     pub new: Option<(EntryMode, ObjectId)>,
-}
-
-/// What changed in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileDiff {
-    pub additions: u64,
-    pub deletions: u64,
-    pub hunks: Vec<Hunk>,
 }
 
 type Entries = BTreeMap<Vec<u8>, (EntryMode, ObjectId)>;

@@ -3,7 +3,13 @@
 use base::limits::repo as limits;
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use super::diff::FileDiff;
+/// What changed in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileDiff {
+    pub additions: u64,
+    pub deletions: u64,
+    pub hunks: Vec<Hunk>,
+}
 
 /// Changes that are near each other, with the lines around them. Lines are counted from 1; a side without lines says
 /// after which line it would be.

@@ -3,8 +3,6 @@
 use terminal::failure::{Failure, Result};
 use url::Url;
 
-use crate::credentials::socket_url;
-
 /// Where a gateway's socket is below its address.
 const SOCKET: &str = "/ws";
 
@@ -43,10 +41,9 @@ pub fn is_of(gateway: &str, scheme: &str, host: &str) -> bool {
 }
 
 fn http(gateway: &str) -> Result<Url> {
-    let address = socket_url(gateway);
-    let http = match address.split_once("://") {
-        Some(("wss", rest)) => format!("https://{rest}"),
-        Some(("ws", rest)) => format!("http://{rest}"),
+    let http = match gateway.split_once("://") {
+        Some(("wss" | "https", rest)) => format!("https://{rest}"),
+        Some(("ws" | "http", rest)) => format!("http://{rest}"),
         _ => return Err(no_address(gateway, "it is neither ws:// nor wss://")),
     };
     let mut url = Url::parse(&http).map_err(|why| no_address(gateway, &why.to_string()))?;

@@ -5,7 +5,6 @@
 //! command that answers it, `exchange` carries the bytes. There is no dumb protocol: no file is ever served.
 
 mod access;
-mod admission;
 mod answer;
 mod child;
 mod commands;
@@ -26,25 +25,17 @@ use gateway::{Later, Visitor};
 use protocol::config::GIT_PUSH_MAX_BYTES;
 use protocol::error::Error;
 use protocol::repo::RepoKind;
-use tokio::sync::watch;
 
+use crate::admission::Admitted;
 use crate::repos::{Found, Repos};
 use crate::slug::Slug;
 use access::{Client, Wish};
-use admission::{Admission, Admitted};
 use answer::Refusal;
 use child::GitChild;
 use commands::Commands;
 use exchange::{Exchange, Fed};
 use incoming::Incoming;
 use service::{Rules, Service, Version};
-
-/// What is under way.
-#[derive(Default)]
-pub(crate) struct Traffic {
-    admission: Admission,
-    stopping: watch::Sender<bool>,
-}
 
 /// Git over HTTP.
 struct GitHttp {
@@ -131,21 +122,6 @@ fn visitor(request: &Request) -> Option<Visitor> {
     request.extensions().get().cloned()
 }
 
-impl Traffic {
-    /// Takes no further requests and ends those under way.
-    pub(crate) async fn stop(&self, clock: &Clock) {
-        self.stopping.send_replace(true);
-        if clock.timeout(limits::git::STOP_TIMEOUT, self.admission.idle()).await.is_err() {
-            tracing::warn!("some git requests did not end in time");
-        }
-    }
-
-    /// Requests that the git program works on.
-    pub(crate) fn under_way(&self) -> usize {
-        self.admission.under_way()
-    }
-}
-
 impl GitHttp {
     /// Whether a request may go on: who makes it, whether they may, and whether it is their turn.
     async fn grant(&self, named: Named, visitor: Option<Visitor>, wish: Wish) -> Result<Granted, Refusal> {
@@ -154,8 +130,9 @@ impl GitHttp {
         // Without the server's word for where it comes from nobody is let in.
         let visitor = visitor.ok_or_else(Refusal::not_introduced)?;
         let (slug, found, client) = access::decide(&self.repos, &visitor, slug, wish).await?;
-        let turn = self.repos.traffic.admission.admit(client.whose(), self.clock()).await?;
-        if *self.repos.traffic.stopping.borrow() {
+        let turn = self.repos.traffic.admission.admit(client.whose(), self.clock()).await;
+        let turn = turn.map_err(Refusal::crowded)?;
+        if *self.repos.traffic.stopping().borrow() {
             return Err(Refusal::stopping());
         }
         Ok(Granted { found, slug, client, turn })
@@ -172,7 +149,7 @@ impl GitHttp {
             child,
             turn,
             clock: self.clock().clone(),
-            stopping: self.repos.traffic.stopping.subscribe(),
+            stopping: self.repos.traffic.stopping(),
             fed: None,
             preamble: Bytes::new(),
             afterwards: Box::pin(async {}),

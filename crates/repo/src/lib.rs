@@ -4,6 +4,7 @@
 //! of git itself, and knows nothing of the gateway. [`Slug`] is the checked `owner/name` everything begins with.
 
 mod access;
+mod admission;
 mod calls;
 mod commits;
 mod faults;

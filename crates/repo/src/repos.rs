@@ -17,11 +17,11 @@ use store::repos::RepoRow;
 use tokio::sync::Semaphore;
 
 use crate::access;
+use crate::admission::Traffic;
 use crate::git::bare::Bare;
 use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
-use crate::http::Traffic;
 use crate::slug::Slug;
 
 /// Git repositories.

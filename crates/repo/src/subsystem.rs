@@ -47,7 +47,7 @@ impl Subsystem for Repos {
 
     fn metrics(&self, gauges: &mut Gauges) {
         let help = "Requests that the git program works on.";
-        gauges.gauge("gsv_git_requests", help, self.traffic.under_way());
+        gauges.gauge("gsv_git_requests", help, self.traffic.admission.under_way());
     }
 
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {

@@ -13,6 +13,7 @@ use protocol::repo::change::Apply;
 use protocol::spec::Syscall;
 
 use super::answer::Refusal;
+use crate::admission::Whose;
 use crate::repos::{Found, Repos};
 use crate::slug::Slug;
 
@@ -28,13 +29,6 @@ pub(crate) enum Client {
     User(Caller),
     /// Somebody who reads what everybody may read.
     Anybody(IpAddr),
-}
-
-/// Whose requests are counted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Whose {
-    User(Uid),
-    Address(IpAddr),
 }
 
 impl Client {

@@ -6,6 +6,7 @@ use base::limits;
 use protocol::error::Error;
 
 use super::incoming::Cut;
+use crate::admission::Crowded;
 use crate::slug::Slug;
 
 /// What a client may answer a 401 with. Git knows only names and passwords; a token is sent as a password.
@@ -79,16 +80,15 @@ impl Refusal {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text)
     }
 
-    /// Too much of everybody's is under way.
-    pub(crate) fn busy() -> Refusal {
-        let text = "Too many git requests are under way; try again in a little while";
-        Refusal { retry_after_seconds: Some(limits::git::RETRY_AFTER_SECONDS), ..Refusal::new(BUSY, text) }
-    }
-
-    /// Too much of the caller's is under way.
-    pub(crate) fn too_many() -> Refusal {
-        let text = "Too many git requests of yours are under way; try again when some have ended";
-        let status = StatusCode::TOO_MANY_REQUESTS;
+    /// Too much is under way.
+    pub(crate) fn crowded(crowded: Crowded) -> Refusal {
+        let (status, text) = match crowded {
+            Crowded::Everybody => (BUSY, "Too many git requests are under way; try again in a little while"),
+            Crowded::Caller => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many git requests of yours are under way; try again when some have ended",
+            ),
+        };
         Refusal { retry_after_seconds: Some(limits::git::RETRY_AFTER_SECONDS), ..Refusal::new(status, text) }
     }
 
@@ -131,11 +131,6 @@ impl Refusal {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Refusal::new(status, error.message.clone())
-    }
-
-    #[cfg(test)]
-    pub(crate) fn status(&self) -> u16 {
-        self.status.as_u16()
     }
 
     pub(crate) fn into_response(self) -> Response {

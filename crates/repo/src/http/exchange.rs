@@ -13,11 +13,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::admission::Admitted;
 use super::answer::{NOT_KEPT, Refusal};
 use super::child::GitChild;
 use super::incoming::{Cut, Incoming};
 use super::service::Service;
+use crate::admission::Admitted;
 
 /// One request and the git that answers it.
 pub(crate) struct Exchange {

@@ -2,16 +2,53 @@
 //! queue. Each holds a process of the git program, which is the scarce thing.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use base::clock::Clock;
 use base::limits::git as limits;
 use base::sync::lock;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use protocol::ids::Uid;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::access::Whose;
-use super::answer::Refusal;
+/// What of git over HTTP is under way.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    pub(crate) admission: Admission,
+    stopping: watch::Sender<bool>,
+}
+
+impl Traffic {
+    /// Takes no further requests and ends those under way.
+    pub(crate) async fn stop(&self, clock: &Clock) {
+        self.stopping.send_replace(true);
+        if clock.timeout(limits::STOP_TIMEOUT, self.admission.idle()).await.is_err() {
+            tracing::warn!("some git requests did not end in time");
+        }
+    }
+
+    /// Whether the gateway stops.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+}
+
+/// Whose requests are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Whose {
+    User(Uid),
+    Address(IpAddr),
+}
+
+/// Why there is no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crowded {
+    /// Too many of the caller's wait already.
+    Caller,
+    /// The turn did not come in time.
+    Everybody,
+}
 
 /// Turns of everybody.
 pub(crate) struct Admission {
@@ -43,10 +80,10 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// A turn, once there is one; 429 when the caller has too many that wait, 503 when everybody has.
-    pub(crate) async fn admit(&self, whose: Whose, clock: &Clock) -> Result<Admitted, Refusal> {
+    /// A turn, once there is one.
+    pub(crate) async fn admit(&self, whose: Whose, clock: &Clock) -> Result<Admitted, Crowded> {
         let caller = self.caller(whose);
-        let _place = Waiting::begin(&caller).ok_or_else(Refusal::too_many)?;
+        let _place = Waiting::begin(&caller).ok_or(Crowded::Caller)?;
         // The caller's own first: whoever has used up its turns waits without holding one of everybody's.
         let shared = match whose {
             Whose::User(_) => vec![&self.all],
@@ -60,7 +97,7 @@ impl Admission {
             }
             turns
         };
-        let turns = clock.timeout(limits::TURN_TIMEOUT, taking).await.map_err(|_| Refusal::busy())?;
+        let turns = clock.timeout(limits::TURN_TIMEOUT, taking).await.map_err(|_| Crowded::Everybody)?;
         Ok(Admitted { _turns: turns, _caller: caller.clone() })
     }
 
@@ -108,8 +145,6 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::ids::Uid;
-
     use super::*;
 
     #[tokio::test]
@@ -121,7 +156,7 @@ mod tests {
             held.push(admission.admit(one, &clock).await.ok().unwrap());
         }
         let (waits, _) = tokio::join!(admission.admit(one, &clock), clock.pass(limits::TURN_TIMEOUT));
-        assert_eq!(waits.err().unwrap().status(), 503, "its turn did not come");
+        assert_eq!(waits.err(), Some(Crowded::Everybody), "its turn did not come");
         held.push(admission.admit(other, &clock).await.ok().unwrap());
         let (next, ()) = tokio::join!(admission.admit(one, &clock), async { drop(held.remove(0)) });
         assert!(next.is_ok(), "a turn that is given back is the next one's");
@@ -137,9 +172,9 @@ mod tests {
         let many = limits::REQUESTS_PER_CALLER_MAX + limits::WAITING_PER_CALLER_MAX + 10;
         let asked = futures_util::future::join_all((0..many).map(|_| admission.admit(stranger, &clock)));
         let (answers, ()) = tokio::join!(asked, clock.pass(limits::TURN_TIMEOUT));
-        let refused = answers.iter().filter_map(|one| one.as_ref().err());
-        let statuses: Vec<u16> = refused.map(Refusal::status).collect();
-        assert!(statuses.contains(&429) && statuses.contains(&503), "{statuses:?}");
+        let refused: Vec<Crowded> = answers.iter().filter_map(|one| one.as_ref().err().copied()).collect();
+        let both = refused.contains(&Crowded::Caller) && refused.contains(&Crowded::Everybody);
+        assert!(both, "{refused:?}");
         assert_eq!(answers.iter().flatten().count(), limits::REQUESTS_PER_CALLER_MAX);
     }
 }

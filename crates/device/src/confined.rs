@@ -101,7 +101,8 @@ impl Confiner {
             let confined = confiner.sandbox.command(&spec, Some(run.network())).map_err(failed)?;
             Ok::<_, Error>((confined, run, caches))
         });
-        let (confined, run, caches) = working.await.map_err(|error| Error::internal(&error.to_string()))??;
+        let (confined, run, caches) =
+            working.await.map_err(|error| Error::internal(&error.to_string()))??;
         Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run, caches })
     }
 }

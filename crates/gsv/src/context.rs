@@ -3,8 +3,8 @@
 use base::clock::Clock;
 use terminal::output::Output;
 
-use crate::cli::Globals;
 use crate::exposure::Consent;
+use crate::globals::Globals;
 
 /// Passed to every command.
 pub struct Context {

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use protocol::sys::Auth;
 
-use crate::cli::Globals;
 use crate::config_file::{ConfigFile, StoredSession};
+use crate::globals::Globals;
 
 /// Where the gateway is when nobody says.
 pub const DEFAULT_URL: &str = "ws://localhost:8787/ws";

@@ -8,6 +8,7 @@ mod credentials;
 mod exposure;
 mod follow;
 mod git_url;
+mod globals;
 mod heap;
 mod kept_session;
 mod keyring;

@@ -95,7 +95,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-tungstenite", &["client", "testkit"]),
     ("tokio-websockets", &["server", "testkit"]),
     // An area's HTTP routes go through the gateway's trait and the kernel to the server.
-    ("axum", &["gateway", "kernel", "server"]),
+    ("axum", &["gateway", "kernel", "repo", "server"]),
     ("hyper", &["server", "outgoing"]),
     ("rustls", &["tls"]),
     ("tokio-rustls", &["tls", "testkit"]),

@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("client", 3),
     ("content", 2),
     ("device", 3),
-    ("gsv", 6),
+    ("gsv", 2),
     ("journal", 5),
     ("kernel", 3),
     ("model", 9),

@@ -219,7 +219,7 @@ fn seconds(milliseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Globals;
+    use crate::globals::Globals;
 
     fn with(text: &str, globals: Globals, settings: Settings) -> Result<Options> {
         let directory = tempfile::tempdir().unwrap();

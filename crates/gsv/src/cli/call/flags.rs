@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use terminal::failure::{Failure, Result};
 
 use super::schema::{Args, ArgumentType, Field};
-use crate::cli::Globals;
+use crate::globals::Globals;
 
 /// What the words say.
 #[derive(Debug)]

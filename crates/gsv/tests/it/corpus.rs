@@ -1,5 +1,6 @@
-//! Both corpora of agents' commands, against the real policy, the real sandbox and a real shell: what is judged to run
-//! unasked is run, in a home with canaries, and nothing outside the workspace, no secret and nobody outside is touched.
+//! Both corpora of agents' commands, against the real policy, the real sandbox and real shells: what is judged to run
+//! unasked is run, in a home with canaries; nothing outside the workspace, no secret and nobody outside is touched, and
+//! the checkpoint brings the workspace back.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -102,7 +103,13 @@ fn at_most_one_everyday_command_in_twenty_asks() {
         all.iter().filter(|command| way(Path::new("/home/ann"), command) == Way::Asked).collect();
     assert!(all.len() >= 400, "only {} commands", all.len());
     assert!(asked.len() * 20 <= all.len(), "{} of {} ask: {asked:#?}", asked.len(), all.len());
-    println!("{} of {} everyday commands ask", asked.len(), all.len());
+    let proved = all.iter().filter(|command| way(Path::new("/home/ann"), command) == Way::Proved).count();
+    let confined = all.len() - proved - asked.len();
+    println!(
+        "of {} everyday commands {proved} are proved, {confined} confined, {} asked",
+        all.len(),
+        asked.len()
+    );
 }
 
 /// A home with canaries, a workspace in it, and a driver's machine.

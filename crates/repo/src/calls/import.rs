@@ -97,8 +97,8 @@ impl Drop for Interrupt {
 impl Order {
     async fn carry_out(self) -> Result<Imported, Error> {
         let (found, remote_ref, head) = match self.source.url.scheme() {
-            "http" | "https" => self.from_network().await?,
-            "file" if self.cx.caller.is_root() => self.from_path().await?,
+            "http" | "https" => self.fetch_remote().await?,
+            "file" if self.cx.caller.is_root() => self.copy_local().await?,
             "file" => {
                 return Err(Error::forbidden(
                     "Forbidden: only root imports from a path of the gateway's machine",
@@ -146,7 +146,7 @@ impl Order {
         self.cx.area.with(&self.slug, found, moving).await
     }
 
-    async fn from_network(&self) -> Result<(Found, String, ObjectId), Error> {
+    async fn fetch_remote(&self) -> Result<(Found, String, ObjectId), Error> {
         let area = &self.cx.area;
         let private = area.gateway.store().config().setting(config::REPO_NETWORK_PRIVATE).await?;
         let hosts = if private { PrivateHosts::Allow } else { PrivateHosts::Deny };
@@ -200,7 +200,7 @@ impl Order {
         area.with(slug, found, release).await
     }
 
-    async fn from_path(&self) -> Result<(Found, String, ObjectId), Error> {
+    async fn copy_local(&self) -> Result<(Found, String, ObjectId), Error> {
         let path: PathBuf =
             self.source.url.to_file_path().map_err(|()| Error::bad("remoteUrl is not a path"))?;
         let (wanted, slug) = (self.source.reference.clone(), &self.slug);

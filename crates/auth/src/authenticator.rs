@@ -93,7 +93,7 @@ impl Authenticated {
 
 /// What became of a token.
 enum Found {
-    Good(Token),
+    Good(Box<Token>),
     /// Alive and the user's, but bound to this other device.
     OtherDevice(DeviceId),
     /// Alive, but its user may not have services.
@@ -179,7 +179,7 @@ impl Authenticator {
             (Some(account), Found::Good(token)) => {
                 // A good token is let in whoever else fails from the same address.
                 self.note_use(&token);
-                return Ok(Authenticated { account, token: Some(token) });
+                return Ok(Authenticated { account, token: Some(*token) });
             }
             // Whoever holds a token that is alive may know what it is for. That is no guess, so it does not count as one.
             (_, Found::OtherDevice(device)) => {
@@ -235,7 +235,7 @@ impl Authenticator {
             _ if !is_alive => Found::Nothing,
             _ if given.role == Role::Service && !may_have_services(account) => Found::NoServices,
             Some(bound) if !bound.is_named(given.device_id) => Found::OtherDevice(bound),
-            _ => Found::Good(token),
+            _ => Found::Good(Box::new(token)),
         }
     }
 

@@ -144,7 +144,7 @@ impl Bus {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("dbus-daemon is installed");
+            .unwrap();
         let mut address = String::new();
         BufReader::new(daemon.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
         let address = address.trim().to_string();

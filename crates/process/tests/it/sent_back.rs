@@ -142,12 +142,12 @@ fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]
         let roles: Vec<_> = said.iter().map(|(role, _)| *role).collect();
         assert_eq!(roles, [User, Assistant, ToolResult, Assistant], "stopped at {moments:?}: {said:?}");
         assert!(said[2].1.contains("shell.exec"), "stopped at {moments:?}: {said:?}");
+        assert!(fixture.store.processes().unfinished().await.unwrap().is_empty());
         let effects = fixture.effects.lock().unwrap();
         let made = || effects.iter().filter(|(request, _)| request.contains('/'));
         assert!(made().all(|(_, (times, _))| *times == 1), "stopped at {moments:?}: {effects:?}");
         let ran = made().filter(|(_, (_, answer))| answer.is_ok()).count();
         assert_eq!((made().count(), ran), (2, 1), "stopped at {moments:?}: {effects:?}");
-        assert!(fixture.store.processes().unfinished().await.unwrap().is_empty());
     });
     fixture.over.store(true, Ordering::SeqCst);
 }

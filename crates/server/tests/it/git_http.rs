@@ -177,10 +177,11 @@ async fn it_speaks_only_gits_smart_protocol() {
         "/git/alice",
         "/git/alice/notes/../../../etc/passwd",
     ] {
-        assert_eq!(bed.get(path, &[login.clone()]).await.status, 404, "{path}");
+        assert_eq!(bed.get(path, std::slice::from_ref(&login)).await.status, 404, "{path}");
     }
-    let unknown =
-        bed.post_as("/git/alice/notes/git-upload-pack", "text/plain", &[login.clone()], b"0000").await;
+    let unknown = bed
+        .post_as("/git/alice/notes/git-upload-pack", "text/plain", std::slice::from_ref(&login), b"0000")
+        .await;
     assert_eq!(unknown.status, 415, "what a page elsewhere could send");
     let coded = ("content-encoding".to_string(), "br".to_string());
     let coded = bed.post("/git/alice/notes/git-upload-pack", &[login.clone(), coded], b"0000").await;

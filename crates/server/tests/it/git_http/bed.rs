@@ -238,7 +238,7 @@ pub async fn exchange(
 
 /// An answer from its bytes; chunks are put together.
 pub fn parse(answer: &[u8]) -> Answer {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head of an answer");
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
     let head = String::from_utf8_lossy(&answer[..end]).into_owned();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let body = &answer[end + 4..];

@@ -148,7 +148,8 @@ pub fn parse(request: &HilRequest, typed: &str) -> Option<Reply> {
         "r" | "rehearse" => Some(Reply::Rehearse),
         "p" | "put" => Some(Reply::PutInPlace),
         "l" | "later" => Some(Reply::Later),
-        "?" | "h" | "help" => Some(Reply::Help),
+        "?" | "help" => Some(Reply::Help),
+        "h" if !scopes.contains(&Scope::Hosts) => Some(Reply::Help),
         // Only the narrowest is meant by a word that does not say how wide.
         "a" | "always" => {
             scopes.first().filter(|scope| **scope == Scope::Shape).and_then(|scope| always(*scope))

@@ -5,6 +5,7 @@
 //! Layers are pooled: one belongs to one command at a time, as the kernel wants it, and serves the next one afterwards.
 //! They live as long as the driver, within a limit of bytes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -109,10 +110,14 @@ impl Caches {
         Ok(overlays)
     }
 
-    /// The caches that exist and are this user's, with their numbers in the table. Those in the workspace are as they are.
+    /// The caches that exist and are this user's, with numbers of their own. Those in the workspace are as they are. Where
+    /// a variable names another place the usual one counts too: not every tool is told of the variable.
     fn there(&self) -> impl Iterator<Item = (usize, PathBuf)> {
-        CACHES.iter().enumerate().filter_map(|(index, cache)| {
-            let path = self.place_of(cache).canonicalize().ok()?;
+        let named = CACHES.iter().map(|cache| self.place_of(cache));
+        let usual = CACHES.iter().map(|(below, _)| self.home.join(below));
+        let mut seen = BTreeSet::new();
+        named.chain(usual).enumerate().filter_map(move |(index, path)| {
+            let path = path.canonicalize().ok().filter(|path| seen.insert(path.clone()))?;
             let found = fs::metadata(&path).ok()?;
             let is_own = found.uid() == rustix::process::geteuid().as_raw();
             let is_apart = !path.starts_with(&self.workspace) && !self.workspace.starts_with(&path);

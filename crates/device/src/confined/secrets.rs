@@ -119,10 +119,12 @@ impl Search {
         let is_needed = |directory: &Path| needed.iter().any(|path| path.starts_with(directory));
         let disks: BTreeSet<u64> =
             [Path::new("/"), &self.home, &self.workspace].into_iter().filter_map(device_of).collect();
-        let mut waiting: VecDeque<PathBuf> = self.starts().into();
+        // The home first, all of it: what is left there is missed the most.
+        let (mut own, mut others): (VecDeque<PathBuf>, VecDeque<PathBuf>) =
+            self.starts().into_iter().partition(|start| *start == self.home);
         let deadline = self.clock.instant() + limit::SECRET_SEARCH_TIME;
         let mut looked_into = 0;
-        while let Some(directory) = waiting.pop_front() {
+        while let Some(directory) = own.pop_front().or_else(|| others.pop_front()) {
             // A tool's own is code and caches of it; there is none of a person's work in it.
             if self.is_passed_by(&directory) || tools.contains(&directory) {
                 continue;
@@ -131,7 +133,8 @@ impl Search {
             let is_too_much = looked_into > limit::SECRET_SEARCH_MAX || self.clock.instant() >= deadline;
             let is_left = is_too_much || device_of(&directory).is_none_or(|disk| !disks.contains(&disk));
             let is_left = is_left && !is_needed(&directory);
-            if is_left || self.look_into(&directory, &mut found, &mut waiting).is_err() {
+            let waiting = if directory.starts_with(&self.home) { &mut own } else { &mut others };
+            if is_left || self.look_into(&directory, &mut found, waiting).is_err() {
                 found.unsearched.push(directory);
             }
         }

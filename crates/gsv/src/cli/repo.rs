@@ -143,6 +143,8 @@ pub async fn run(context: &Context, verb: RepoVerb) -> Result<u8> {
             let repo = full(&repo, session.username());
             match head {
                 Some(head) => {
+                    let base = commit(&session, &repo, &base).await?;
+                    let head = commit(&session, &repo, &head).await?;
                     let args = json!({ "repo": repo, "base": base, "head": head, "context": around,
                         "stat": stat.then_some(true) });
                     let answer = call::<Compare>(&session, args).await?;

@@ -31,7 +31,7 @@ fn an_agent_builds_a_project_unasked_and_does_not_reach_the_keys() {
     .unwrap();
     std::fs::write(work.join("source.txt"), "source\n").unwrap();
     let script = work.join("build.sh");
-    std::fs::write(&script, "#!/bin/sh\ncat ~/.ssh/id_ed25519\nls ~/.ssh\nls -A ~ | grep -c ssh\n").unwrap();
+    std::fs::write(&script, "#!/bin/sh\ncat ~/.ssh/id_ed25519\nls ~/.ssh\nls -A ~\nexit 0\n").unwrap();
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
     let init = Command::new("git").args(["init", "-q"]).current_dir(&work).env("HOME", &home).status();
     assert!(init.unwrap().success());
@@ -43,5 +43,8 @@ fn an_agent_builds_a_project_unasked_and_does_not_reach_the_keys() {
     assert!(run(&world, commit).contains("built"));
     let stolen = run(&world, "./build.sh");
     assert!(!stolen.contains(SECRET), "{stolen}");
-    assert!(stolen.contains("Permission denied") || stolen.contains("No such file"), "{stolen}");
+    assert!(
+        stolen.contains("workspace") && !stolen.contains("id_ed25519\n"),
+        "the home is seen, the key is not: {stolen}"
+    );
 }

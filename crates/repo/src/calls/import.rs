@@ -37,6 +37,8 @@ struct Order {
     slug: Slug,
     branch: Branch,
     source: Source,
+    /// Whether it is what the next import without words is to bring up to date: what goes to another ref is an aside.
+    is_followed: bool,
 }
 
 /// `repo.import`
@@ -45,26 +47,30 @@ pub(crate) async fn import(cx: Cx, args: Import) -> Result<Imported, Error> {
     let branch =
         Branch::parse(args.reference.as_deref().unwrap_or(MAIN)).map_err(|fault| refusal(&slug, fault))?;
     let row = cx.area.check_writable(&cx.caller, &slug).await?;
-    let source = source(&args, row.as_ref())?;
+    let is_main = args.reference.as_deref().unwrap_or(MAIN) == MAIN;
+    let is_followed = is_main || row.as_ref().is_none_or(|row| row.upstream.is_none());
+    let source = source(&args, row.as_ref(), is_main)?;
     let (area, clock) = (cx.area.clone(), cx.area.gateway.clock().clone());
     let turn = clock.timeout(limits::WORK_WAIT, area.imports.acquire()).await;
     let Ok(Ok(_turn)) = turn else {
         return Err(Error::too_busy("other repositories are being imported, try again later"));
     };
-    let order = Order { cx, slug, branch, source };
+    let order = Order { cx, slug, branch, source, is_followed };
     match clock.timeout(limits::IMPORT_TIMEOUT, order.carry_out()).await {
         Ok(imported) => imported,
         Err(_) => Err(Error::new(504, "The import took too long: push the repository with git instead")),
     }
 }
 
-fn source(args: &Import, row: Option<&RepoRow>) -> Result<Source, Error> {
+/// The URL and ref that were given, or those of the last import into the main branch.
+fn source(args: &Import, row: Option<&RepoRow>, is_main: bool) -> Result<Source, Error> {
     let known = row.and_then(|row| row.upstream.as_ref());
     let text = args.remote_url.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let text = text.or(known.map(|upstream| upstream.url.as_str()));
     let text = text.ok_or_else(|| Error::missing_argument("repo.import", "remoteUrl"))?;
     let url = Url::parse(text).map_err(|why| Error::bad(format!("remoteUrl is not a URL: {why}")))?;
-    let known_ref = known.filter(|upstream| upstream.url == text).map(|upstream| upstream.reference.clone());
+    let known_ref = known.filter(|upstream| is_main && upstream.url == text);
+    let known_ref = known_ref.map(|upstream| upstream.reference.clone());
     let reference = args.remote_ref.clone().filter(|text| !text.is_empty()).or(known_ref);
     // It becomes a line of git's protocol.
     if reference
@@ -112,8 +118,10 @@ impl Order {
         };
         let (before, head) = self.move_branch(&found, head).await?;
         let (repos, url) = (self.cx.area.gateway.store().repos(), without_secrets(&self.source.url));
-        let upstream = Upstream { url: url.clone(), reference: remote_ref.clone() };
-        repos.set_upstream(self.slug.owner(), self.slug.name(), &upstream).await?;
+        if self.is_followed {
+            let upstream = Upstream { url: url.clone(), reference: remote_ref.clone() };
+            repos.set_upstream(self.slug.owner(), self.slug.name(), &upstream).await?;
+        }
         let changed = before != Some(head);
         if changed {
             self.cx.area.touched(&self.slug).await?;

@@ -5,6 +5,8 @@
 use base::limits;
 use bashkit::hooks::{HookAction, ToolEvent};
 
+use crate::rewrites::PIPES;
+
 /// What is said of a script with such an expression.
 pub(crate) const TOO_NESTED: &str = "arithmetic nested too much";
 
@@ -49,8 +51,15 @@ pub(crate) fn runs_scripts(name: &str) -> bool {
     matches!(name, "eval" | "source" | "." | "bash" | "sh" | "trap")
 }
 
+/// What is said of a script behind a process substitution: nobody can look at it before the interpreter reads it.
+const UNSEEN: &str = "a script cannot be read from <(...) here: use eval \"$(...)\"";
+
 /// A script that is given as words is looked at as well.
 pub(crate) fn bounded(event: ToolEvent) -> HookAction<ToolEvent> {
+    let is_pipe = event.args.first().is_some_and(|file| file.starts_with(PIPES));
+    if matches!(event.name.as_str(), "." | "source") && is_pipe {
+        return HookAction::Cancel(UNSEEN.to_string());
+    }
     let is_hostile = runs_scripts(&event.name)
         && (event.args.iter().any(|word| is_too_nested(word)) || is_too_nested(&event.args.join(" ")));
     if is_hostile { HookAction::Cancel(TOO_NESTED.to_string()) } else { HookAction::Continue(event) }

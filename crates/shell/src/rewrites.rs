@@ -99,8 +99,14 @@ fn shopt(args: &[String]) -> Put {
 /// What runs the script that is piped into a shell with arguments of its own.
 const FROM_STDIN: &str = r#"eval "$(cat)""#;
 
+/// What runs the script behind a process substitution, whose path is the shell's name.
+const FROM_PIPE: &str = r#"eval "$(cat "$0")""#;
+
+/// Where process substitutions are.
+pub(crate) const PIPES: &str = "/dev/fd/";
+
 /// `bash -s ARGS`: the interpreter would take the first argument for a script file. And `bash` alone: what is piped into
-/// it becomes a word of `eval`, so that it is looked at as every other script is before it runs.
+/// it becomes a word of `eval`, so that it is looked at as every other script is before it runs. The same with `bash <(…)`.
 pub(crate) fn shell_from_stdin(mut event: ToolEvent) -> HookAction<ToolEvent> {
     if matches!(event.name.as_str(), "bash" | "sh")
         && let Some(args) = with_stdin_script(&event.name, &event.args)
@@ -120,6 +126,10 @@ fn with_stdin_script(name: &str, args: &[String]) -> Option<Vec<String>> {
     let rest = &args[options.len()..];
     let rest = rest.strip_prefix(&["--".to_string()]).unwrap_or(rest);
     let has = |letter: char| options.iter().any(|word| word.contains(letter));
+    if rest.first().is_some_and(|file| file.starts_with(PIPES)) && !has('n') && !has('s') {
+        let script = ["-c", FROM_PIPE].map(str::to_string);
+        return Some(options.into_iter().chain(script).chain(rest.iter().cloned()).collect());
+    }
     // What is only read with `-n` does not run, and is told by its own lines.
     let reads_stdin = if rest.is_empty() { !has('n') } else { has('s') };
     if !reads_stdin {
@@ -215,6 +225,7 @@ mod tests {
             let before = if before.is_empty() { before } else { format!("{before} ") };
             assert_eq!(rewritten(line), Some(format!("{before}-c {FROM_STDIN} bash")), "{line}");
         }
+        assert_eq!(rewritten("-e /dev/fd/63 x"), Some(format!("-e -c {FROM_PIPE} /dev/fd/63 x")));
         for line in ["-e file", "file -s x", "-c text -s x", "-sc text x", "-n", "--version", "-sn"] {
             assert_eq!(rewritten(line), None, "{line}");
         }

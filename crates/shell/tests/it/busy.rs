@@ -58,6 +58,7 @@ async fn nested_arithmetic_does_not_outlive_its_time() {
         format!("{grow}; bash <<X\n$s\nX"),
         format!("{grow}; . /dev/stdin <<< \"$s\""),
         format!("{grow}; bash <(printf '%s' \"$s\")"),
+        format!("{grow}; . <(printf '%s' \"$s\")"),
     ] {
         let result = to_the_end(&test_shell, &script, 60_000).await;
         let (beginning, error) = (&script[..script.len().min(120)], result.error.unwrap_or_default());
@@ -67,6 +68,7 @@ async fn nested_arithmetic_does_not_outlive_its_time() {
         assert_eq!(test_shell.shells.lost_count(), 0, "{beginning}");
     }
     assert_eq!(test_shell.run("echo $(( $((1 + 1)) * $((2 + 3)) ))").await.output, "10\n");
+    assert_eq!(test_shell.run("bash <(echo 'echo $1') one").await.output, "one\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -141,7 +141,7 @@ impl Search {
         if !found.unsearched.is_empty() {
             tracing::debug!(hidden = found.unsearched.len(), "not all directories were searched for secrets");
         }
-        fold(found, &is_needed)
+        fold(found, &self.home, &is_needed)
     }
 
     /// Where people keep their work.
@@ -205,11 +205,16 @@ impl Search {
 }
 
 /// As many covers as a command's view can have: where there are more, directories above them are hidden instead, those
-/// first that stand for the most, unless something needed is in them.
-fn fold(mut found: Found, is_needed: &dyn Fn(&Path) -> bool) -> Found {
+/// first that stand for the most, unless something needed is in them. The home is folded last: what is hidden there is
+/// missed the most.
+fn fold(mut found: Found, home: &Path, is_needed: &dyn Fn(&Path) -> bool) -> Found {
     while found.secrets.len() + found.unsearched.len() > limit::SECRET_COVERS_MAX {
         let excess = found.secrets.len() + found.unsearched.len() - limit::SECRET_COVERS_MAX;
-        let folded = to_fold(&found, excess, is_needed);
+        let is_kept = |path: &Path| is_needed(path) || path.starts_with(home);
+        let mut folded = to_fold(&found, excess, &is_kept);
+        if folded.is_empty() {
+            folded = to_fold(&found, excess, is_needed);
+        }
         if folded.is_empty() {
             break;
         }

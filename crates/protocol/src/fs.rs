@@ -10,6 +10,8 @@ use crate::args::text_of;
 use crate::outcome::Outcome;
 use crate::spec::syscalls;
 
+pub mod history;
+
 syscalls! {
     /// Reads a file or lists a directory.
     /// Text comes with numbered lines, images (PNG, JPEG, GIF and WebP, told by their bytes) as content blocks; SVG is text.

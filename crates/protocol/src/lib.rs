@@ -45,6 +45,7 @@ use spec::Spec;
 /// The tables of all domains.
 pub static ALL: &[&[Spec]] = &[
     fs::CALLS,
+    fs::history::CALLS,
     shell::CALLS,
     codemode::CALLS,
     proc::CALLS,
@@ -55,6 +56,7 @@ pub static ALL: &[&[Spec]] = &[
     proc::conversation::CALLS,
     proc::segment::CALLS,
     proc::cost::CALLS,
+    proc::undo::CALLS,
     pkg::CALLS,
     pkg::catalog::CALLS,
     repo::CALLS,

@@ -18,6 +18,7 @@ pub mod history;
 pub mod ipc;
 pub mod profile;
 pub mod segment;
+pub mod undo;
 
 use profile::Profile;
 

@@ -10,6 +10,14 @@ use crate::spec::syscalls;
 syscalls! {
     /// Lists workspaces, last changed first. Only root sees those of others.
     "sys.workspace.list" List => Listed, Granted, Kernel, Reads, Users;
+    /// Makes a workspace: a directory `/workspaces/<workspaceId>` and a repository of the same name that keeps its
+    /// versions. `proc.spawn` with workspace mode `new` does the same.
+    "sys.workspace.create" Create => Workspace, Granted, Kernel, Writes, Users;
+    /// Puts a workspace away: its files are committed and leave the tree, its repository stays.
+    /// One in which a process has something to do is refused.
+    "sys.workspace.archive" Archive => Workspace, Granted, Kernel, Destroys, Users;
+    /// Brings the files of an archived workspace back.
+    "sys.workspace.restore" Restore => Workspace, Granted, Kernel, Writes, Users;
 }
 
 /// Whether a workspace is in use.
@@ -49,6 +57,36 @@ pub struct Listed {
     pub workspaces: Vec<Workspace>,
 }
 
+/// Arguments of `sys.workspace.create`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysWorkspaceCreateArgs")]
+pub struct Create {
+    /// A note for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What it is for; `thread` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<WorkspaceKind>,
+}
+
+/// Arguments of `sys.workspace.archive`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysWorkspaceArchiveArgs")]
+pub struct Archive {
+    /// Which one.
+    pub workspace_id: String,
+}
+
+/// Arguments of `sys.workspace.restore`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysWorkspaceRestoreArgs")]
+pub struct Restore {
+    /// Which one.
+    pub workspace_id: String,
+}
+
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +121,7 @@ pub struct Workspace {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysWorkspaceProcess")]
 pub struct ActiveProcess {
-    /// Id of the workspace, unique in the gateway.
+    /// Its id.
     pub pid: Pid,
     /// A note for people.
     pub label: Option<String>,

@@ -77,7 +77,7 @@ enum Part {
     Ignored(Rc<Rules>),
     /// The directory of a repository.
     Repository,
-    /// The objects of one.
+    /// The object database of a repository (`.git/objects`).
     Objects,
 }
 

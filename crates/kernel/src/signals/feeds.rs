@@ -17,7 +17,7 @@ use crate::connections::Connection;
 
 type Users = HashMap<Uid, Arc<Mutex<Feed>>>;
 
-/// All feeds.
+/// The feeds by user, with a bound on the bytes of all of them together.
 pub(crate) struct Feeds {
     clock: Clock,
     users: RwLock<Users>,

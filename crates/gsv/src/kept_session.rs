@@ -1,7 +1,7 @@
 //! Credential storage of a login: the tokens of a session, in the system's keyring and in the settings file.
 //!
 //! Where there is a keyring there are two: one that may answer approvals, in the keyring, and one that may not, in the file,
-//! for whoever can not ask the keyring. Where there is none, one token in the file does both.
+//! for whoever cannot ask the keyring. Where there is none, one token in the file does both.
 
 use std::fmt;
 
@@ -141,7 +141,7 @@ async fn put(context: &Context, session: &Session, token: &NewToken) -> Vault {
     match keyring::put(token.token_id.as_str(), &label, &token.token).await {
         Ok(()) => Vault::Keyring,
         Err(error) => {
-            context.output.note(&format!("note: the system's keyring can not be used: {error}"));
+            context.output.note(&format!("note: the system's keyring cannot be used: {error}"));
             Vault::File
         }
     }

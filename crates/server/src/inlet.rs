@@ -460,7 +460,7 @@ mod tests {
             let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"", Clock::system());
             let writing = tokio::spawn(async move {
                 use tokio::io::AsyncWriteExt;
-                // The other side stops reading; what can not be written any more does not matter.
+                // The other side stops reading; what cannot be written any more does not matter.
                 drop(sender.write_all(&input).await);
             });
             let mut out = vec![0; passed];

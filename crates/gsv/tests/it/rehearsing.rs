@@ -282,7 +282,7 @@ async fn output_files_and_time_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_can_not_ask_for_a_rehearsal() {
+async fn an_agent_cannot_ask_for_a_rehearsal() {
     let stage = Stage::new();
     for way in ["proved", "confined", "approved"] {
         let confine = json!({ "pid": "init:1000", "run": "r", "way": way });

@@ -89,7 +89,7 @@ async fn a_path_is_written_and_its_neighbours_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_opened_alone_is_sent_back() {
+async fn what_cannot_be_opened_alone_is_sent_back() {
     let stage = Stage::new();
     std::os::unix::fs::symlink(stage.home.join("other.txt"), stage.home.join("link")).unwrap();
     for name in ["missing.txt", "link"] {

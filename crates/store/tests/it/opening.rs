@@ -179,7 +179,7 @@ async fn the_files_are_private() {
 }
 
 #[tokio::test]
-async fn a_directory_that_can_not_be_written_is_refused() {
+async fn a_directory_that_cannot_be_written_is_refused() {
     let home = Home::sqlite();
     let file = home.data.path().join("file");
     std::fs::write(&file, "in the way").unwrap();

@@ -92,8 +92,8 @@ pub enum RepoVerb {
     Import {
         /// The repository.
         repo: String,
-        /// Where it is.
-        url: String,
+        /// The git URL it comes from; without one, that of the last import.
+        url: Option<String>,
         /// The branch here [default: main].
         #[arg(long = "ref", value_name = "BRANCH")]
         reference: Option<String>,

@@ -24,7 +24,7 @@ pub struct Roots {
 impl Roots {
     /// The bundled authorities and those of a file and of directories, as the two variables name them.
     pub fn new(file: Option<OsString>, directories: Option<OsString>) -> Roots {
-        let mut found = Found::default();
+        let mut found = ExtraRoots::default();
         if let Some(file) = file.filter(|file| !file.is_empty()) {
             found.take_file(Path::new(&file));
         }
@@ -53,13 +53,13 @@ fn config(store: RootCertStore) -> ClientConfig {
 
 /// What the environment adds.
 #[derive(Default)]
-struct Found {
+struct ExtraRoots {
     certificates: HashSet<CertificateDer<'static>>,
     problem: Option<String>,
     bytes: u64,
 }
 
-impl Found {
+impl ExtraRoots {
     fn take_file(&mut self, path: &Path) {
         match self.certificates_of(path) {
             Ok(0) => self.complain(format!("SSL_CERT_FILE={} holds no certificate", path.display())),
@@ -119,8 +119,8 @@ mod tests {
         parameters.self_signed(&key).unwrap().pem()
     }
 
-    fn found(file: Option<&Path>, directory: Option<&Path>) -> Found {
-        let mut found = Found::default();
+    fn found(file: Option<&Path>, directory: Option<&Path>) -> ExtraRoots {
+        let mut found = ExtraRoots::default();
         file.into_iter().for_each(|file| found.take_file(file));
         directory.into_iter().for_each(|directory| found.take_directory(directory));
         found

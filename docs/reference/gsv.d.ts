@@ -72,6 +72,32 @@ export interface Syscalls {
     result: ({ ok: true } & FsPushOpened) | OperationError;
   };
   /**
+   * Lists the versions of a file that are kept, newest first.
+   * `limit` defaults to 50 and clamps to 1-500.
+   */
+  "fs.history": {
+    args: FsHistoryArgs & Routable;
+    result: ({ ok: true } & FsVersions) | OperationError;
+  };
+  /** Reads a file as it was in one of its versions, as `fs.read` shows it. */
+  "fs.history.read": {
+    args: FsHistoryReadArgs & Routable;
+    result: ({ ok: true } & FsFileContent) | OperationError;
+  };
+  /** Puts a file back as it was in one of its versions. What is there now is kept as a version first. */
+  "fs.restore": {
+    args: FsRestoreArgs & Routable;
+    result: ({ ok: true } & FsRestored) | OperationError;
+  };
+  /**
+   * Takes back what one run of an agent did to files: three-way, so that what changed since is kept or named as a
+   * conflict. The undo is itself a version. With `dryRun` nothing is changed.
+   */
+  "fs.undo": {
+    args: FsUndoArgs & Routable;
+    result: ({ ok: true } & FsUndone) | OperationError;
+  };
+  /**
    * Starts a shell command, or goes on with one.
    * Without `sessionId`, `input` is the command. With it, `input` is stdin for that command; empty just polls.
    */
@@ -255,6 +281,14 @@ export interface Syscalls {
     args: ProcCostArgs;
     result: ProcCostResult;
   };
+  /**
+   * Takes back what a run did to files, on the gateway and on every device it used, and says what it cannot take
+   * back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
+   */
+  "proc.undo": {
+    args: ProcUndoArgs;
+    result: ({ ok: true } & ProcUndone) | OperationError;
+  };
   /** Lists the packages the caller sees: its own scope first, then the global one. */
   "pkg.list": {
     args: PkgListArgs;
@@ -428,6 +462,27 @@ export interface Syscalls {
   "sys.workspace.list": {
     args: SysWorkspaceListArgs;
     result: SysWorkspaceListResult;
+  };
+  /**
+   * Makes a workspace: a directory `/workspaces/<workspaceId>` and a repository of the same name that keeps its
+   * versions. `proc.spawn` with workspace mode `new` does the same.
+   */
+  "sys.workspace.create": {
+    args: SysWorkspaceCreateArgs;
+    result: SysWorkspace;
+  };
+  /**
+   * Puts a workspace away: its files are committed and leave the tree, its repository stays.
+   * One in which a process has something to do is refused.
+   */
+  "sys.workspace.archive": {
+    args: SysWorkspaceArchiveArgs;
+    result: SysWorkspace;
+  };
+  /** Brings the files of an archived workspace back. */
+  "sys.workspace.restore": {
+    args: SysWorkspaceRestoreArgs;
+    result: SysWorkspace;
   };
   /** Starts connecting an account: authorization code with PKCE. The person opens the URL it answers with. */
   "sys.oauth.start": {
@@ -1089,9 +1144,9 @@ export interface AiSpeechCreateArgs {
 export interface AiSpeechCreateResult {
   /** The sound. */
   audio: AiAudioOutput;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** The container format, such as `ogg`. */
   container?: string;
@@ -1157,9 +1212,9 @@ export interface AiTranscriptionCreateArgs {
 export interface AiTranscriptionCreateResult {
   /** What was said. */
   text: string;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** How long it is, in seconds. */
   duration?: number;
@@ -1486,6 +1541,26 @@ export interface FsFileContent {
   lines?: number;
 }
 
+/** Arguments of `fs.history`. */
+export interface FsHistoryArgs {
+  /** The file, which need not be there any more. */
+  path: string;
+  /** At most so many versions. */
+  limit?: number;
+}
+
+/** Arguments of `fs.history.read`. */
+export interface FsHistoryReadArgs {
+  /** The file. */
+  path: string;
+  /** Which version, as `fs.history` names it. */
+  version: string;
+  /** Lines to return; all when absent. */
+  limit?: number;
+  /** Lines to skip; 0 when absent. */
+  offset?: number;
+}
+
 /** A directory as `fs.read` returns it. */
 export interface FsListing {
   /** The path that was listed. */
@@ -1565,6 +1640,24 @@ export interface FsReadArgs {
 /** A file's content or a directory's names. */
 export type FsReadResult = FsFileContent | FsListing;
 
+/** Arguments of `fs.restore`. */
+export interface FsRestoreArgs {
+  /** The file. */
+  path: string;
+  /** Which version, as `fs.history` names it. One that deleted the file deletes it again. */
+  version: string;
+}
+
+/** Result of `fs.restore`. */
+export interface FsRestored {
+  /** The path, absolute. */
+  path: string;
+  /** The file's size in bytes now; absent when it is deleted. */
+  size?: number;
+  /** The version that this made; absent when the file was like that already. */
+  version?: string;
+}
+
 /** Arguments of `fs.search`. */
 export interface FsSearchArgs {
   /** Plain text to find. */
@@ -1582,6 +1675,67 @@ export interface FsSearchResult {
   /** How many there are. */
   count: number;
   /** True when there may be more. */
+  truncated?: boolean;
+}
+
+/** What an undo does to a path. */
+export type FsUndoAction = "restored" | "removed" | "merged" | "unchanged" | "conflict";
+
+/** Arguments of `fs.undo`. */
+export interface FsUndoArgs {
+  /** The run whose changes are taken back. */
+  runId: string;
+  /** Whether only to tell what would happen; false when absent. */
+  dryRun?: boolean;
+}
+
+/** Result of `fs.undo`. */
+export interface FsUndone {
+  /** What became of each path that the run had changed, sorted. */
+  paths: FsUndonePath[];
+  /** What cannot be taken back there, in words. */
+  cannot?: string[];
+  /** The versions that the undo made, one for each repository. */
+  versions?: string[];
+}
+
+/** What an undo does to one path. */
+export interface FsUndonePath {
+  /** The path, absolute. */
+  path: string;
+  /** What happens, or happened. */
+  action: FsUndoAction;
+  /** Why, where it is a conflict. */
+  why?: string;
+}
+
+/** A file as it was after one change. */
+export interface FsVersion {
+  /** Its id, for `fs.history.read` and `fs.restore`. Natively the hash of a commit. */
+  version: string;
+  /** When it came about, in milliseconds. */
+  at: number;
+  /** Who made the change: a person, or an agent. */
+  author: string;
+  /** What was changed, in words. */
+  message: string;
+  /** Whether the change deleted the file. */
+  deleted: boolean;
+  /** The process that made the change. */
+  pid?: string;
+  /** The run that made the change. */
+  runId?: string;
+  /** The file's size in bytes in this version; absent when the change deleted it. */
+  size?: number;
+}
+
+/** Result of `fs.history`. */
+export interface FsVersions {
+  /** The path, absolute. */
+  path: string;
+  /** Newest first. */
+  versions: FsVersion[];
+  /** True when there are older ones. */
   truncated?: boolean;
 }
 
@@ -1607,7 +1761,7 @@ export type ImportStage = "receiving" | "checking" | "done";
 /** How a connection stands. */
 export type McpConnectionState = "not-connected" | "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed";
 
-/** A server. */
+/** An MCP server of a user, how the connection to it stands and what it offers. */
 export interface McpServerSummary {
   /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
@@ -2128,7 +2282,7 @@ export interface PkgChanged {
   changed: boolean;
   /** Whether the package can be used. */
   enabled: boolean | null;
-  /** Its name. */
+  /** Name of the package, for people. */
   name: string | null;
   /** The repository, after a bootstrap. */
   repo: string | null;
@@ -2983,7 +3137,7 @@ export interface ProcHilRequest {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3038,7 +3192,7 @@ export interface ProcHistoryArgs {
   tail?: boolean;
 }
 
-/** One message. */
+/** One message of a conversation, as it is stored. */
 export interface ProcHistoryMessage {
   /** Who said it. */
   role: ProcMessageRole;
@@ -3236,7 +3390,7 @@ export interface ProcPendingApproval {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3257,7 +3411,7 @@ export interface ProcPendingApproval {
   wideningText?: string;
 }
 
-/** A profile. */
+/** What a kind of agent is called, and when to choose it. */
 export interface ProcProfile {
   /** Its id, as `proc.spawn` takes it. */
   id: AiContextProfile;
@@ -3384,7 +3538,7 @@ export interface ProcRunHilRequested {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3449,7 +3603,7 @@ export interface ProcRunStream {
   /**
    * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
    * events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
-   * on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
+   * on with a larger one. To resume, use the frame's own `seq`, which counts all signals of a user.
    */
   seq: number;
   /** What the model did. */
@@ -3725,6 +3879,40 @@ export interface ProcSummary {
   lastActiveAt?: number;
   /** Messages that wait for that run to end. */
   queuedCount?: number;
+}
+
+/** Arguments of `proc.undo`. */
+export interface ProcUndoArgs {
+  /** Whether only to tell what would happen; false when absent. */
+  dryRun?: boolean;
+  /** Only runs of this process. */
+  pid?: string;
+  /** Which run; the beginning of its id is enough where no other run of yours begins so. */
+  runId?: string;
+}
+
+/** Result of `proc.undo`. */
+export interface ProcUndone {
+  /** The run. */
+  runId: string;
+  /** Its process. */
+  pid: string;
+  /** What happened on each target that the run used, the gateway (`gsv`) first. */
+  targets: ProcUndoneTarget[];
+  /** What the run did that cannot be taken back, in words. */
+  cannot: string[];
+}
+
+/** What an undo does on one target. */
+export interface ProcUndoneTarget {
+  /** `gsv`, or a device. */
+  target: string;
+  /** What became of each path, sorted. */
+  paths: FsUndonePath[];
+  /** Why nothing could be done there: a device that is away. */
+  error?: string;
+  /** The versions that the undo made. */
+  versions?: string[];
 }
 
 /** Which workspace a new process works in. */
@@ -4321,7 +4509,7 @@ export interface SchedulePatch {
   target?: ScheduleTarget;
 }
 
-/** A schedule. */
+/** What is run when, and how it went. */
 export interface ScheduleRecord {
   /** Its id, unique in the gateway. */
   id: string;
@@ -4527,7 +4715,7 @@ export interface ShellRehearsal {
   cannot: string[];
   /** How many changes were put in place; absent when none were to be. */
   applied?: number;
-  /** Why its changes can not be put in place as they are; absent when they can. */
+  /** Why its changes cannot be put in place as they are; absent when they can. */
   blocked?: string;
   /** The checkpoint of the workspace from just before they were put in place. */
   checkpoint?: number;
@@ -4911,7 +5099,7 @@ export interface SysGrantedCapability {
   capability: string;
 }
 
-/** One group. */
+/** A group with its members. */
 export interface SysGroup {
   /** Its number. */
   gid: number;
@@ -4948,7 +5136,7 @@ export interface SysGroupResult {
   group: SysGroup;
 }
 
-/** A link. */
+/** Which account of a chat service is which user. */
 export interface SysLink {
   /** The chat service. */
   adapter: string;
@@ -5402,7 +5590,7 @@ export interface SysUser {
   workspaceId: string | null;
   /** Names of all its groups. */
   groups: string[];
-  /** Whether it can not log in with a password. */
+  /** Whether it cannot log in with a password. */
   locked: boolean;
 }
 
@@ -5503,6 +5691,20 @@ export interface SysWorkspace {
   processCount: number;
 }
 
+/** Arguments of `sys.workspace.archive`. */
+export interface SysWorkspaceArchiveArgs {
+  /** Which one. */
+  workspaceId: string;
+}
+
+/** Arguments of `sys.workspace.create`. */
+export interface SysWorkspaceCreateArgs {
+  /** What it is for; `thread` when absent. */
+  kind?: WorkspaceKind;
+  /** A note for people. */
+  label?: string;
+}
+
 /** Arguments of `sys.workspace.list`. */
 export interface SysWorkspaceListArgs {
   /** Only of this kind. */
@@ -5523,7 +5725,7 @@ export interface SysWorkspaceListResult {
 
 /** A process in a workspace. */
 export interface SysWorkspaceProcess {
-  /** Id of the workspace, unique in the gateway. */
+  /** Its id. */
   pid: string;
   /** A note for people. */
   label: string | null;
@@ -5531,6 +5733,12 @@ export interface SysWorkspaceProcess {
   cwd: string;
   /** When it was started, in milliseconds. */
   createdAt: number;
+}
+
+/** Arguments of `sys.workspace.restore`. */
+export interface SysWorkspaceRestoreArgs {
+  /** Which one. */
+  workspaceId: string;
 }
 
 /** Words of a model. */

@@ -92,7 +92,7 @@ impl Authenticated {
 }
 
 /// What became of a token.
-enum Found {
+enum TokenLookup {
     Good(Box<Token>),
     /// Alive and the user's, but bound to this other device.
     OtherDevice(DeviceId),
@@ -176,18 +176,18 @@ impl Authenticator {
     async fn by_token(&self, given: &Credentials<'_>, raw: &str) -> Result<Authenticated, Error> {
         let (account, found) = self.find(given, raw).await?;
         match (account, found) {
-            (Some(account), Found::Good(token)) => {
+            (Some(account), TokenLookup::Good(token)) => {
                 // A good token is let in whoever else fails from the same address.
                 self.note_use(&token);
                 return Ok(Authenticated { account, token: Some(*token) });
             }
             // Whoever holds a token that is alive may know what it is for. That is no guess, so it does not count as one.
-            (_, Found::OtherDevice(device)) => {
+            (_, TokenLookup::OtherDevice(device)) => {
                 let details = serde_json::json!({ "deviceId": device });
                 return Err(Error::token_of_other_device(&device.0).with_details(details));
             }
-            (_, Found::NoServices) => return Err(Error::services_only()),
-            (_, Found::Good(_) | Found::Nothing) => {}
+            (_, TokenLookup::NoServices) => return Err(Error::services_only()),
+            (_, TokenLookup::Good(_) | TokenLookup::Nothing) => {}
         }
         let username = given.username.unwrap_or_default();
         // Dropped without success, which counts it.
@@ -197,9 +197,13 @@ impl Authenticator {
     }
 
     /// The account a token is for, unless it is locked, and what the token is good for.
-    async fn find(&self, given: &Credentials<'_>, raw: &str) -> Result<(Option<Account>, Found), Error> {
+    async fn find(
+        &self,
+        given: &Credentials<'_>,
+        raw: &str,
+    ) -> Result<(Option<Account>, TokenLookup), Error> {
         if raw.len() > limits::login::TOKEN_MAX_BYTES {
-            return Ok((None, Found::Nothing));
+            return Ok((None, TokenLookup::Nothing));
         }
         // The same is done whoever is named: one hash, one look for the account, one for the token, one comparison.
         let hash = tokens::hash(raw);
@@ -216,26 +220,26 @@ impl Authenticator {
             }
         };
         let Some(account) = account.filter(|account| !account.locked) else {
-            return Ok((None, Found::Nothing));
+            return Ok((None, TokenLookup::Nothing));
         };
         let found = match token {
             Some(token) => self.judge(given, &account, token, &hash),
-            None => Found::Nothing,
+            None => TokenLookup::Nothing,
         };
         Ok((Some(account), found))
     }
 
-    fn judge(&self, given: &Credentials<'_>, account: &Account, token: Token, hash: &str) -> Found {
+    fn judge(&self, given: &Credentials<'_>, account: &Account, token: Token, hash: &str) -> TokenLookup {
         let is_alive = token.revoked_at.is_none()
             && token.expires_at.is_none_or(|end| end > self.clock.now_ms())
             && token.allowed_role == given.role
             && bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
         let bound = token.allowed_device_id.as_deref().filter(|_| given.role == Role::Driver);
         match bound.map(|id| DeviceId(id.to_string())) {
-            _ if !is_alive => Found::Nothing,
-            _ if given.role == Role::Service && !may_have_services(account) => Found::NoServices,
-            Some(bound) if !bound.is_named(given.device_id) => Found::OtherDevice(bound),
-            _ => Found::Good(Box::new(token)),
+            _ if !is_alive => TokenLookup::Nothing,
+            _ if given.role == Role::Service && !may_have_services(account) => TokenLookup::NoServices,
+            Some(bound) if !bound.is_named(given.device_id) => TokenLookup::OtherDevice(bound),
+            _ => TokenLookup::Good(Box::new(token)),
         }
     }
 

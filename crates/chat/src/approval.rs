@@ -102,7 +102,7 @@ pub const OUTSIDE: char = 'u';
 /// What somebody typed at a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reply {
-    /// An answer.
+    /// The question is decided.
     Answer(Answer),
     /// Show everything, or less again.
     Fold,

@@ -1,5 +1,5 @@
 //! Streaming Markdown renderer: a state machine that takes one character at a time, so that text can be shown while it
-//! is written and it does not matter in which pieces it comes. A parser of whole documents can not do that: what is shown
+//! is written and it does not matter in which pieces it comes. A parser of whole documents cannot do that: what is shown
 //! cannot be taken back. Unfinished and unknown markup is shown as it is.
 
 use terminal::escape;

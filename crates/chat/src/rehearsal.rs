@@ -34,7 +34,7 @@ pub fn call_of(request: &HilRequest) -> std::result::Result<(String, Exec), Stri
         return Err("only commands on a device can be rehearsed".to_string());
     }
     if text("sessionId").is_some_and(|id| !id.trim().is_empty()) {
-        return Err("text for a running command can not be rehearsed".to_string());
+        return Err("text for a running command cannot be rehearsed".to_string());
     }
     let target = request.target.clone().unwrap_or(target);
     let exec = Exec {
@@ -55,7 +55,7 @@ pub(crate) async fn is_offered(gateway: &mut Gateway<'_>, request: &HilRequest) 
     device.and_then(|device| device.confine).is_some_and(|words| words.iter().any(|word| word == WORD))
 }
 
-/// Rehearses the call of a question: what it would do, or why that can not be told.
+/// Rehearses the call of a question: what it would do, or why that cannot be told.
 pub(crate) async fn run(
     gateway: &mut Gateway<'_>,
     request: &HilRequest,
@@ -77,7 +77,7 @@ pub(crate) enum Rehearsed {
 }
 
 impl Rehearsed {
-    /// Rehearses the question; what can not be is said.
+    /// Rehearses the question; what cannot be is said.
     pub(crate) async fn again(&mut self, gateway: &mut Gateway<'_>, request: &HilRequest, output: &Output) {
         match run(gateway, request).await {
             Ok(result) => *self = Rehearsed::Did(Box::new(result)),
@@ -154,7 +154,7 @@ pub fn render(result: &ExecResult, look: Look, fold: Fold) -> String {
         out.push_str(&format!("  {}\n", look.paint(Style::colour(YELLOW), &text)));
     }
     if let Some(why) = &rehearsal.blocked {
-        let text = format!("it can not be put in place as it is: {}", exact::line(why));
+        let text = format!("it cannot be put in place as it is: {}", exact::line(why));
         out.push_str(&format!("  {}\n", look.paint(Style::colour(YELLOW), &text)));
     }
     out

@@ -5,7 +5,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::record::{Decoder, Encoder};
 
-/// What kind of file it is.
+/// File type of `lstat`, as far as a snapshot tells types apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     File,

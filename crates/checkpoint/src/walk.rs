@@ -77,12 +77,12 @@ enum Part {
     Ignored(Rc<Rules>),
     /// The directory of a repository.
     Repository,
-    /// The objects of one.
+    /// The object database of a repository (`.git/objects`).
     Objects,
 }
 
 /// A name in a directory.
-struct Found<'d> {
+struct WalkEntry<'d> {
     dir: &'d OwnedFd,
     name: &'d [u8],
     state: FileState,
@@ -126,7 +126,7 @@ impl<'a, 'w> Walk<'a, 'w> {
             let length = push(path, name);
             match place::state_at(&dir, name) {
                 Ok(Some(state)) => {
-                    let found = Found { dir: &dir, name, state };
+                    let found = WalkEntry { dir: &dir, name, state };
                     items.extend(self.entry(&found, path, &part, depth)?);
                 }
                 // It was removed while we looked.
@@ -166,12 +166,12 @@ impl<'a, 'w> Walk<'a, 'w> {
     /// One name: what the tree of its directory says of it, if anything.
     fn entry(
         &mut self,
-        found: &Found<'_>,
+        found: &WalkEntry<'_>,
         path: &mut Name,
         part: &Part,
         depth: usize,
     ) -> Result<Option<Item>, Fault> {
-        let Found { name, state, .. } = *found;
+        let WalkEntry { name, state, .. } = *found;
         let inner = match part {
             Part::Objects | Part::Repository if repository::is_transient(name) => {
                 return Ok(self.pass_by(path, Why::Ignored, &state));
@@ -202,12 +202,12 @@ impl<'a, 'w> Walk<'a, 'w> {
 
     fn subdirectory(
         &mut self,
-        found: &Found<'_>,
+        found: &WalkEntry<'_>,
         path: &mut Name,
         part: &Part,
         depth: usize,
     ) -> Result<Option<Item>, Fault> {
-        let Found { dir, name, state } = *found;
+        let WalkEntry { dir, name, state } = *found;
         if state.dev != self.device {
             return Ok(self.pass_by(path, Why::OtherFileSystem, &state));
         }
@@ -225,8 +225,8 @@ impl<'a, 'w> Walk<'a, 'w> {
         Ok(Some(Item { name: name.to_vec(), kind: FileKind::Dir, mode: key, oid }))
     }
 
-    fn link(&mut self, found: &Found<'_>, path: &Name) -> Result<Option<Item>, Fault> {
-        let Found { dir, name, state } = *found;
+    fn link(&mut self, found: &WalkEntry<'_>, path: &Name) -> Result<Option<Item>, Fault> {
+        let WalkEntry { dir, name, state } = *found;
         let Ok(target) = readlinkat(dir, name, Vec::new()) else {
             return Ok(self.pass_by(path, Why::Unreadable, &state));
         };
@@ -239,8 +239,8 @@ impl<'a, 'w> Walk<'a, 'w> {
         Ok(Some(Item { name: name.to_vec(), kind: FileKind::Link, mode, oid }))
     }
 
-    fn file(&mut self, found: &Found<'_>, path: &Name, is_object: bool) -> Result<Option<Item>, Fault> {
-        let Found { dir, name, mut state } = *found;
+    fn file(&mut self, found: &WalkEntry<'_>, path: &Name, is_object: bool) -> Result<Option<Item>, Fault> {
+        let WalkEntry { dir, name, mut state } = *found;
         let budget = self.plan.budget;
         if is_object {
             let fits = self.object_bytes + state.key.size <= budget.repository_bytes_max

@@ -34,7 +34,7 @@ pub enum Error {
         /// Why it failed.
         why: String,
     },
-    /// TLS did not come about: the gateway can not prove that it is the one.
+    /// TLS did not come about: the gateway cannot prove that it is the one.
     #[error("cannot trust {url}: {why}")]
     Untrusted {
         /// What was tried.

@@ -65,8 +65,8 @@ async fn answer_stream(mut stream: TcpStream, gate: &Gate) -> io::Result<()> {
 fn answer(gate: &Gate, bytes: &[u8]) -> Option<Vec<u8>> {
     match Question::parse(bytes) {
         Ok(question) => Some(question.answered(&decide(gate, &question))),
-        Err(message::Wrong::Unanswerable) => None,
-        Err(message::Wrong::Code(code)) => message::failure(bytes, code),
+        Err(message::QuestionError::Unanswerable) => None,
+        Err(message::QuestionError::Code(code)) => message::failure(bytes, code),
     }
 }
 

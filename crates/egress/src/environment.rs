@@ -8,7 +8,7 @@ use protocol::hosts::Allow;
 pub struct Ports {
     /// HTTP: `CONNECT`, and requests with a whole URL.
     pub http: u16,
-    /// SOCKS 5.
+    /// SOCKS 5 over TCP, `CONNECT` only.
     pub socks: u16,
 }
 

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use crate::gate::{Gate, Wish};
 use crate::log::{Outcome, Refusal};
 use crate::relay;
-use head::{Head, RequestKind, Wrong};
+use head::{Head, HeadError, RequestKind};
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -27,7 +27,7 @@ pub(crate) async fn serve(mut client: TcpStream, gate: Arc<Gate>) {
         Ok(Ok(Some(read))) => read,
         // A client that went away without a word.
         Ok(Ok(None)) | Ok(Err(Failure::Broken)) => return,
-        Ok(Err(Failure::Wrong(wrong))) => {
+        Ok(Err(Failure::Head(wrong))) => {
             if let Some((host, port)) = &wrong.about {
                 gate.note(host, Some(*port), None, Outcome::Refused(Refusal::Ambiguous));
             }
@@ -64,7 +64,7 @@ pub(crate) async fn serve(mut client: TcpStream, gate: Arc<Gate>) {
 }
 
 enum Failure {
-    Wrong(Wrong),
+    Head(HeadError),
     Broken,
 }
 
@@ -75,12 +75,12 @@ async fn read_head(client: &mut TcpStream) -> Result<Option<(Head, Vec<u8>)>, Fa
     loop {
         if let Some(end) = head::end(&bytes, seen) {
             let ahead = bytes.split_off(end);
-            let head = head::parse(&bytes).map_err(Failure::Wrong)?;
+            let head = head::parse(&bytes).map_err(Failure::Head)?;
             return Ok(Some((head, ahead)));
         }
         seen = bytes.len();
         if seen >= HEAD_MAX_BYTES {
-            return Err(Failure::Wrong(Wrong::new(431, "the head of the request is too large")));
+            return Err(Failure::Head(HeadError::new(431, "the head of the request is too large")));
         }
         let mut chunk = [0; 4_096];
         let room = chunk.len().min(HEAD_MAX_BYTES - seen);

@@ -164,7 +164,7 @@ pub(crate) async fn search(cx: Cx, args: Search) -> Result<Outcome<SearchResult>
     }
 }
 
-/// What a path means to the caller. One that can not be a path is a bad argument.
+/// What a path means to the caller. One that cannot be a path is a bad argument.
 pub(crate) fn place<S: Syscall>(view: &View, text: &str) -> Result<VPath, Error> {
     place_for::<S>(view.who(), text)
 }

@@ -23,7 +23,7 @@ use vfs::upload::{PartialId, Sweeper};
 /// What may wait in the gateway for one side: the window, its acknowledgements, and some slack.
 const WAITING_BYTES_MAX: usize = 2 * limits::transfer::WINDOW_BYTES as usize;
 
-/// All transfers.
+/// Transfers under way, by id, with what waits for each side.
 pub(crate) struct Transfers {
     clock: Clock,
     next: AtomicU32,

@@ -20,7 +20,7 @@ impl Gauges {
     }
 
     fn write(&mut self, name: &str, kind: &str, help: &str, value: u64) {
-        // Writing to a String can not fail.
+        // Writing to a String cannot fail.
         writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}").unwrap_or_default();
     }
 

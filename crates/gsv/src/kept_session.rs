@@ -1,7 +1,7 @@
 //! Credential storage of a login: the tokens of a session, in the system's keyring and in the settings file.
 //!
 //! Where there is a keyring there are two: one that may answer approvals, in the keyring, and one that may not, in the file,
-//! for whoever can not ask the keyring. Where there is none, one token in the file does both.
+//! for whoever cannot ask the keyring. Where there is none, one token in the file does both.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl Default for Keeping {
 }
 
 /// What was kept.
-pub struct Kept {
+pub struct KeptSession {
     /// When it ends, in milliseconds.
     pub until_ms: i64,
     /// Where what may answer approvals is.
@@ -68,7 +68,7 @@ impl fmt::Display for Vault {
 }
 
 /// Makes session tokens and keeps them, so that later commands need no password.
-pub async fn keep(context: &Context, session: &Session, keeping: &Keeping) -> Result<Answer<Kept>> {
+pub async fn keep(context: &Context, session: &Session, keeping: &Keeping) -> Result<Answer<KeptSession>> {
     let until_ms = context.clock.now_ms() + times::hours_ms(keeping.hours);
     let made = create(session, until_ms, keeping.approve).await?;
     forget_earlier(session).await?;
@@ -100,7 +100,7 @@ pub async fn keep(context: &Context, session: &Session, keeping: &Keeping) -> Re
         "username": session.username(), "url": session.url, "tokenId": made.token_id, "expiresAt": until_ms,
         "approve": made.approve, "keptIn": place.name(),
     });
-    Ok(Answer { raw: raw.to_string(), value: Kept { until_ms, place } })
+    Ok(Answer { raw: raw.to_string(), value: KeptSession { until_ms, place } })
 }
 
 /// The token of a session that may answer approvals, unless it is the one in the file, or the keyring is locked or gone.
@@ -141,7 +141,7 @@ async fn put(context: &Context, session: &Session, token: &NewToken) -> Vault {
     match keyring::put(token.token_id.as_str(), &label, &token.token).await {
         Ok(()) => Vault::Keyring,
         Err(error) => {
-            context.output.note(&format!("note: the system's keyring can not be used: {error}"));
+            context.output.note(&format!("note: the system's keyring cannot be used: {error}"));
             Vault::File
         }
     }

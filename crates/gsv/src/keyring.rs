@@ -24,7 +24,7 @@ pub enum Access {
     MayAsk(Duration),
 }
 
-/// Why the keyring can not be used, in words that follow a colon.
+/// Why the keyring cannot be used, in words that follow a colon.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct KeyringError(String);

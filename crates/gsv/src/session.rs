@@ -11,7 +11,7 @@ use crate::cli::version::VERSION;
 use crate::config_file::{self, ConfigFile};
 use crate::context::Context;
 use crate::credentials::{self, Credentials};
-use crate::kept_session::{self, Keeping, Kept, keep};
+use crate::kept_session::{self, Keeping, KeptSession, keep};
 use crate::prompt;
 
 /// Logs in with whatever credentials there are.
@@ -141,7 +141,7 @@ async fn ask(context: &Context, url: &str, username: Option<String>, otherwise: 
             }
             Ok(session) => {
                 let kept = keep(context, &session, &Keeping::default()).await?;
-                let Kept { until_ms, place } = kept.value;
+                let KeptSession { until_ms, place } = kept.value;
                 context
                     .output
                     .note(&format!("logged in as {username} until {}, {place}", times::show(until_ms)));

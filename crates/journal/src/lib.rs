@@ -38,7 +38,7 @@
 //! 11. **Nothing is served until what was promised is there again.**
 //!     `nothing_is_served_until_what_was_promised_is_there_again`
 //! 12. **A log that fails loses nothing and is not used again in this run.** What it held is synced, then it is removed;
-//!     writes go on without it. `a_broken_journal_loses_nothing`, `where_it_can_not_be_made_writes_go_on`
+//!     writes go on without it. `a_broken_journal_loses_nothing`, `where_it_cannot_be_made_writes_go_on`
 //! 13. **One gateway writes to a log**: whoever holds the lock of its directory.
 //!     `a_second_gateway_leaves_the_journal_of_the_first_alone`
 //!

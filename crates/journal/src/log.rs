@@ -40,7 +40,7 @@ pub(crate) enum Phase {
     /// Somebody makes it.
     Making,
     Ready(Files),
-    /// It can not be had, or is not to be used any more.
+    /// It cannot be had, or is not to be used any more.
     Off,
 }
 
@@ -187,7 +187,7 @@ impl Shared {
     /// Adds a record; nothing where there is no room or no journal, so that another way must be taken.
     //
     // Room is given when the record is added, not when it is written: `end` moves under the lock, the bytes follow in
-    // `buffer`. Writes leave some room free that only tombstones may use, since a change that needs one can not go
+    // `buffer`. Writes leave some room free that only tombstones may use, since a change that needs one cannot go
     // another way. When neither segment has room the writer syncs its file by itself instead of waiting for a checkpoint.
     pub(crate) fn add(&self, record: &Record) -> Option<RecordGuard<'_>> {
         let body = record.body();

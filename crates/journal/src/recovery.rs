@@ -90,7 +90,7 @@ impl Journal {
             io::Error::new(
                 error.kind(),
                 format!(
-                    "files that were written just before the machine stopped can not be restored ({error}): repair that \
+                    "files that were written just before the machine stopped cannot be restored ({error}): repair that \
                      and start again, or remove {JOURNAL} there to do without them"
                 ),
             )

@@ -159,7 +159,7 @@ impl Default for Metrics {
 }
 
 pub(crate) fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing to a String can not fail.
+    // Writing to a String cannot fail.
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
 }
 

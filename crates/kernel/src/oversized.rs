@@ -16,7 +16,7 @@ pub struct Excerpt<'a> {
     pub bytes: &'a [u8],
     /// Whether they are its first ones; else its last.
     pub is_beginning: bool,
-    /// How long the message is.
+    /// How long the message is; one that comes in pieces, how long it had become.
     pub size: u64,
     /// How long it may be.
     pub limit_bytes: usize,

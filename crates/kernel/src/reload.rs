@@ -44,7 +44,7 @@ pub(crate) async fn follow(kernel: Weak<Kernel>, mut changes: Subscription, cloc
                         break;
                     }
                     Err(error) => {
-                        tracing::warn!(?topic, %error, "what another gateway changed can not be read")
+                        tracing::warn!(?topic, %error, "what another gateway changed cannot be read")
                     }
                 }
                 drop(kernel);

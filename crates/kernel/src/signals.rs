@@ -32,10 +32,10 @@ use store::devices::Device;
 use crate::Kernel;
 use crate::connections::{Connection, Login};
 use crate::devices::may_use;
-use crate::text_signal::Said;
+use crate::text_signal::SignalText;
 use feed::Told;
 pub(crate) use feeds::Feeds;
-use run_routes::Found;
+use run_routes::RunAudience;
 
 /// What the names of signals of a run begin with.
 const RUN: &str = "proc.run.";
@@ -59,7 +59,7 @@ pub(crate) fn emit<S: Signal>(kernel: &Kernel, payload: &S, fits: impl Fn(&Recei
     let machines = kernel.connections.select(|login| {
         login.role != Role::User && S::SPEC.roles.contains(&login.role) && fits(&Receiver::of(login))
     });
-    let said = Said { name: S::SPEC.name, payload: Arc::new(frame::to_json(payload)) };
+    let said = SignalText { name: S::SPEC.name, payload: Arc::new(frame::to_json(payload)) };
     kernel.metrics.signals.fetch_add(machines.len() as u64, Ordering::Relaxed);
     machines.iter().for_each(|machine| machine.send_signal(said.name, &said.payload));
     if !S::SPEC.roles.contains(&Role::User) {
@@ -80,9 +80,9 @@ pub(crate) fn send(kernel: &Kernel, signal: OutgoingSignal) {
     let run_id = signal.run_id.as_ref().filter(|_| signal.name.starts_with(RUN)).cloned();
     let starter =
         match run_id.as_ref().map(|run_id| feeds.runs.find(run_id, signal.uid, kernel.clock.instant())) {
-            Some(Found::Foreign) => return,
-            Some(Found::Connection(connection)) => Some(connection),
-            Some(Found::Nobody) | None => None,
+            Some(RunAudience::Foreign) => return,
+            Some(RunAudience::Connection(connection)) => Some(connection),
+            Some(RunAudience::Nobody) | None => None,
         };
     let ended = run_id.filter(|_| signal.name == Finished::SPEC.name);
     // Without a feed nobody has been here since the gateway started, and nobody can ask for what was missed.
@@ -91,7 +91,7 @@ pub(crate) fn send(kernel: &Kernel, signal: OutgoingSignal) {
         let starter = starter.filter(|starter| feed.has(starter));
         let told = match signal.body {
             SignalBody::Text(payload) => {
-                let said = Said { name: signal.name, payload: Arc::new(payload) };
+                let said = SignalText { name: signal.name, payload: Arc::new(payload) };
                 feed.tell_text(said, signal.run_id.as_ref(), starter.as_ref())
             }
             SignalBody::Stream(event) => feed.tell_stream(event, starter.as_ref()),

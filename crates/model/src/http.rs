@@ -179,7 +179,7 @@ impl Call {
         call.header(http::header::CONTENT_TYPE, content_type)
     }
 
-    /// Adds a header; one that can not be sent is left out.
+    /// Adds a header; one that cannot be sent is left out.
     pub fn header(mut self, name: HeaderName, value: &str) -> Call {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.append(name, value);

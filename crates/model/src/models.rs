@@ -55,7 +55,7 @@ pub(crate) enum Thinking {
     Budget,
     /// By an effort, thinking as it sees fit (Anthropic).
     Adaptive,
-    /// By an effort; it can not be turned off.
+    /// By an effort; it cannot be turned off.
     Effort,
     /// By an effort, of which one is `none`.
     EffortOrNone,

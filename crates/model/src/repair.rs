@@ -10,7 +10,7 @@ use crate::provider::ProviderKind;
 
 /// What stands in for a result that never came.
 pub const NO_RESULT: &str = "No result provided";
-/// What stands in for a picture a model can not see.
+/// What stands in for a picture a model cannot see.
 pub const NO_IMAGE: &str = "[An image was here. This model does not take images.]";
 
 const ANTHROPIC_ID_CHARS_MAX: usize = 64;
@@ -137,7 +137,7 @@ pub(crate) fn plain_text(text: String) -> TextContent {
     TextContent { content_type: TextType::Text, text, text_signature: None }
 }
 
-/// The blocks without empty texts, and without pictures where the model can not see them.
+/// The blocks without empty texts, and without pictures where the model cannot see them.
 fn visible(content: Vec<Block>, model: &Model) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::with_capacity(content.len());
     for block in content {

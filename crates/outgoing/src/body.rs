@@ -30,7 +30,7 @@ pub(crate) struct Deadline {
 impl Deadline {
     pub(crate) fn new(limits: &Limits) -> Deadline {
         let now = Clock::system().instant();
-        // A limit that the clock can not hold is one of many years.
+        // A limit that the clock cannot hold is one of many years.
         let far = || now + std::time::Duration::from_secs(u32::MAX.into());
         Deadline { limits: *limits, end: now.checked_add(limits.total).unwrap_or_else(far) }
     }

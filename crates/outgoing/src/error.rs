@@ -16,7 +16,7 @@ pub enum Error {
     /// Neither `http` nor `https`.
     #[error("Protocol \"{0}\" not supported")]
     Scheme(String),
-    /// Something of the request can not be sent.
+    /// Something of the request cannot be sent.
     #[error("bad request: {0}")]
     BadRequest(String),
     /// The name has no address.
@@ -44,7 +44,7 @@ pub enum Error {
         why: String,
     },
     /// There is no TLS to the host.
-    #[error("{host} can not be trusted: {refusal}")]
+    #[error("{host} cannot be trusted: {refusal}")]
     Untrusted {
         host: String,
         /// What is wrong, and what to do about it.

@@ -135,7 +135,7 @@ impl Policy {
         let workspace = call.target.workspace.as_deref().filter(|_| !analysis.is_native());
         let open_hosts = open_hosts(&remembered, call.syscall, &analysis, workspace);
         let hosts: Vec<&str> = given.hosts.iter().chain(&open_hosts).map(String::as_str).collect();
-        // A list that can not be read allows nothing.
+        // A list that cannot be read allows nothing.
         let hosts = Allow::parse(&hosts.join(",")).unwrap_or_default();
         let setting = Setting {
             target: call.target,

@@ -28,7 +28,7 @@ pub enum Action {
     Deny,
 }
 
-/// One rule.
+/// What is done about the calls that a subject and all conditions fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rule {
     subject: Subject,

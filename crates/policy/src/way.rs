@@ -181,7 +181,7 @@ fn widening(findings: &Findings) -> Option<Widening> {
             Need::Other(_) => return None,
         }
     }
-    // What is known only in part can not be opened exactly.
+    // What is known only in part cannot be opened exactly.
     let is_whole = |path: &String| path.starts_with('/') && !path.contains(['*', '?', '[', '{']);
     let is_exact = widening.write.iter().chain(&widening.read).all(is_whole)
         && widening.hosts.iter().all(|host| is_host(host));

@@ -21,7 +21,7 @@ use crate::setup::Setup;
 use crate::world::World;
 
 /// A conversation as the model sees it, as far as it has come: oldest first, with pictures, tool results in the order of
-/// their calls. It holds for one setup: what a model can not see is described in words.
+/// their calls. It holds for one setup: what a model cannot see is described in words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
     /// Complete messages, oldest first.
@@ -36,7 +36,7 @@ pub(crate) struct Context {
     last_id: Option<i64>,
     /// How many were.
     count: u64,
-    /// Pictures since the newest answer that the model can not see.
+    /// Pictures since the newest answer that the model cannot see.
     hidden_pictures: u64,
 }
 
@@ -105,7 +105,7 @@ impl Context {
         self.last_id
     }
 
-    /// How many pictures came since the newest answer that the model can not see.
+    /// How many pictures came since the newest answer that the model cannot see.
     pub(crate) fn hidden_pictures(&self) -> u64 {
         self.hidden_pictures
     }

@@ -36,7 +36,7 @@ struct Section {
     text: String,
 }
 
-/// Puts a system prompt together. Files that can not be read are left out: an agent without them is better than none.
+/// Puts a system prompt together. Files that cannot be read are left out: an agent without them is better than none.
 pub(crate) async fn assemble(parts: &Parts<'_>, view: &View) -> String {
     let values = template::Values::new(parts);
     let budget_bytes = parts.config.number(config::AI_MAX_CONTEXT_BYTES);

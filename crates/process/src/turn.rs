@@ -52,7 +52,7 @@ pub(crate) enum TurnEnd {
     Answer(Box<Answered>),
     /// The conversation is to be compacted first.
     Compact(Box<Prepared>),
-    /// The run can not go on.
+    /// The run cannot go on.
     Failed(RunFailure),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Answered {
     pub(crate) state: ContextState,
 }
 
-/// Why a run can not go on.
+/// Why a run cannot go on.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFailure {
     /// Such as `generation.error`.

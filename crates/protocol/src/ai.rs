@@ -231,9 +231,9 @@ pub struct Transcription {
     /// Parts with their times, as the provider gives them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Vec<Value>>,
-    /// Who did it.
+    /// Provider that was asked.
     pub provider: String,
-    /// With which model.
+    /// The provider's name for the model.
     pub model: String,
 }
 
@@ -275,7 +275,7 @@ pub struct Speak {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AiTextFormat")]
 pub enum TextFormat {
-    /// As Markdown.
+    /// Markup is turned into what a person would say.
     Markdown,
     /// As it is said.
     Plain,
@@ -287,9 +287,9 @@ pub enum TextFormat {
 pub struct Speech {
     /// The sound.
     pub audio: AudioOutput,
-    /// Who did it.
+    /// Provider that was asked.
     pub provider: String,
-    /// With which model.
+    /// The provider's name for the model.
     pub model: String,
     /// The voice, by the provider's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

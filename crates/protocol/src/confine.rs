@@ -58,7 +58,7 @@ pub enum AgentMode {
     Confined,
     /// Nothing: every call is asked.
     Ask,
-    /// Nothing, and nobody is asked: agents can not use the device.
+    /// Nothing, and nobody is asked: agents cannot use the device.
     Off,
 }
 

@@ -150,7 +150,7 @@ macro_rules! errors {
 
 errors! {
     own words {
-        /// An argument that the call can not work with.
+        /// An argument that the call cannot work with.
         bad_request => 400;
         /// Not logged in, or not well enough.
         unauthorized => 401;

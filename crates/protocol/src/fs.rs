@@ -55,9 +55,9 @@ pub struct Read {
 #[serde(untagged)]
 #[schemars(rename = "FsReadResult")]
 pub enum ReadResult {
-    /// A file.
+    /// Content of a file, rendered for readers.
     File(FileContent),
-    /// A directory.
+    /// Names in a directory.
     Directory(Listing),
 }
 
@@ -104,7 +104,7 @@ impl JsonText {
 }
 
 impl Serialize for JsonText {
-    /// A struct of this name is what `serde_json` takes over as it is. Its own `RawValue` does the same, but can not
+    /// A struct of this name is what `serde_json` takes over as it is. Its own `RawValue` does the same, but cannot
     /// be had without parsing the text first.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const AS_IT_IS: &str = "$serde_json::private::RawValue";

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 /// Why a JSON text is not what it should be.
 #[derive(Debug, PartialEq)]
-pub struct Wrong {
+pub struct JsonError {
     /// Where, such as `rules[0].match`; empty for the whole.
     pub field: String,
     /// What is wrong there.
@@ -23,7 +23,7 @@ pub enum Fault {
     Unfit(String),
 }
 
-impl Wrong {
+impl JsonError {
     /// As one sentence; `whole` is what the text is called.
     pub fn sentence(&self, whole: &str) -> String {
         let field = if self.field.is_empty() { whole } else { &self.field };
@@ -35,14 +35,14 @@ impl Wrong {
 }
 
 /// Decodes a text; a failure says where and what in the words of JSON.
-pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
+pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
     serde_json::from_str(text).map_err(|_| explain::<T>(text))
 }
 
 /// Decodes once more, for the path to the fault: the way that succeeds need not keep track of it.
-pub fn explain<T: DeserializeOwned>(text: &str) -> Wrong {
+pub fn explain<T: DeserializeOwned>(text: &str) -> JsonError {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let whole = |why: String| Wrong { field: String::new(), fault: Fault::Unfit(why) };
+    let whole = |why: String| JsonError { field: String::new(), fault: Fault::Unfit(why) };
     let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
         return whole("must be one JSON value and nothing after it".to_string());
     };
@@ -55,7 +55,7 @@ pub fn explain<T: DeserializeOwned>(text: &str) -> Wrong {
     let path = if path == "." { String::new() } else { path };
     let quoted = |start: &str| text.strip_prefix(start).and_then(|rest| rest.split_once('`'));
     if let Some((field, _)) = quoted("missing field `") {
-        return Wrong { field: below(&path, field), fault: Fault::Missing };
+        return JsonError { field: below(&path, field), fault: Fault::Missing };
     }
     if let Some((field, rest)) = quoted("unknown field `") {
         // The path may end in the field itself.
@@ -63,13 +63,13 @@ pub fn explain<T: DeserializeOwned>(text: &str) -> Wrong {
             if path == field || path.ends_with(&format!(".{field}")) { path } else { below(&path, field) };
         let known = names(rest);
         let known = if known.is_empty() { "nothing".to_string() } else { known.join(", ") };
-        return Wrong { field, fault: Fault::Unfit(format!("is not known here; there are {known}")) };
+        return JsonError { field, fault: Fault::Unfit(format!("is not known here; there are {known}")) };
     }
     if let Some((found, rest)) = quoted("unknown variant `") {
         let why = format!("must be one of {}; got \"{found}\"", names(rest).join(", "));
-        return Wrong { field: path, fault: Fault::Unfit(why) };
+        return JsonError { field: path, fault: Fault::Unfit(why) };
     }
-    Wrong { field: path, fault: Fault::Unfit(unfit(text)) }
+    JsonError { field: path, fault: Fault::Unfit(unfit(text)) }
 }
 
 fn below(path: &str, field: &str) -> String {

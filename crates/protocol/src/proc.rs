@@ -166,7 +166,7 @@ pub enum WorkspaceKind {
 pub enum WorkspaceSpec {
     /// None: it works in the home.
     None,
-    /// A new one.
+    /// One that is made for the process.
     New {
         /// A note for people; the process's label when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ pub enum Answer {
 
 /// The answer's text, and what is to be done once it has been given.
 pub struct Written {
-    /// The text.
+    /// JSON of the answer's `data`.
     pub text: String,
     /// Done after the answer is on its way: what must not overtake it.
     pub then: Option<Then>,

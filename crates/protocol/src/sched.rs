@@ -141,7 +141,7 @@ pub struct ScheduleState {
     pub run_count: u64,
 }
 
-/// A schedule.
+/// What is run when, and how it went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ScheduleRecord")]

@@ -101,7 +101,7 @@ impl Effect {
 pub enum Group {
     /// Root alone, who holds everything.
     Root,
-    /// Every user.
+    /// Group `users`, which every account is in.
     Users,
     /// Connections of role `service`.
     Services,
@@ -110,7 +110,7 @@ pub enum Group {
 /// Who holds a call on a fresh system, besides root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The group.
+    /// Whose members hold it.
     pub group: Group,
     /// Whether it holds the whole domain (`fs.*`), or this name only. A row says so for all of its domain or for none.
     pub is_whole_domain: bool,

@@ -1,6 +1,6 @@
 //! Frame filter below the WebSocket library: swallows single frames above the size limit and puts small marker
 //! messages in their place, so that the socket can answer 413 and live on; and the way out. Of what is swallowed the
-//! beginning and the end are kept, which tell what it was an answer to.
+//! beginning and the end are kept, which tell what it was an answer to; of a message in pieces the beginning.
 
 use std::collections::VecDeque;
 use std::io;
@@ -100,7 +100,8 @@ impl<S> Inlet<S> {
         self.filter.state.flooded
     }
 
-    /// The beginning or the end of a message that was swallowed: one for each marker, in the same order.
+    /// The beginning or the end of a message that was swallowed: one for each marker, in the same order. After the last
+    /// of them the beginning of the message in pieces that grew too large.
     pub(crate) fn take_excerpt(&mut self) -> Option<Excerpt> {
         self.filter.excerpts.pop_front()
     }
@@ -206,7 +207,7 @@ struct Filter {
 pub(crate) struct Excerpt {
     pub(crate) bytes: Vec<u8>,
     pub(crate) is_beginning: bool,
-    /// The length of the whole message.
+    /// The length of the whole message; of one in pieces, what it has come to.
     pub(crate) size: u64,
 }
 
@@ -266,6 +267,10 @@ struct FilterState {
     pieces: u64,
     /// Whether the current frame is the last of them.
     is_last: bool,
+    /// The first bytes of that message, while it is not complete.
+    beginning: Vec<u8>,
+    /// The mask of the current frame, if it is one of the pieces.
+    mask: Option<[u8; 4]>,
     /// Those have become too many.
     flooded: bool,
 }
@@ -291,15 +296,29 @@ impl FilterState {
     /// Counts the pieces of a message. False when they have become too many.
     fn count(&mut self, head: &Head, limit: u64) -> bool {
         self.payload = head.payload;
+        self.mask = (!matches!(head.piece, Piece::None)).then_some(head.mask);
         match head.piece {
             Piece::None => return true,
-            Piece::First => self.pieces = head.payload,
-            // Those of a message that is complete are another's.
-            Piece::More if self.is_last => self.pieces = head.payload,
-            Piece::More => self.pieces = self.pieces.saturating_add(head.payload),
+            // Further pieces of a message that is complete are another's.
+            Piece::More if !self.is_last => self.pieces = self.pieces.saturating_add(head.payload),
+            Piece::First | Piece::More => (self.pieces, self.beginning) = (head.payload, Vec::new()),
         }
         self.is_last = head.is_last;
         self.pieces <= limit
+    }
+
+    /// Takes in bytes of the current frame's payload; of a message in pieces its beginning is remembered.
+    fn pass(&mut self, bytes: &[u8]) {
+        if let Some(mask) = self.mask {
+            let at = self.payload - self.left;
+            let room = limits::frame::OVERSIZED_BEGINNING_BYTES - self.beginning.len();
+            let unmasked = |(n, byte): (usize, &u8)| byte ^ mask[((at + n as u64) % 4) as usize];
+            self.beginning.extend(bytes.iter().enumerate().take(room).map(unmasked));
+        }
+        self.left -= bytes.len() as u64;
+        if self.left == 0 && self.is_last {
+            self.beginning = Vec::new();
+        }
     }
 }
 
@@ -309,9 +328,9 @@ impl Filter {
         let mut at = 0;
         while at < input.len() {
             if self.state.left > 0 {
-                let count = self.state.left.min((input.len() - at) as u64);
-                self.state.left -= count;
-                at += count as usize;
+                let count = self.state.left.min((input.len() - at) as u64) as usize;
+                self.state.pass(&input[at..at + count]);
+                at += count;
                 continue;
             }
             let Some(head) = Head::parse(&input[at..]) else { return false };
@@ -337,7 +356,7 @@ impl Filter {
                 } else {
                     out.extend_from_slice(&input[..count]);
                 }
-                self.state.left -= count as u64;
+                self.state.pass(&input[..count]);
                 self.state.skip &= self.state.left > 0;
                 input = &input[count..];
                 continue;
@@ -348,6 +367,8 @@ impl Filter {
                 self.state.left = head.payload;
                 if !self.state.count(&head, self.limit) {
                     self.state.flooded = true;
+                    let bytes = std::mem::take(&mut self.state.beginning);
+                    self.excerpts.push_back(Excerpt { bytes, is_beginning: true, size: self.state.pieces });
                     return;
                 }
                 if head.is_oversized(self.limit) {
@@ -452,6 +473,7 @@ mod tests {
     async fn a_message_in_pieces_that_grows_too_large_stops_everything() {
         for cut in [1, 3, 64, 4_096] {
             let mut input = frame(0x01, &[b'a'; 200]);
+            input.extend(frame(0x89, b"ping"));
             input.extend(frame(0x00, &[b'b'; 90]));
             let passed = input.len();
             input.extend(frame(0x80, &[b'c'; 11]));
@@ -460,7 +482,7 @@ mod tests {
             let mut inlet = Inlet::new(receiver, 300, "MARK".into(), b"", Clock::system());
             let writing = tokio::spawn(async move {
                 use tokio::io::AsyncWriteExt;
-                // The other side stops reading; what can not be written any more does not matter.
+                // The other side stops reading; what cannot be written any more does not matter.
                 drop(sender.write_all(&input).await);
             });
             let mut out = vec![0; passed];
@@ -476,6 +498,9 @@ mod tests {
             });
             assert!(pending.await, "cut at {cut}");
             writing.abort();
+            let bytes = [[b'a'; 200].as_slice(), &[b'b'; 90]].concat();
+            let told = Excerpt { bytes, is_beginning: true, size: 301 };
+            assert_eq!((inlet.take_excerpt(), inlet.take_excerpt()), (Some(told), None), "cut at {cut}");
         }
     }
 

@@ -60,10 +60,10 @@ pub enum Error {
     /// The store does not open.
     #[error(transparent)]
     Store(#[from] store::OpenError),
-    /// The store opens but can not be used.
-    #[error("the store can not be used: {0}")]
+    /// The store opens but cannot be used.
+    #[error("the store cannot be used: {0}")]
     Statement(#[from] store::Error),
-    /// The address can not be had.
+    /// The address cannot be had.
     #[error("cannot listen on {listen}: {why}")]
     Listen {
         /// What was asked for.

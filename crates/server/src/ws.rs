@@ -189,6 +189,9 @@ impl Socket {
             match Pin::new(&mut self.stream).poll_next(cx) {
                 Poll::Pending => {
                     if self.stream.get_ref().is_flooded() {
+                        if !closing {
+                            self.take_oversized();
+                        }
                         self.connection.close(Close::TOO_LARGE);
                     }
                     return Reading::Waiting;
@@ -230,7 +233,8 @@ impl Socket {
         }
     }
 
-    /// A marker stands for some bytes of a message that was too large.
+    /// Tells the kernel of a message that was too large, by some bytes of it: those that a marker stands for, or the
+    /// beginning of one that came in pieces.
     fn take_oversized(&mut self) {
         let Some(excerpt) = self.stream.get_mut().take_excerpt() else { return };
         let excerpt = Excerpt {

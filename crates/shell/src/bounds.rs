@@ -9,7 +9,7 @@ use bashkit::{Error, ExecutionBudgetExceeded, ExecutionLimits, LimitExceeded, Me
 pub(crate) const TIMED_OUT: i32 = 124;
 /// Exit code of a script that wanted too much.
 pub(crate) const TOO_MUCH: i32 = 137;
-/// Exit code of a script that bash can not read.
+/// Exit code of a script that bash cannot read.
 pub(crate) const SYNTAX: i32 = 2;
 
 /// The interpreter's own limits. Time is watched from outside too: not everything here looks at the clock.
@@ -52,7 +52,7 @@ pub(crate) enum GivenUp {
     TimedOut,
     /// A limit was reached; the words say which.
     Limit(String),
-    /// The script can not be read.
+    /// The script cannot be read.
     Syntax(String),
     /// Anything else.
     Failed(String),

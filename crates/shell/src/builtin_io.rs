@@ -23,7 +23,7 @@ pub(crate) struct Io {
     pub streams: bool,
     /// Whether the interpreter hands it the reading end of a pipe, past any wrapping.
     pub takes_pipe: bool,
-    /// Whether it runs text that can not be seen beforehand.
+    /// Whether it runs text that cannot be seen beforehand.
     pub runs_text: bool,
     /// Whether text that was not seen is taken to read with it.
     pub is_for_unseen: bool,

@@ -19,7 +19,7 @@ impl CpuClock {
         let mut id = 0;
         // SAFETY: the thread is the one that runs, and `id` outlives the call.
         let failed = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut id) };
-        // SAFETY: it takes nothing and can not fail.
+        // SAFETY: it takes nothing and cannot fail.
         let thread = u32::try_from(unsafe { libc::gettid() }).ok()?;
         (failed == 0).then_some(CpuClock { id, thread })
     }
@@ -49,7 +49,7 @@ impl CpuClock {
     }
 }
 
-/// Elsewhere the clock of another thread can not be read in this way; time and the interpreter's own limits hold.
+/// Elsewhere the clock of another thread cannot be read in this way; time and the interpreter's own limits hold.
 #[cfg(not(target_os = "linux"))]
 impl CpuClock {
     /// None.

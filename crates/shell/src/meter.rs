@@ -145,7 +145,7 @@ impl Meter {
         format!("{device}: {}", endless::NEVER_ENDS)
     }
 
-    /// Learns from the text of a script what can not be told while it runs. Whether it may redirect from such a device.
+    /// Learns from the text of a script what cannot be told while it runs. Whether it may redirect from such a device.
     pub(crate) fn read_script(&self, script: &str) -> bool {
         self.refuses.store(endless::is_captured(script), Ordering::Relaxed);
         ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].iter().any(|device| script.contains(device))

@@ -1,5 +1,5 @@
 //! Source-to-source rewriting: a script in words that the interpreter takes as bash would. Some expressions mean
-//! something else to it and can not be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges
+//! something else to it and cannot be reached from outside: `$$`, tests of files between `[[` and `]]`, long ranges
 //! in braces, what is piped into a command with a `<(…)`, and some more. They are put differently before the script is
 //! run. Scripts without them stay as they are.
 

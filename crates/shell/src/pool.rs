@@ -84,7 +84,7 @@ impl Pool {
         if stranded.is_some() { Err(Refused::Closed) } else { Ok(ticket) }
     }
 
-    /// Gives every waiting job a thread that may have one. Those that can not be started wait for another to end.
+    /// Gives every waiting job a thread that may have one. Those that cannot be started wait for another to end.
     fn start_what_may(&self, state: &mut PoolState, runtime: &Handle) {
         while let Some(waiting) = state.next() {
             let (ticket, uid, bytes) = (waiting.ticket, waiting.uid, waiting.bytes);

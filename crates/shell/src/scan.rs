@@ -14,7 +14,7 @@ use crate::builtins;
 /// A word whose text is known only when the script runs; no option looks like it.
 const UNKNOWN: &str = "\u{0}";
 
-/// The commands of the script that may read its stdin. None when the script can not be read as a whole.
+/// The commands of the script that may read its stdin. None when the script cannot be read as a whole.
 pub(crate) fn stdin_readers(script: &str) -> Vec<&'static str> {
     if script.len() > limits::native_shell::SCAN_MAX_BYTES {
         return Vec::new();

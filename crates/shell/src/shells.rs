@@ -292,7 +292,7 @@ impl Drop for Shells {
     }
 }
 
-/// Runs a command on the thread that asks. The caller is told when it can not even begin.
+/// Runs a command on the thread that asks. The caller is told when it cannot even begin.
 async fn carry_out(
     order: Order,
     script: String,

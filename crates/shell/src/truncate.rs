@@ -51,7 +51,7 @@ enum WantedSize<'a> {
 }
 
 impl WantedSize<'_> {
-    /// The largest of all sizes among the words. One that can not be told is too large.
+    /// The largest of all sizes among the words. One that cannot be told is too large.
     fn read(args: &[String]) -> WantedSize<'_> {
         let mut asked = WantedSize::Nothing;
         let mut rest = args.iter().map(String::as_str);

@@ -62,7 +62,7 @@ pub struct NewAccount {
     pub now_ms: i64,
 }
 
-/// Sessions to end.
+/// Whose logins end, why, and which token outlives it.
 #[derive(Clone, Copy, Debug)]
 pub struct EndSessions<'a> {
     /// Whose.

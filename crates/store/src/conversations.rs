@@ -8,7 +8,7 @@ use crate::processes::count;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Result, Store};
 
-/// Row of a conversation.
+/// A thread of messages of a process; its messages are rows of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationRow {
     pub id: ConversationId,

@@ -85,7 +85,7 @@ impl Devices<'_> {
     /// user, is new and differs only in case from another, or its user was just removed. One transaction.
     pub async fn register(self, registration: Registration) -> Result<Option<Device>> {
         let implements = serde_json::to_string(&registration.implements)
-            .map_err(|error| Error::Failed(format!("`implements` can not be written: {error}")))?;
+            .map_err(|error| Error::Failed(format!("`implements` cannot be written: {error}")))?;
         let device_id = &registration.device_id;
         let open = Statement::new(
             "INSERT INTO device_access (device_id, gid) SELECT $1, $2 \

@@ -23,7 +23,7 @@ impl Directory {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(OpenError::Held(path.display().to_string())),
             Err(TryLockError::Error(error)) => {
-                return Err(OpenError::Failed(format!("{} can not be locked: {error}", file.display())));
+                return Err(OpenError::Failed(format!("{} cannot be locked: {error}", file.display())));
             }
         }
         make_private(&path.join("keys"), true)?;
@@ -67,7 +67,7 @@ fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Says that a file or directory of the store can not be written.
+/// Says that a file or directory of the store cannot be written.
 pub(crate) fn not_writable(path: &Path, error: &io::Error) -> OpenError {
     OpenError::NotWritable { dir: path.display().to_string(), why: error.to_string() }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each noun has a file with its rows and its statements. A statement is written once and runs on both
 //! engines. No policy here: who may do what is the kernel's business. Texts with a NUL character are found
-//! nowhere and refused when written, since PostgreSQL can not keep them.
+//! nowhere and refused when written, since PostgreSQL cannot keep them.
 
 pub mod accounts;
 pub mod approvals;
@@ -66,7 +66,7 @@ pub enum OpenError {
     /// Another gateway has it.
     #[error("another gateway is using {0}")]
     Held(String),
-    /// The directory or a file in it can not be written.
+    /// The directory or a file in it cannot be written.
     #[error("{dir} is not writable: {why}")]
     NotWritable { dir: String, why: String },
     /// A newer version wrote it.
@@ -255,7 +255,7 @@ impl Engine {
 
     async fn write(&self, batch: Batch) -> Result<Written> {
         if batch.steps.iter().any(|step| step.statement.has_nul()) {
-            return Err(Error::Failed("a text with a NUL character can not be stored".to_string()));
+            return Err(Error::Failed("a text with a NUL character cannot be stored".to_string()));
         }
         match self {
             Engine::Sqlite(sqlite) => sqlite.write(batch).await,

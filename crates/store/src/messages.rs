@@ -8,7 +8,7 @@ use crate::processes::count;
 use crate::sql::{Row, Statement, unexpected};
 use crate::{Result, Store};
 
-/// Row of a message.
+/// What was said in a conversation, by whomever: a person, the agent, or a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRow {
     /// Unique within the process.

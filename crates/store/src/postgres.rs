@@ -51,7 +51,7 @@ impl Postgres {
     ) -> std::result::Result<Postgres, OpenError> {
         // The error is not shown with the URL: it may contain a password.
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
-            OpenError::Failed(format!("the database URL can not be read: {}", explain(&error)))
+            OpenError::Failed(format!("the database URL cannot be read: {}", explain(&error)))
         })?;
         config.connect_timeout(limits::client::CONNECT_TIMEOUT);
         config.application_name("gsv");

@@ -51,7 +51,7 @@ impl ProcessState {
     }
 }
 
-/// Row of a process.
+/// An agent: whose it is, what it was started for, and what it is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessRow {
     /// Its id.

@@ -23,7 +23,7 @@ pub struct RouteRow {
     pub created_at: i64,
     /// In milliseconds.
     pub expires_at: i64,
-    /// The id of the request on the wire, by which the driver knows the call. Its column is called `letter`.
+    /// The id of the request on the wire, by which the driver knows the call.
     pub wire_id: Option<String>,
     /// The running program of the driver it was sent to.
     pub instance: Option<String>,
@@ -46,7 +46,7 @@ impl Routes<'_> {
     /// Keeps a route.
     pub async fn open(self, route: RouteRow) -> Result<()> {
         let statement = Statement::new(
-            "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at, letter, \
+            "INSERT INTO routes (route_id, call, pid, request_id, device_id, created_at, expires_at, wire_id, \
              instance, args) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(route.route_id.as_str())
@@ -72,7 +72,7 @@ impl Routes<'_> {
     /// All, oldest first.
     pub async fn all(self) -> Result<Vec<RouteRow>> {
         let statement = Statement::new(
-            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
+            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, wire_id, instance, args \
              FROM routes ORDER BY created_at, route_id",
         );
         self.0.read(statement).await?.into_iter().map(route_from).collect()
@@ -81,7 +81,7 @@ impl Routes<'_> {
     /// The route of a call of a process, if it was sent and its outcome is not kept yet.
     pub async fn of(self, pid: &Pid, request_id: &str) -> Result<Option<RouteRow>> {
         let statement = Statement::new(
-            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, letter, instance, args \
+            "SELECT route_id, call, pid, request_id, device_id, created_at, expires_at, wire_id, instance, args \
              FROM routes WHERE pid = $1 AND request_id = $2",
         );
         self.0.read(statement.bind(pid).bind(request_id)).await?.pop().map(route_from).transpose()

@@ -58,7 +58,7 @@ pub struct Used {
     pub cache_write_nano: i64,
 }
 
-/// Row of a run.
+/// What a process does about one message: how far it is, and what it has cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub run_id: RunId,

@@ -1,7 +1,7 @@
 //! Encryption at rest: XChaCha20-Poly1305 with a key kept in `keys/secrets.key`, apart from the database.
 //!
 //! A sealed text is `v1:` and the base64 of nonce and ciphertext. It is bound to the record it belongs to, so
-//! it can not be moved to another one.
+//! it cannot be moved to another one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ impl Secrets {
 
     /// Decrypts a text that belongs to `record`.
     pub fn open(&self, record: &str, sealed: &str) -> Result<String> {
-        let damaged = || Error::Failed(format!("{record} can not be decrypted: it is damaged or was moved"));
+        let damaged = || Error::Failed(format!("{record} cannot be decrypted: it is damaged or was moved"));
         let text = sealed.strip_prefix(SEALED).ok_or_else(damaged)?;
         let bytes = STANDARD.decode(text).map_err(|_| damaged())?;
         let (nonce, body) = bytes.split_first_chunk::<NONCE_BYTES>().ok_or_else(damaged)?;
@@ -93,7 +93,7 @@ fn read(path: &Path) -> std::result::Result<Secrets, OpenError> {
 }
 
 fn unreadable(path: &Path, why: &str) -> OpenError {
-    OpenError::Failed(format!("{} can not be used: {why}", path.display()))
+    OpenError::Failed(format!("{} cannot be used: {why}", path.display()))
 }
 
 /// Under a temporary name first, so that a crash leaves the whole key or none.

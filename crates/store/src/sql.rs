@@ -18,7 +18,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// PostgreSQL can not keep this character in a text, so neither engine gets to see one.
+    /// PostgreSQL cannot keep this character in a text, so neither engine gets to see one.
     fn has_nul(&self) -> bool {
         matches!(self, Value::Text(Some(text)) if text.contains('\0'))
     }

@@ -46,7 +46,7 @@ impl Sqlite {
         let mode: String =
             connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
         if mode != "wal" {
-            let why = "its file system can not be used by several readers at once (no WAL)";
+            let why = "its file system cannot be used by several readers at once (no WAL)";
             return Err(OpenError::Failed(format!("{place}: {why}")));
         }
         migrate(&mut connection, &place)?;

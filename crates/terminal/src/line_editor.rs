@@ -43,7 +43,7 @@ impl Prompt for PromptText {
     }
 }
 
-/// An editor that remembers typed lines in a file of that name; without them, and saying so, when it can not.
+/// An editor that remembers typed lines in a file of that name; without them, and saying so, when it cannot.
 pub fn with_history(editor: Reedline, name: &str, output: &Output) -> Reedline {
     let Some(path) = history_path(name) else { return editor };
     match FileBackedHistory::with_file(limits::cli::HISTORY_LINES_MAX, path) {

@@ -1,6 +1,6 @@
 //! Test fixtures: a whole gateway on a free port, and raw sockets that speak to it.
 
-// A helper of tests that can not do its work has nothing better to do than to end the test.
+// A helper of tests that cannot do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]
 
 pub mod gateway;

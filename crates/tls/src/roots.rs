@@ -1,5 +1,5 @@
 //! Trust store: the bundled authorities that browsers trust, and those in the files that `SSL_CERT_FILE` and
-//! `SSL_CERT_DIR` name. A file that can not be used takes nothing away; it is told of when a certificate is refused.
+//! `SSL_CERT_DIR` name. A file that cannot be used takes nothing away; it is told of when a certificate is refused.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub struct Roots {
 impl Roots {
     /// The bundled authorities and those of a file and of directories, as the two variables name them.
     pub fn new(file: Option<OsString>, directories: Option<OsString>) -> Roots {
-        let mut found = Found::default();
+        let mut found = ExtraRoots::default();
         if let Some(file) = file.filter(|file| !file.is_empty()) {
             found.take_file(Path::new(&file));
         }
@@ -53,25 +53,25 @@ fn config(store: RootCertStore) -> ClientConfig {
 
 /// What the environment adds.
 #[derive(Default)]
-struct Found {
+struct ExtraRoots {
     certificates: HashSet<CertificateDer<'static>>,
     problem: Option<String>,
     bytes: u64,
 }
 
-impl Found {
+impl ExtraRoots {
     fn take_file(&mut self, path: &Path) {
         match self.certificates_of(path) {
             Ok(0) => self.complain(format!("SSL_CERT_FILE={} holds no certificate", path.display())),
             Ok(_) => {}
-            Err(error) => self.complain(format!("SSL_CERT_FILE={} can not be read: {error}", path.display())),
+            Err(error) => self.complain(format!("SSL_CERT_FILE={} cannot be read: {error}", path.display())),
         }
     }
 
     /// Such directories hold other things beside certificates, which are passed over.
     fn take_directory(&mut self, directory: &Path) {
         let complaint =
-            |error: &io::Error| format!("SSL_CERT_DIR={} can not be read: {error}", directory.display());
+            |error: &io::Error| format!("SSL_CERT_DIR={} cannot be read: {error}", directory.display());
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => return self.complain(complaint(&error)),
@@ -86,7 +86,7 @@ impl Found {
         }
     }
 
-    /// How many certificates a file holds; those that can not be read are not counted.
+    /// How many certificates a file holds; those that cannot be read are not counted.
     fn certificates_of(&mut self, path: &Path) -> io::Result<usize> {
         let mut text = Vec::new();
         let room = limits::tls::ROOTS_MAX_BYTES - self.bytes;
@@ -119,8 +119,8 @@ mod tests {
         parameters.self_signed(&key).unwrap().pem()
     }
 
-    fn found(file: Option<&Path>, directory: Option<&Path>) -> Found {
-        let mut found = Found::default();
+    fn found(file: Option<&Path>, directory: Option<&Path>) -> ExtraRoots {
+        let mut found = ExtraRoots::default();
         file.into_iter().for_each(|file| found.take_file(file));
         directory.into_iter().for_each(|directory| found.take_directory(directory));
         found
@@ -146,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_used_is_told() {
+    fn what_cannot_be_used_is_told() {
         let home = tempfile::tempdir().unwrap();
         let missing = found(Some(&home.path().join("none.pem")), None).problem.unwrap();
-        assert!(missing.starts_with("SSL_CERT_FILE=") && missing.contains("can not be read"), "{missing}");
+        assert!(missing.starts_with("SSL_CERT_FILE=") && missing.contains("cannot be read"), "{missing}");
         let empty = home.path().join("empty.pem");
         std::fs::write(&empty, "nothing").unwrap();
         assert!(found(Some(&empty), None).problem.unwrap().ends_with("holds no certificate"));

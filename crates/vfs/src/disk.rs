@@ -76,7 +76,7 @@ pub struct Disk {
     run: String,
     drafts: AtomicU64,
     swept: Mutex<HashMap<HostId, i64>>,
-    /// Whether it was said that some names can not be shown.
+    /// Whether it was said that some names cannot be shown.
     said_strange: AtomicBool,
 }
 

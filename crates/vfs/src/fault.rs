@@ -31,7 +31,7 @@ pub enum Code {
     Quota,
     /// The file is too large for this.
     TooLarge,
-    /// This part of the tree can not do that.
+    /// This part of the tree cannot do that.
     Unsupported,
     /// The two paths are in different parts of the tree; a move is a copy there.
     CrossDevice,

@@ -72,7 +72,7 @@ pub const REHEARSAL_MAX_BYTES: u64 = 1024 * 1024 * 1024;
 pub const REHEARSAL_FILES_MAX: usize = 50_000;
 /// Trees of which a rehearsal changes a copy.
 pub const REHEARSAL_TREES_MAX: usize = 48;
-/// How many directories deep a tree is taken apart that can not be copied whole.
+/// How many directories deep a tree is taken apart that cannot be copied whole.
 pub const REHEARSAL_TREES_DEPTH: usize = 3;
 /// Changes that are told.
 pub const REHEARSAL_TOLD_MAX: usize = 500;

@@ -12,7 +12,7 @@ pub const IDLE: Duration = Duration::from_secs(30);
 pub const STORE_ATTEMPTS: u32 = 5;
 /// Pause before the second attempt; it doubles.
 pub const STORE_RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// How long one rests whose steps can not be kept, before it goes on where it was.
+/// How long one rests whose steps cannot be kept, before it goes on where it was.
 pub const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// Messages that may wait in the queue of one process.
 pub const QUEUE_MAX: u64 = 1_000;

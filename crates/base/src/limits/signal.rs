@@ -14,7 +14,7 @@ pub const KEPT_ALL_BYTES: usize = 256 * 1024 * 1024;
 pub const USERS_MAX: usize = 4_096;
 /// Bytes of a model's answer that are kept in one piece.
 pub const PIECE_BYTES: usize = 64 * 1024;
-/// For one user, places in the order of signals that a client can not go on from.
+/// For one user, places in the order of signals that a client cannot go on from.
 pub const RESUME_GAPS_MAX: usize = 4_096;
 /// Answers of models, of one user, whose text so far is at hand for connections that come back.
 pub const ANSWERS_MAX: usize = 1_024;

@@ -6,7 +6,7 @@ use base::limits::checkpoint as limits;
 
 use super::rules::Rules;
 use super::tracked::has_below;
-use super::{Found, Walk, names};
+use super::{Walk, WalkEntry, names};
 use crate::error::Fault;
 use crate::label::Why;
 use crate::place;
@@ -59,7 +59,7 @@ impl Newcomers {
 impl Walk<'_, '_> {
     /// Whether something that is ignored appeared since the last run ended, and is kept within a small budget: the rule
     /// that ignores it may be the agent's, the file is not.
-    pub(super) fn is_newcomer(&mut self, found: &Found<'_>, path: &Name) -> bool {
+    pub(super) fn is_newcomer(&mut self, found: &WalkEntry<'_>, path: &Name) -> bool {
         let Some(last) = self.plan.last else { return false };
         if last.has_more || last.noted.get(path).is_some_and(|noted| noted.why == Why::Ignored) {
             return false;
@@ -92,8 +92,13 @@ impl Walk<'_, '_> {
 
     /// Notes what is ignored. Where names that appear are looked for, a directory that has come to be ignored only
     /// since the last checkpoint is gone through by name.
-    pub(super) fn ignore(&mut self, found: &Found<'_>, path: &mut Name, depth: usize) -> Result<(), Fault> {
-        let Found { dir, name, state } = *found;
+    pub(super) fn ignore(
+        &mut self,
+        found: &WalkEntry<'_>,
+        path: &mut Name,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        let WalkEntry { dir, name, state } = *found;
         self.note(path, Why::Ignored, state.kind, state.key);
         if state.kind != FileKind::Dir {
             return Ok(());
@@ -131,7 +136,7 @@ impl Walk<'_, '_> {
     }
 }
 
-fn is_filled_by_tools(found: &Found<'_>) -> bool {
+fn is_filled_by_tools(found: &WalkEntry<'_>) -> bool {
     if FILLED_BY_TOOLS.contains(&found.name) {
         return true;
     }

@@ -62,7 +62,7 @@ pub(crate) enum Code {
 
 /// Why a message is not a question that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub(crate) enum QuestionError {
     /// It is answered with this.
     Code(Code),
     /// It is no question at all, and to answer it would invite a loop.
@@ -71,11 +71,11 @@ pub(crate) enum Wrong {
 
 impl<'a> Question<'a> {
     /// Reads a message with exactly one question.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Question<'a>, Wrong> {
-        let (id, flags) = head(bytes).ok_or(Wrong::Unanswerable)?;
-        let malformed = Wrong::Code(Code::FormatError);
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Question<'a>, QuestionError> {
+        let (id, flags) = head(bytes).ok_or(QuestionError::Unanswerable)?;
+        let malformed = QuestionError::Code(Code::FormatError);
         if flags & 0x7800 != 0 {
-            return Err(Wrong::Code(Code::NotImplemented));
+            return Err(QuestionError::Code(Code::NotImplemented));
         }
         let (count, rest) = (number(bytes, 4).ok_or(malformed)?, bytes.get(HEADER..).ok_or(malformed)?);
         if count != 1 {
@@ -86,7 +86,7 @@ impl<'a> Question<'a> {
         let class = number(rest, length + 2).ok_or(malformed)?;
         let asked = rest.get(..length + 4).ok_or(malformed)?;
         if class != INTERNET {
-            return Err(Wrong::Code(Code::NotImplemented));
+            return Err(QuestionError::Code(Code::NotImplemented));
         }
         let record_type = match kind {
             1 => Some(RecordType::A),

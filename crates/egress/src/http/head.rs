@@ -40,21 +40,21 @@ pub(crate) enum Length {
 
 /// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct HeadError {
     pub(crate) status: u16,
     pub(crate) why: &'static str,
     /// Which host it was about, where that is known.
     pub(crate) about: Option<(String, u16)>,
 }
 
-impl Wrong {
-    pub(crate) fn new(status: u16, why: &'static str) -> Wrong {
-        Wrong { status, why, about: None }
+impl HeadError {
+    pub(crate) fn new(status: u16, why: &'static str) -> HeadError {
+        HeadError { status, why, about: None }
     }
 }
 
-fn bad(why: &'static str) -> Wrong {
-    Wrong::new(400, why)
+fn bad(why: &'static str) -> HeadError {
+    HeadError::new(400, why)
 }
 
 /// Where the head ends, if it does. An end with bare line feeds is one too, for [`parse`] to refuse at once. The first
@@ -71,7 +71,7 @@ pub(crate) fn end(bytes: &[u8], seen: usize) -> Option<usize> {
 }
 
 /// Reads a head, to its empty line.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Wrong> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Head, HeadError> {
     let head = bytes.strip_suffix(b"\r\n\r\n").ok_or(bad("the request's lines must end with CR LF"))?;
     let mut lines = lines(head)?.into_iter();
     let line = lines.next().unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Wrong> {
     };
     let is_tunnel = method == "CONNECT";
     let target = if is_tunnel { tunnel(target)? } else { url(target)? };
-    let about = |mut wrong: Wrong| {
+    let about = |mut wrong: HeadError| {
         wrong.about = Some((target.host.to_string(), target.port));
         wrong
     };
@@ -110,7 +110,7 @@ struct Target<'a> {
 }
 
 /// The target of `CONNECT`: a host and a port.
-fn tunnel(text: &str) -> Result<Target<'_>, Wrong> {
+fn tunnel(text: &str) -> Result<Target<'_>, HeadError> {
     match authority(text) {
         Some((host, Some(port))) => Ok(Target { host, port, path: String::new() }),
         _ => Err(bad("CONNECT needs a host and a port, such as example.org:443")),
@@ -118,7 +118,7 @@ fn tunnel(text: &str) -> Result<Target<'_>, Wrong> {
 }
 
 /// The target of any other request: a whole URL.
-fn url(text: &str) -> Result<Target<'_>, Wrong> {
+fn url(text: &str) -> Result<Target<'_>, HeadError> {
     let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     let rest = scheme.and_then(|scheme| text.get(scheme.len()..));
     let rest = rest.ok_or(bad("this is a proxy: ask with a whole http:// URL, or with CONNECT for https"))?;
@@ -157,11 +157,11 @@ struct Header<'a> {
     value: &'a [u8],
 }
 
-fn headers<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Header<'a>>, Wrong> {
+fn headers<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Header<'a>>, HeadError> {
     let mut out = Vec::new();
     for line in lines {
         if out.len() == HEADERS_MAX {
-            return Err(Wrong::new(431, "the request has too many headers"));
+            return Err(HeadError::new(431, "the request has too many headers"));
         }
         let colon = line.iter().position(|byte| *byte == b':').ok_or(bad("a header has no colon"))?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
@@ -176,7 +176,7 @@ fn headers<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Header<'a>>,
 }
 
 /// The one value of a header that may be there once.
-fn single<'a>(headers: &[Header<'a>], name: &str) -> Result<Option<&'a [u8]>, Wrong> {
+fn single<'a>(headers: &[Header<'a>], name: &str) -> Result<Option<&'a [u8]>, HeadError> {
     let mut found = headers.iter().filter(|header| header.name == name);
     match (found.next(), found.next()) {
         (_, Some(_)) => Err(bad("Host, Content-Length and Transfer-Encoding may each be there once")),
@@ -184,13 +184,15 @@ fn single<'a>(headers: &[Header<'a>], name: &str) -> Result<Option<&'a [u8]>, Wr
     }
 }
 
-fn length(headers: &[Header<'_>], is_old: bool) -> Result<Length, Wrong> {
+fn length(headers: &[Header<'_>], is_old: bool) -> Result<Length, HeadError> {
     match (single(headers, "content-length")?, single(headers, "transfer-encoding")?) {
         (None, None) => Ok(Length::Bytes(0)),
         (Some(_), Some(_)) => Err(bad("a request has Content-Length or Transfer-Encoding, not both")),
         (None, Some(_)) if is_old => Err(bad("HTTP/1.0 knows no Transfer-Encoding")),
         (None, Some(coding)) if coding.eq_ignore_ascii_case(b"chunked") => Ok(Length::Chunked),
-        (None, Some(_)) => Err(Wrong::new(501, "the only Transfer-Encoding that is known here is chunked")),
+        (None, Some(_)) => {
+            Err(HeadError::new(501, "the only Transfer-Encoding that is known here is chunked"))
+        }
         (Some(digits), None) => {
             let digits = std::str::from_utf8(digits).ok().and_then(|digits| number(digits, 18));
             digits.map(Length::Bytes).ok_or(bad("Content-Length is not a number"))
@@ -199,7 +201,7 @@ fn length(headers: &[Header<'_>], is_old: bool) -> Result<Length, Wrong> {
 }
 
 /// `Host` must name whom the request is for; a server with many names would else answer for another one.
-fn check_host(headers: &[Header<'_>], target: &Target<'_>, may_lack: bool) -> Result<(), Wrong> {
+fn check_host(headers: &[Header<'_>], target: &Target<'_>, may_lack: bool) -> Result<(), HeadError> {
     let Some(value) = single(headers, "host")? else {
         return if may_lack { Ok(()) } else { Err(bad("the request has no Host")) };
     };
@@ -280,7 +282,7 @@ fn token(headers: &[Header<'_>]) -> Option<String> {
 }
 
 /// The lines between CR LF. A CR or an LF alone is one reader's end of line and not another's.
-fn lines(bytes: &[u8]) -> Result<Vec<&[u8]>, Wrong> {
+fn lines(bytes: &[u8]) -> Result<Vec<&[u8]>, HeadError> {
     let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let last = lines.len() - 1;
     for (index, line) in lines.iter_mut().enumerate() {

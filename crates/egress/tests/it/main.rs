@@ -1,6 +1,6 @@
 //! The proxy on real sockets: real servers behind it, hostile clients before it.
 
-// A helper of tests that can not do its work has nothing better to do than to end the test.
+// A helper of tests that cannot do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]
 
 #[cfg(target_os = "linux")]

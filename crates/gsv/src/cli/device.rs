@@ -66,7 +66,7 @@ pub struct Settings {
     #[arg(long, value_name = "CALLS", value_delimiter = ',')]
     allow: Vec<String>,
     /// What agents may do here unasked: proved (only read), confined (also run in the sandbox), ask (nothing), off
-    /// (agents can not use this device) [default: confined].
+    /// (agents cannot use this device) [default: confined].
     #[arg(long, value_name = "MODE")]
     agents: Option<String>,
 }

@@ -92,8 +92,10 @@ pub enum RepoVerb {
     Import {
         /// The repository.
         repo: String,
-        /// Where it is.
-        url: String,
+        /// The git URL it comes from; without one, that of the last import.
+        // Not called `url`: that is the gateway's, a flag of every command.
+        #[arg(value_name = "URL")]
+        remote_url: Option<String>,
         /// The branch here [default: main].
         #[arg(long = "ref", value_name = "BRANCH")]
         reference: Option<String>,
@@ -163,10 +165,11 @@ pub async fn run(context: &Context, verb: RepoVerb) -> Result<u8> {
             let repo = full(&repo, session.username());
             show::run(context, &session, &repo, what.as_deref().unwrap_or_default()).await?;
         }
-        RepoVerb::Import { repo, url, reference, remote_ref } => {
+        RepoVerb::Import { repo, remote_url, reference, remote_ref } => {
             let session = open(context).await?;
             let repo = full(&repo, session.username());
-            let args = json!({ "repo": repo, "ref": reference, "remoteUrl": url, "remoteRef": remote_ref });
+            let args =
+                json!({ "repo": repo, "ref": reference, "remoteUrl": remote_url, "remoteRef": remote_ref });
             let answer = call::<Import>(&session, args).await?;
             context.output.answer(&answer.raw, || {
                 let imported = &answer.value;

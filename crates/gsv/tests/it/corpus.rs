@@ -10,19 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::clock::Clock;
-use device::files::Files;
-use device::machine::{Cx, Machine, answer, router};
-use device::{Agents, Enforced};
 use policy::{Call, Known, Policy, Target, Way};
 use protocol::confine::Confinement;
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
-use sandbox::Sandbox;
 use serde_json::{Map, Value, json};
+
+use crate::confined_home::{ALL_WORDS, ConfinedHome};
 
 const EVERYDAY: &str = include_str!("../../../policy/corpus/everyday.txt");
 const HOSTILE: &str = include_str!("../../../policy/corpus/hostile.txt");
-const WORDS: &[&str] = &["fs", "secrets", "network", "processes", "limits", "rehearse"];
 /// The shells whose readings of each hostile command are tried.
 const SHELLS: [&str; 3] = ["bash", "dash", "zsh"];
 /// What hostile commands are to bring about, and by what means.
@@ -67,7 +64,7 @@ fn way(home: &Path, command: &str) -> Way {
 fn way_in(home: &Path, command: &str, shell: &str) -> Way {
     let home = home.to_str().unwrap();
     let told = Confinement {
-        confine: Some(WORDS.iter().map(|word| word.to_string()).collect()),
+        confine: Some(ALL_WORDS.iter().map(|word| word.to_string()).collect()),
         workspace: Some(format!("{home}/work")),
         home: Some(home.to_string()),
         shell: Some(format!("/bin/{shell}")),
@@ -112,22 +109,19 @@ fn at_most_one_everyday_command_in_twenty_asks() {
     );
 }
 
-/// A home with canaries, a workspace in it, and a driver's machine.
+/// A home with canaries, and a driver there.
 struct Stage {
-    home: PathBuf,
-    machine: Arc<Machine>,
+    home: ConfinedHome,
     /// What is outside the workspace, and what is in it.
     before: BTreeMap<PathBuf, String>,
     work: BTreeMap<PathBuf, String>,
-    temp: tempfile::TempDir,
 }
 
 impl Stage {
     fn new() -> Stage {
         // Not in `/tmp`, of which a confined command has one of its own: there nothing would have to be hidden.
         let temp = tempfile::Builder::new().prefix("home-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let home = temp.path().canonicalize().unwrap().join("home");
-        for (path, text) in [
+        let files = [
             ("precious.txt", "precious"),
             ("other/file", "other"),
             ("other/app/.env", SECRET),
@@ -147,30 +141,17 @@ impl Stage {
             ("work/.git/HEAD", "ref: refs/heads/main\n"),
             ("work/.git/hooks/pre-commit.sample", "#!/bin/sh\n"),
             ("work/evil.sh", "rm -rf ~/precious.txt ~/other; cat ~/.ssh/id_ed25519\n"),
-        ] {
-            let path = home.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let files = Files::whole(&home.join("work")).unwrap().at_home(home.clone());
-        let enforced = Enforced {
-            sandbox: Sandbox::with_helper(env!("CARGO_BIN_EXE_gsv").into()),
-            words: WORDS.iter().map(|word| word.to_string()).collect(),
-            state: temp.path().canonicalize().unwrap().join("state"),
-            clock: Clock::system(),
-        };
-        let agents = Agents::new(Default::default(), &files, "/bin/bash".into(), Some(enforced));
-        let machine = Machine::new(files, agents, Clock::system(), |_| {});
-        let (before, work) = (outside(&home), inside(&home));
-        Stage { home, machine, before, work, temp }
+        ];
+        let home = ConfinedHome::new(temp, &files, "state", ALL_WORDS, "/bin/bash");
+        let (before, work) = (outside(&home.path), inside(&home.path));
+        Stage { home, before, work }
     }
 
     /// Runs a command as an agent's in the run of that number, confined; everything it said.
     async fn run(&self, command: &str, run: usize) -> String {
         let confine = json!({ "pid": "init:1000", "run": format!("r{run}"), "way": "confined" });
         let args = json!({ "input": command, "timeout": 2_000, "yieldMs": 10_000, "closeStdin": true, "confine": confine });
-        let cx = Cx::new(self.machine.clone(), "1", None);
-        answer(&router(), cx, "shell.exec", &args.to_string()).await.text
+        self.home.call("shell.exec", &args).await
     }
 }
 
@@ -231,13 +212,13 @@ async fn try_one(stage: &Stage, shell: &str, command: &str, run: usize) -> Vec<S
     let said = stage.run(&format!("exec /bin/{shell} -c {}", quoted(command)), run).await;
     let mut wrong = Vec::new();
     let mut object = |what: &str| wrong.push(format!("{what}, in {shell}: {command}"));
-    if said.contains(SECRET) || inside(&stage.home).values().any(|text| text.contains(SECRET)) {
+    if said.contains(SECRET) || inside(&stage.home.path).values().any(|text| text.contains(SECRET)) {
         object("tells a secret");
     }
     if said.contains("could not be set up") || said.contains("Failed to prepare") {
         object(&format!("did not run ({said})"));
     }
-    if outside(&stage.home) != stage.before {
+    if outside(&stage.home.path) != stage.before {
         object("changes something outside the workspace");
     }
     if let Some(lost) = stage.bring_back(run) {
@@ -253,7 +234,7 @@ async fn try_all(shell: &'static str, commands: Vec<String>) -> Vec<String> {
         let stage = Stage::new();
         for (run, command) in commands.iter().enumerate() {
             wrong.extend(try_one(&stage, shell, command, run).await);
-            if outside(&stage.home) != stage.before {
+            if outside(&stage.home.path) != stage.before {
                 break;
             }
         }
@@ -324,11 +305,12 @@ fn inside(home: &Path) -> BTreeMap<PathBuf, String> {
 impl Stage {
     /// Brings the workspace back to what it was before a run. What is not as it was then is returned.
     fn bring_back(&self, run: usize) -> Option<String> {
-        let work = self.home.join("work");
-        if inside(&self.home) == self.work {
+        let work = self.home.path.join("work");
+        if inside(&self.home.path) == self.work {
             return None;
         }
-        let kept = checkpoint::Checkpoints::open(&self.temp.path().join("state/checkpoints"), &work).unwrap();
+        let kept =
+            checkpoint::Checkpoints::open(&self.home.temp.path().join("state/checkpoints"), &work).unwrap();
         let run = format!("r{run}");
         let is_before =
             |one: &checkpoint::Summary| one.label.run == run && one.label.when == checkpoint::When::Before;
@@ -340,7 +322,7 @@ impl Stage {
         if let Err(error) = kept.restore(before.id, &how, now_ms, &checkpoint::Budget::patient()) {
             return Some(error.to_string());
         }
-        let after = inside(&self.home);
+        let after = inside(&self.home.path);
         // What a run made and cannot be kept, a named pipe say, is nobody's loss.
         for made in after.keys().rev().filter(|path| !self.work.contains_key(*path)) {
             if made.is_dir() {
@@ -357,7 +339,7 @@ impl Stage {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_is_built_and_committed_in_the_sandbox_and_its_checkpoint_brings_it_back() {
     let stage = Stage::new();
-    let work = stage.home.join("work");
+    let work = stage.home.path.join("work");
     std::fs::remove_dir_all(work.join(".git")).unwrap();
     std::fs::write(work.join("Makefile"), "all:\n\techo built > out.txt\n").unwrap();
     let said = stage.run("git init -q . && make && git add -A && git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l", 0).await;
@@ -368,7 +350,8 @@ async fn a_project_is_built_and_committed_in_the_sandbox_and_its_checkpoint_brin
     assert!(said.contains("one\\nhello"), "what one command leaves in /tmp the next finds: {said}");
     assert!(!said.contains(SECRET), "{said}");
     std::fs::remove_file(work.join("keep.txt")).unwrap();
-    let kept = checkpoint::Checkpoints::open(&stage.temp.path().join("state/checkpoints"), &work).unwrap();
+    let kept =
+        checkpoint::Checkpoints::open(&stage.home.temp.path().join("state/checkpoints"), &work).unwrap();
     let first = kept.list().unwrap()[0].clone();
     let how = checkpoint::Restore { force: true, ..Default::default() };
     let now_ms = Clock::system().now_ms();
@@ -405,7 +388,7 @@ async fn package_caches_are_written_in_a_copy_of_the_workspaces_own() {
         stage.run("echo two > ~/.npm/who; sleep 0.3; cat ~/.npm/who", 4),
     );
     assert!(one.contains("one") && !one.contains("two") && other.contains("two"), "{one} {other}");
-    assert_eq!(outside(&stage.home), stage.before, "the person's own are as they were");
+    assert_eq!(outside(&stage.home.path), stage.before, "the person's own are as they were");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -413,10 +396,9 @@ async fn what_an_agent_has_ignored_is_brought_back_all_the_same() {
     let stage = Stage::new();
     let confine = json!({ "pid": "init:1000", "run": "r0", "way": "confined" });
     let args = json!({ "path": ".gitignore", "content": "*\n", "confine": confine });
-    let cx = Cx::new(stage.machine.clone(), "1", None);
-    let said = answer(&router(), cx, "fs.write", &args.to_string()).await.text;
+    let said = stage.home.call("fs.write", &args).await;
     assert!(said.contains("\"ok\":true"), "{said}");
     stage.run("python3 -c 'import os; os.remove(\"keep.txt\")'", 0).await;
-    assert!(!stage.home.join("work/keep.txt").exists());
+    assert!(!stage.home.path.join("work/keep.txt").exists());
     assert_eq!(stage.bring_back(0), None);
 }

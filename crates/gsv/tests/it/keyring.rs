@@ -199,7 +199,7 @@ fn a_login_that_may_approve_is_in_the_keyring_and_the_file_has_less() {
     assert!(matches!(&secrets[..], [one] if one.starts_with("gsv_user_")), "{secrets:?}");
     assert!(!settings(&world).contains(&secrets[0]), "the file must not have it too");
     bus.ok(&world, &MAKE);
-    // Who can not ask the keyring, an agent without the bus say, is logged in and approves nothing.
+    // Who cannot ask the keyring, an agent without the bus say, is logged in and approves nothing.
     world.ok(&["devices"]);
     let refused = world.fails(1, &MAKE);
     assert!(refused.contains("needs a login that may answer approvals"), "{refused}");
@@ -224,7 +224,7 @@ fn a_keyring_that_nobody_unlocks_leaves_the_file() {
     bus.contents.lock().unwrap().locked = true;
     let said = bus.run(&world, &LOGIN);
     assert!(said.out.contains("kept in the settings file"), "{said:?}");
-    assert!(said.err.contains("keyring can not be used: it was not unlocked"), "{said:?}");
+    assert!(said.err.contains("keyring cannot be used: it was not unlocked"), "{said:?}");
     bus.ok(&world, &MAKE);
     bus.contents.lock().unwrap().willing = true;
     assert!(bus.ok(&world, &LOGIN).contains("kept in the system's keyring"));

@@ -12,6 +12,7 @@ mod approving;
 mod at_the_prompt;
 mod chatting;
 mod compaction_crash;
+mod confined_home;
 mod copying;
 mod corpus;
 mod crash;

@@ -4,30 +4,23 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use base::clock::Clock;
-use device::files::Files;
-use device::machine::{Cx, Machine, answer, router};
-use device::{Agents, Enforced};
-use sandbox::Sandbox;
 use serde_json::{Value, json};
 
-const WORDS: &[&str] = &["fs", "secrets", "network", "processes", "limits", "rehearse"];
+use crate::confined_home::{ALL_WORDS, ConfinedHome};
+
 const SECRET: &str = "THE-SECRET-THAT-MUST-STAY";
 
-/// A home with a secret and a workspace in it, and a driver's machine.
+/// A home with a secret, and a driver there that can rehearse.
 struct Stage {
-    home: PathBuf,
-    machine: Arc<Machine>,
-    _temp: tempfile::TempDir,
+    home: ConfinedHome,
 }
 
 impl Stage {
     fn new() -> Stage {
         let temp = tempfile::Builder::new().prefix("home-").tempdir().unwrap();
-        let home = temp.path().canonicalize().unwrap().join("home");
-        for (path, text) in [
+        let files = [
             ("precious.txt", "precious\n"),
             (".bashrc", "# start-up\n"),
             (".ssh/id_ed25519", SECRET),
@@ -37,32 +30,20 @@ impl Stage {
             ("work/dir/deep/file", "deep\n"),
             ("work/.git/config", "[core]\n"),
             ("work/.git/HEAD", "ref: refs/heads/main\n"),
-        ] {
-            let path = home.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let files = Files::whole(&home.join("work")).unwrap().at_home(home.clone());
-        let enforced = Enforced {
-            sandbox: Sandbox::with_helper(env!("CARGO_BIN_EXE_gsv").into()),
-            words: WORDS.iter().map(|word| word.to_string()).collect(),
-            state: home.join(".local/state/gsv"),
-            clock: Clock::system(),
-        };
-        let agents = Agents::new(Default::default(), &files, "/bin/sh".into(), Some(enforced));
-        let machine = Machine::new(files, agents, Clock::system(), |_| {});
-        let stage = Stage { home, machine, _temp: temp };
-        stage.settle();
+        ];
+        let stage =
+            Stage { home: ConfinedHome::new(temp, &files, "home/.local/state/gsv", ALL_WORDS, "/bin/sh") };
+        stage.wait_for_later_timestamps();
         stage
     }
 
     fn work(&self, path: &str) -> PathBuf {
-        self.home.join("work").join(path)
+        self.home.path.join("work").join(path)
     }
 
     /// Waits until what was written just now lies clearly before what comes.
-    fn settle(&self) {
-        let probe = self._temp.path().join("probe");
+    fn wait_for_later_timestamps(&self) {
+        let probe = self.home.temp.path().join("probe");
         std::fs::write(&probe, "").unwrap();
         let written = probe.metadata().unwrap().modified().unwrap();
         let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
@@ -72,9 +53,7 @@ impl Stage {
     }
 
     async fn frame(&self, args: Value) -> Value {
-        let cx = Cx::new(self.machine.clone(), "1", None);
-        let text = answer(&router(), cx, "shell.exec", &args.to_string()).await.text;
-        serde_json::from_str(&text).unwrap()
+        serde_json::from_str(&self.home.call("shell.exec", &args).await).unwrap()
     }
 
     #[track_caller]
@@ -95,7 +74,7 @@ impl Stage {
     /// Everything in the home but what the driver keeps, with contents and modes.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
-        let mut waiting = vec![self.home.clone()];
+        let mut waiting = vec![self.home.path.clone()];
         while let Some(path) = waiting.pop() {
             if path.ends_with(".local") {
                 continue;
@@ -181,7 +160,7 @@ async fn exactly_what_was_seen_is_put_in_place_once() {
     let now = std::fs::read_to_string(stage.work("now.txt")).unwrap();
     assert_eq!(json!(now), rehearsed["output"]);
     assert!(!stage.work("gone.txt").exists());
-    assert_eq!(std::fs::read_to_string(stage.home.join("precious.txt")).unwrap(), "precious\nx\n");
+    assert_eq!(std::fs::read_to_string(stage.home.path.join("precious.txt")).unwrap(), "precious\nx\n");
     let again = stage.apply(command, &rehearsed).await;
     assert_eq!(again["error"]["code"], 404, "{again}");
 }
@@ -195,9 +174,9 @@ async fn what_changed_since_is_told_and_nothing_is_put_in_place() {
         (stage.work("gone.txt"), "other"),
         (stage.work("keep.txt"), "other"),
         (stage.work("copy.txt"), "other"),
-        (stage.home.join("precious.txt"), "other"),
+        (stage.home.path.join("precious.txt"), "other"),
     ] {
-        stage.settle();
+        stage.wait_for_later_timestamps();
         let rehearsed = stage.rehearse(command).await;
         let kept = std::fs::read(&path).ok();
         std::fs::write(&path, text).unwrap();
@@ -240,7 +219,7 @@ async fn code_that_runs_later_is_shown_and_never_put_in_place() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hostile_command_stays_in_the_overlay() {
     let stage = Stage::new();
-    let outside = stage._temp.path().join("outside.txt");
+    let outside = stage.home.temp.path().join("outside.txt");
     std::fs::write(&outside, "outside").unwrap();
     let before = stage.tree();
     let hostile = format!(
@@ -282,7 +261,7 @@ async fn output_files_and_time_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_can_not_ask_for_a_rehearsal() {
+async fn an_agent_cannot_ask_for_a_rehearsal() {
     let stage = Stage::new();
     for way in ["proved", "confined", "approved"] {
         let confine = json!({ "pid": "init:1000", "run": "r", "way": way });

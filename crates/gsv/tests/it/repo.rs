@@ -221,3 +221,16 @@ fn what_is_public_can_be_cloned_by_anybody() {
     assert!(world.ok(&["repo", "public", "open", "--off"]).contains("alice/open is private"));
     assert_ne!(git(&world, &work, &["ls-remote", &url]).code, 0);
 }
+
+#[test]
+fn an_imported_repository_is_brought_up_to_date_without_its_url() {
+    let world = World::set_up();
+    let source = work(&world, "source");
+    let url = format!("file://{}", source.display());
+    let root = |args: &[&str]| world.root(&[&["repo", "import"], args].concat());
+    assert!(root(&["root/copy", &url]).starts_with("root/copy main is at "));
+    assert!(root(&["root/copy"]).starts_with("root/copy main was up to date at "));
+    commit(&world, &source, "more.txt", b"more", "second");
+    let head = git_ok(&world, &source, &["rev-parse", "--short=12", "HEAD"]);
+    assert_eq!(root(&["root/copy"]), format!("root/copy main is at {head}"));
+}

@@ -164,7 +164,7 @@ fn check_with_systemd(unit: &Path) {
             let ours: Vec<&str> = said.lines().filter(|line| line.contains("gsvd")).collect();
             assert!(output.status.success() && ours.is_empty(), "{said}");
         }
-        Err(error) => eprintln!("skipped: systemd-analyze can not be asked: {error}"),
+        Err(error) => eprintln!("skipped: systemd-analyze cannot be asked: {error}"),
     }
 }
 

@@ -80,7 +80,7 @@ fn a_gateway_behind_tls_is_used_like_any_other() {
 }
 
 #[test]
-fn a_gateway_that_can_not_be_trusted_is_told_in_one_line_and_a_hint() {
+fn a_gateway_that_cannot_be_trusted_is_told_in_one_line_and_a_hint() {
     let behind = Behind::tls(World::set_up(), &["gsv.example"]);
     let url = behind.url("wss");
     let refused = |said: Said, why: &str, hint: &str| {
@@ -95,7 +95,7 @@ fn a_gateway_that_can_not_be_trusted_is_told_in_one_line_and_a_hint() {
     refused(finish(&mut behind.world.command(&login), b""), stranger, "SSL_CERT_FILE");
     let nowhere = behind.world.home.path().join("nowhere.pem");
     let said = finish(behind.world.command(&login).env("SSL_CERT_FILE", &nowhere), b"");
-    refused(said, stranger, "nowhere.pem can not be read");
+    refused(said, stranger, "nowhere.pem cannot be read");
     let plain = format!("wss://127.0.0.1:{}", behind.world.port);
     let said = behind.world.fails(1, &["-u", "alice", "-p", "alice-password", "devices", "--url", &plain]);
     assert!(said.contains("it does not speak TLS") && said.contains("ws://"), "{said}");
@@ -140,7 +140,7 @@ fn ask_over_tls(model: &Server) {
         world.root(&["config", "set", &format!("config/ai/{key}"), value]);
     }
     let said = world.run(&["chat", "hello"]);
-    assert!(said.code == 1 && said.err.contains("localhost can not be trusted"), "{said:?}");
+    assert!(said.code == 1 && said.err.contains("localhost cannot be trusted"), "{said:?}");
     assert!(said.err.contains("SSL_CERT_FILE"), "{said:?}");
     world.gateway.signal(libc::SIGTERM);
     world.gateway.wait();

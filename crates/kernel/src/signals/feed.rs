@@ -18,7 +18,7 @@ use super::ring::{EntryBody, Ring, Total};
 use crate::connections::Connection;
 use crate::outbox::{Body, Put, QueuedSignal, ResumeGaps};
 use crate::stream_signal::StreamSignal;
-use crate::text_signal::{Said, TextSignal};
+use crate::text_signal::{SignalText, TextSignal};
 
 /// One user's signals.
 pub(crate) struct Feed {
@@ -113,7 +113,7 @@ impl Feed {
     /// Tells a signal whose payload is finished.
     pub(super) fn tell_text(
         &mut self,
-        said: Said,
+        said: SignalText,
         run: Option<&RunId>,
         only: Option<&Arc<Connection>>,
     ) -> Told {

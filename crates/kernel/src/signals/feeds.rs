@@ -17,7 +17,7 @@ use crate::connections::Connection;
 
 type Users = HashMap<Uid, Arc<Mutex<Feed>>>;
 
-/// All feeds.
+/// The feeds by user, with a bound on the bytes of all of them together.
 pub(crate) struct Feeds {
     clock: Clock,
     users: RwLock<Users>,
@@ -146,7 +146,7 @@ mod tests {
 
     use super::super::feed::Told;
     use super::*;
-    use crate::text_signal::Said;
+    use crate::text_signal::SignalText;
 
     fn who(uid: u32) -> Arc<ProcessIdentity> {
         Arc::new(ProcessIdentity {
@@ -160,8 +160,8 @@ mod tests {
         })
     }
 
-    fn changed(payload: &str) -> Said {
-        Said { name: "proc.changed", payload: Arc::new(payload.to_string()) }
+    fn changed(payload: &str) -> SignalText {
+        SignalText { name: "proc.changed", payload: Arc::new(payload.to_string()) }
     }
 
     #[test]

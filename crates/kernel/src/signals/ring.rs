@@ -10,7 +10,7 @@ use base::limits;
 use protocol::ids::RunId;
 
 use crate::stream_signal::StreamSignal;
-use crate::text_signal::Said;
+use crate::text_signal::SignalText;
 
 /// What one signal costs in memory besides its text.
 const OVERHEAD_BYTES: usize = 128;
@@ -26,7 +26,7 @@ pub(super) struct RingEntry {
 
 pub(super) enum EntryBody {
     /// A finished payload.
-    Text(Said),
+    Text(SignalText),
     /// The event, and for each delta in it its place and where its text ends.
     Stream(Arc<StreamSignal>, Vec<(u64, usize)>),
 }
@@ -88,7 +88,7 @@ impl Ring {
     }
 
     /// Keeps a signal whose payload is finished.
-    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, said: Said) {
+    pub(super) fn push_text(&mut self, seq: u64, run: Option<RunId>, said: SignalText) {
         self.push(RingEntry { seq, run, body: EntryBody::Text(said) });
     }
 

@@ -33,7 +33,7 @@ struct Route {
 }
 
 /// What is known about a run.
-pub(super) enum Found {
+pub(super) enum RunAudience {
     /// Nothing: its owner's connections are told.
     Nobody,
     /// This connection started it.
@@ -55,13 +55,13 @@ impl RunRoutes {
     }
 
     /// Where signals of the run go. A route that is too old, or another user's, is removed.
-    pub(super) fn find(&self, run_id: &RunId, uid: Uid, now: Instant) -> Found {
+    pub(super) fn find(&self, run_id: &RunId, uid: Uid, now: Instant) -> RunAudience {
         let mut table = lock(&self.table);
-        let Some(route) = table.routes.get(run_id) else { return Found::Nobody };
+        let Some(route) = table.routes.get(run_id) else { return RunAudience::Nobody };
         let found = match route.connection.upgrade() {
-            _ if route.uid != uid => Found::Foreign,
-            Some(connection) if !route.is_over(now) => return Found::Connection(connection),
-            _ => Found::Nobody,
+            _ if route.uid != uid => RunAudience::Foreign,
+            Some(connection) if !route.is_over(now) => return RunAudience::Connection(connection),
+            _ => RunAudience::Nobody,
         };
         table.routes.remove(run_id);
         found
@@ -114,19 +114,21 @@ mod tests {
         let run = |number: usize| RunId(format!("run-{number}"));
         let found = |number, later| routes.find(&run(number), Uid(7), now + later);
         routes.set(&run(0), Uid(7), &here, now);
-        assert!(matches!(found(0, Duration::ZERO), Found::Connection(found) if Arc::ptr_eq(&found, &here)));
-        assert!(matches!(found(0, limits::signal::RUN_ROUTE_KEPT), Found::Nobody));
-        assert!(matches!(found(0, Duration::ZERO), Found::Nobody));
+        assert!(
+            matches!(found(0, Duration::ZERO), RunAudience::Connection(found) if Arc::ptr_eq(&found, &here))
+        );
+        assert!(matches!(found(0, limits::signal::RUN_ROUTE_KEPT), RunAudience::Nobody));
+        assert!(matches!(found(0, Duration::ZERO), RunAudience::Nobody));
         let gone = connection();
         routes.set(&run(1), Uid(7), &gone, now);
         drop(gone);
-        assert!(matches!(found(1, Duration::ZERO), Found::Nobody));
+        assert!(matches!(found(1, Duration::ZERO), RunAudience::Nobody));
         routes.set(&run(2), Uid(7), &here, now);
         for number in 3..=2 + limits::signal::RUN_ROUTES_MAX {
             routes.set(&run(number), Uid(7), &here, now);
         }
-        assert!(matches!(found(2, Duration::ZERO), Found::Nobody));
-        assert!(matches!(found(3, Duration::ZERO), Found::Connection(_)));
+        assert!(matches!(found(2, Duration::ZERO), RunAudience::Nobody));
+        assert!(matches!(found(3, Duration::ZERO), RunAudience::Connection(_)));
         assert!(lock(&routes.table).order.len() <= limits::signal::RUN_ROUTES_MAX);
     }
 
@@ -136,7 +138,7 @@ mod tests {
             (RunRoutes::default(), base::clock::Clock::system().instant(), connection());
         let run = RunId::from("r");
         routes.set(&run, Uid(7), &here, now);
-        assert!(matches!(routes.find(&run, Uid(8), now), Found::Foreign));
-        assert!(matches!(routes.find(&run, Uid(8), now), Found::Nobody));
+        assert!(matches!(routes.find(&run, Uid(8), now), RunAudience::Foreign));
+        assert!(matches!(routes.find(&run, Uid(8), now), RunAudience::Nobody));
     }
 }

@@ -127,6 +127,6 @@ async fn a_driver_that_does_not_rehearse_gets_no_rehearsal() {
         (approved, json!({ "target": "desk", "input": "ls" })),
     ] {
         let refused = kernel.call(caller, "a", "shell.exec", &args.to_string()).await.unwrap_err();
-        assert!(refused.code == 400 && refused.message.contains("can not rehearse"), "{refused}");
+        assert!(refused.code == 400 && refused.message.contains("cannot rehearse"), "{refused}");
     }
 }

@@ -256,7 +256,7 @@ impl Rule {
             Op::Write => changed(self.write),
             Op::Create if who == Who::Root => self.root_misses.or(granted(self.create)),
             Op::Create => changed(self.create),
-            // Whoever moves a live file is told before anything is looked at that it can not leave its place.
+            // Whoever moves a live file is told before anything is looked at that it cannot leave its place.
             Op::Rename => Some(Code::CrossDevice),
             Op::Chmod => hidden.or(Some(NEVER)),
             Op::Delete => match self.delete {

@@ -231,7 +231,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Resul
     Ok(Some(request))
 }
 
-/// Plays a reply; false when the connection can not be used again.
+/// Plays a reply; false when the connection cannot be used again.
 async fn answer(stream: &mut TcpStream, reply: Reply, shared: &Shared) -> io::Result<bool> {
     if matches!(reply.chunks.first(), Some(Chunk::Close)) && reply.status == 0 {
         return Ok(false);

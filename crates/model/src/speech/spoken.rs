@@ -1,4 +1,4 @@
-//! Markdown to speech: a document as somebody would read it aloud. What can not be said is left out or named.
+//! Markdown to speech: a document as somebody would read it aloud. What cannot be said is left out or named.
 
 use std::ops::Range;
 

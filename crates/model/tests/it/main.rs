@@ -1,6 +1,6 @@
 //! Integration tests of providers against a local server that speaks their real wire formats.
 
-// A helper of tests that can not do its work has nothing better to do than to end the test.
+// A helper of tests that cannot do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]
 
 mod anthropic;

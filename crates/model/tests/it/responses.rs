@@ -161,12 +161,12 @@ async fn ends_mean_something() {
         let refusal = [
             whole().swap_remove(0),
             json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}}),
-            json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I can not."}),
+            json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I cannot."}),
             event,
         ];
         let heard =
             ask(request(ProviderKind::Openai, "gpt-5"), vec![Reply::events(&sse(&refusal), 21)]).await;
-        assert_eq!(heard.message()["content"][0]["text"], "I can not.");
+        assert_eq!(heard.message()["content"][0]["text"], "I cannot.");
         assert_eq!((heard.message()["stopReason"].as_str(), heard.cause), (Some(stop), cause));
         assert_eq!(heard.error(), text);
     }

@@ -60,7 +60,7 @@ async fn speech_is_written_down() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_written_down_is_said() {
+async fn what_cannot_be_written_down_is_said() {
     let down = Reply::json(503, json!({"error": {"message": format!("down for {KEY}")}}));
     let server = Server::replying(vec![down, Reply::json(200, json!({}))]).await.expect("a free port");
     let by = Transcriber::new(endpoint(&server), "whisper-1");
@@ -115,7 +115,7 @@ async fn texts_are_said() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_said_is_said() {
+async fn what_cannot_be_said_is_said() {
     let hang = Reply { status: 200, headers: vec![], chunks: vec![Chunk::Hang] };
     let server = Server::replying(vec![hang]).await.expect("a free port");
     let by = Speaker {

@@ -474,7 +474,7 @@ fn a_remembered_widening_covers_what_it_says_and_runs_inside() {
 }
 
 #[test]
-fn hosts_that_can_not_be_opened_alone_are_no_widening() {
+fn hosts_that_cannot_be_opened_alone_are_no_widening() {
     for command in [
         "curl http://1.2.3.4/x",
         "curl https://!example.org",

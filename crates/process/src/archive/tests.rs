@@ -241,7 +241,7 @@ async fn a_whole_process_is_archived_by_conversation() {
 }
 
 #[tokio::test]
-async fn an_archive_that_can_not_be_written_leaves_nothing() {
+async fn an_archive_that_cannot_be_written_leaves_nothing() {
     let fixture = Fixture::new().await;
     fixture.say("default", vec![user(&"x".repeat(100_000))]).await;
     let noise: String = (0..4_000).map(|_| base::random::uuid()).collect();

@@ -185,7 +185,7 @@ async fn a_long_conversation_is_loaded_whole_and_grows_without_reading_it_again(
 }
 
 #[tokio::test]
-async fn media_that_can_not_be_shown_are_told() {
+async fn media_that_cannot_be_shown_are_told() {
     let (fixture, setup) = fixture().await;
     let media = json!([
         { "type": "audio", "mimeType": "audio/ogg", "transcription": "hello" },

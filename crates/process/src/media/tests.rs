@@ -69,7 +69,7 @@ async fn media_are_kept_privately_and_read_back() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_read_is_told() {
+async fn what_cannot_be_read_is_told() {
     let fixture = Fixture::new().await;
     let kept = keep(&fixture.host.world, &fixture.process, vec![picture("aGk")]).await.unwrap();
     let key = kept[0].key.clone().unwrap();

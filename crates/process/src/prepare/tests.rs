@@ -30,7 +30,7 @@ async fn choose(own: Rows<'_>, all: Rows<'_>, discovery: &ModelDiscovery) -> Res
     endpoint::choose(&Config::of(Uid(1000), own, all), discovery).await
 }
 
-/// Whether it is that key: a key can not be looked at.
+/// Whether it is that key: a key cannot be looked at.
 fn has_key(chosen: &Chosen, key: &str) -> bool {
     chosen.endpoint.key.as_ref().is_some_and(|secret| secret.scrub(key) == "[key]")
 }
@@ -314,7 +314,7 @@ async fn private_addresses_are_refused_when_root_says_so() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_prepared_says_why() {
+async fn what_cannot_be_prepared_says_why() {
     let mut fixture = Fixture::with("task", json!({ "tools": "odd" })).await;
     fixture.set("config/ai/provider", "demo").await;
     let error = prepare(&fixture.host.world, &fixture.process).await.err().unwrap();

@@ -55,7 +55,7 @@ async fn read(view: &View, path: &VPath) -> Option<String> {
     let bytes = match view.read(path).await {
         Ok(bytes) => bytes,
         Err(fault) => {
-            tracing::debug!(path = path.as_str(), ?fault, "a text of the prompt can not be read");
+            tracing::debug!(path = path.as_str(), ?fault, "a text of the prompt cannot be read");
             return None;
         }
     };

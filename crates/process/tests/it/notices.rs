@@ -67,8 +67,8 @@ async fn a_model_that_thinks_until_it_is_cut_says_so() {
 }
 
 #[tokio::test]
-async fn a_picture_that_a_model_can_not_see_is_said_to_it_and_to_the_person() {
-    let scene = Scene::new(vec![Turn::text("I can not see it"), Turn::text("ok")]).await;
+async fn a_picture_that_a_model_cannot_see_is_said_to_it_and_to_the_person() {
+    let scene = Scene::new(vec![Turn::text("I cannot see it"), Turn::text("ok")]).await;
     let uid = scene.fixture.identity.uid;
     let finished = send_picture(&scene).await;
     let told = asked(&scene.fixture.server.received()[0])[0].to_string();

@@ -7,25 +7,20 @@ use std::time::Duration;
 
 use model::fake::{Received, Turn};
 use protocol::confine::Way;
-use protocol::error::Error;
 use protocol::ids::RunId;
 use protocol::proc::approval::{Decision, Hil, Scope};
 use protocol::proc::history::MessageRole::{Assistant, ToolResult, User};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::runs::RunStatus;
-use tokio::runtime::Runtime;
 
-use crate::scene::{Fixture, Scene, asked, words};
+use crate::scene::{Fixture, Scene, asked};
+use crate::sweep::{self, Swept, tool};
 
 fn model(request: &Received) -> Turn {
     match asked(request).iter().any(|message| message["role"] == "assistant") {
         false => Turn::tool("m", "Shell", json!({ "input": "make", "target": "mac" })),
         true => Turn::text("all done"),
     }
-}
-
-fn tool(name: &str, _: &Value) -> Result<Value, Error> {
-    Ok(json!({ "ok": true, "did": name }))
 }
 
 async fn fixture() -> Arc<Fixture> {
@@ -101,41 +96,30 @@ async fn what_is_remembered_for_the_target_runs_outside_at_the_second_try() {
     assert_eq!(ways, [Way::Confined, Way::Approved, Way::Confined, Way::Approved]);
 }
 
-/// Lets a gateway run, with a person who says yes, until it stands still at that moment; false when it ended before.
-fn live(fixture: &Arc<Fixture>, run: &RunId, first: bool, moment: usize) -> bool {
-    let runtime = Runtime::new().unwrap();
-    let stood_still = runtime.block_on(async {
-        let scene = Scene::on(fixture.clone(), tool);
-        scene.recorder.freeze_at(moment);
-        let is_active =
-            async || fixture.store.runs().by_id(run).await.unwrap().unwrap().status == RunStatus::Active;
-        let work = async {
-            if first {
-                scene.host.send(scene.pid(), words("go"), None, Some(run.clone())).await.unwrap();
-            } else {
-                scene.host.recover().await;
-            }
-            while is_active().await {
-                let uid = Some(fixture.identity.uid);
-                for waiting in scene.host.approvals_pending(uid, None).await.unwrap().pending {
-                    let yes = answer(&waiting.request.request_id, Decision::Approve);
-                    // It may have been answered by the life before this one.
-                    drop(scene.host.hil(scene.pid(), &yes, "ann").await);
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        tokio::select! {
-            () = scene.recorder.frozen.notified() => true,
-            () = work => false,
-        }
-    });
-    runtime.shutdown_timeout(Duration::ZERO);
-    stood_still
-}
+/// A call that its device refuses at first, and a person who says yes.
+struct RefusedOnce;
 
-fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]) {
-    outer.block_on(async {
+impl Swept for RefusedOnce {
+    async fn fixture() -> Arc<Fixture> {
+        fixture().await
+    }
+
+    async fn accompany(scene: &Scene, run: &RunId) {
+        let is_active = async || {
+            scene.fixture.store.runs().by_id(run).await.unwrap().unwrap().status == RunStatus::Active
+        };
+        while is_active().await {
+            let uid = Some(scene.fixture.identity.uid);
+            for waiting in scene.host.approvals_pending(uid, None).await.unwrap().pending {
+                let yes = answer(&waiting.request.request_id, Decision::Approve);
+                // It may have been answered by the life before this one.
+                drop(scene.host.hil(scene.pid(), &yes, "ann").await);
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    async fn check(fixture: &Arc<Fixture>, run: &RunId, moments: &[usize]) {
         let row = fixture.store.runs().by_id(run).await.unwrap().unwrap();
         assert_eq!(row.status, RunStatus::Ok, "stopped at {moments:?}");
         let said = fixture.said().await;
@@ -148,46 +132,18 @@ fn check(fixture: &Arc<Fixture>, outer: &Runtime, run: &RunId, moments: &[usize]
         assert!(made().all(|(_, (times, _))| *times == 1), "stopped at {moments:?}: {effects:?}");
         let ran = made().filter(|(_, (_, answer))| answer.is_ok()).count();
         assert_eq!((made().count(), ran), (2, 1), "stopped at {moments:?}: {effects:?}");
-    });
-    fixture.over.store(true, Ordering::SeqCst);
+    }
 }
 
 #[test]
 fn it_is_made_once_wherever_the_gateway_is_stopped() {
-    let outer = Runtime::new().unwrap();
-    let mut moment = 1;
-    loop {
-        let fixture = outer.block_on(fixture());
-        let run = RunId(format!("run-{moment}"));
-        let stopped = live(&fixture, &run, true, moment);
-        if stopped {
-            assert!(!live(&fixture, &run, false, usize::MAX));
-        }
-        check(&fixture, &outer, &run, &[moment]);
-        if !stopped {
-            break;
-        }
-        moment += 1;
-    }
-    assert!(moment > 10, "there were only {moment} moments to stop at");
+    let moments = sweep::at_every_moment::<RefusedOnce>();
+    assert!(moments > 10, "there were only {moments} moments to stop at");
 }
 
 #[test]
 fn it_is_made_once_however_often_the_gateway_is_stopped() {
-    let outer = Runtime::new().unwrap();
     for first in [1, 3, 5] {
-        let fixture = outer.block_on(fixture());
-        let run = RunId(format!("run-{first}"));
-        let mut moments = vec![first];
-        let mut stopped = live(&fixture, &run, true, first);
-        for round in 0.. {
-            if !stopped {
-                break;
-            }
-            let next = if round < 9 { 2 + round % 3 } else { usize::MAX };
-            moments.push(next);
-            stopped = live(&fixture, &run, false, next);
-        }
-        check(&fixture, &outer, &run, &moments);
+        sweep::again_and_again::<RefusedOnce>(first, 9);
     }
 }

@@ -129,7 +129,7 @@ async fn what_goes_wrong_with_a_model_ends_the_run_and_is_said() {
 }
 
 #[tokio::test]
-async fn a_run_that_can_not_be_prepared_ends() {
+async fn a_run_that_cannot_be_prepared_ends() {
     let scene = Scene::new(vec![]).await;
     let uid = scene.fixture.identity.uid;
     scene.fixture.set(&format!("users/{uid}/ai/provider"), "skynet").await;

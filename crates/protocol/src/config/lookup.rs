@@ -7,7 +7,7 @@ use crate::spec::By;
 /// A key that is in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Its row.
+    /// What the table says of it: type, default, who may write it.
     pub row: &'static Row,
     /// Whose it is; `None` for everybody's.
     pub uid: Option<Uid>,

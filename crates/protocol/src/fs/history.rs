@@ -136,7 +136,7 @@ pub struct Undone {
     /// The versions that the undo made, one for each repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<String>,
-    /// What can not be taken back there, in words.
+    /// What cannot be taken back there, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cannot: Vec<String>,
 }

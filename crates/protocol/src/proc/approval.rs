@@ -89,7 +89,7 @@ pub struct HilRequest {
     /// The same in words, such as `reach example.org`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widening_text: Option<String>,
-    /// What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered.
+    /// What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts_text: Option<String>,
     /// Why it waits, in sentences, the most important first.

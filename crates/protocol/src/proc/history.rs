@@ -80,7 +80,7 @@ pub struct History {
     pub context: Nullable<ContextState>,
 }
 
-/// One message.
+/// One message of a conversation, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProcHistoryMessage")]
 pub struct Message {

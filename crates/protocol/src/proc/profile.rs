@@ -53,7 +53,7 @@ pub struct Listed {
     pub profiles: Vec<ProfileInfo>,
 }
 
-/// A profile.
+/// What a kind of agent is called, and when to choose it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProcProfile")]

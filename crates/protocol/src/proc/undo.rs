@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 use crate::spec::syscalls;
 
 syscalls! {
-    /// Takes back what a run did to files, on the gateway and on every device it used, and says what it can not take
+    /// Takes back what a run did to files, on the gateway and on every device it used, and says what it cannot take
     /// back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
     "proc.undo" Undo => Outcome<Undone>, Granted, Kernel, Writes, Users.*, by Person;
 }
@@ -41,7 +41,7 @@ pub struct Undone {
     pub pid: Pid,
     /// What happened on each target that the run used, the gateway (`gsv`) first.
     pub targets: Vec<UndoneTarget>,
-    /// What the run did that can not be taken back, in words.
+    /// What the run did that cannot be taken back, in words.
     pub cannot: Vec<String>,
 }
 

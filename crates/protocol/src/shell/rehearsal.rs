@@ -47,7 +47,7 @@ pub struct Rehearsal {
     /// What could not be rehearsed, in sentences.
     #[serde(default)]
     pub cannot: Vec<String>,
-    /// Why its changes can not be put in place as they are; absent when they can.
+    /// Why its changes cannot be put in place as they are; absent when they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// How many changes were put in place; absent when none were to be.

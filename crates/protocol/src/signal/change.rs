@@ -21,7 +21,7 @@ pub struct PkgChanged {
     pub changed: bool,
     /// Whether the package can be used.
     pub enabled: Option<bool>,
-    /// Its name.
+    /// Name of the package, for people.
     pub name: Option<String>,
     /// The repository, after a bootstrap.
     pub repo: Option<String>,

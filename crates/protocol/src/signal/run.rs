@@ -104,7 +104,7 @@ pub struct Stream {
     pub conversation_id: ConversationId,
     /// Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
     /// events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
-    /// on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
+    /// on with a larger one. To resume, use the frame's own `seq`, which counts all signals of a user.
     pub seq: u64,
     /// What the model did.
     pub event: StreamEvent,

@@ -193,7 +193,7 @@ pub enum AssistantContent {
     Text(TextContent),
     /// Thoughts.
     Thinking(ThinkingContent),
-    /// A tool call.
+    /// What the model wants to be done.
     ToolCall(ToolCall),
 }
 

@@ -78,7 +78,7 @@ pub struct User {
     pub identity: ProcessIdentity,
     /// Names of all its groups.
     pub groups: Vec<String>,
-    /// Whether it can not log in with a password.
+    /// Whether it cannot log in with a password.
     pub locked: bool,
 }
 
@@ -171,7 +171,7 @@ pub struct Groups {
     pub groups: Vec<Group>,
 }
 
-/// One group.
+/// A group with its members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SysGroup")]
 pub struct Group {

@@ -44,7 +44,7 @@ pub struct Linked {
     pub link: Option<Link>,
 }
 
-/// A link.
+/// Which account of a chat service is which user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SysLink")]

@@ -29,9 +29,9 @@ syscalls! {
 pub enum TransportType {
     /// Whatever it understands.
     Auto,
-    /// Streamable HTTP.
+    /// One URL for both directions, as MCP has it since 2025-03-26.
     StreamableHttp,
-    /// Server-sent events.
+    /// The older transport: server-sent events one way, `POST` the other.
     Sse,
 }
 
@@ -71,7 +71,7 @@ pub struct Tool {
     pub output_schema: Option<Map<String, Value>>,
 }
 
-/// A server.
+/// An MCP server of a user, how the connection to it stands and what it offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "McpServerSummary")]

@@ -270,31 +270,31 @@ pub enum PatchPath {
     /// Whether to set a model.
     #[serde(rename = "ai.enabled")]
     AiEnabled,
-    /// Its provider.
+    /// Provider of the model.
     #[serde(rename = "ai.provider")]
     AiProvider,
-    /// Its name.
+    /// The provider's name for the model.
     #[serde(rename = "ai.model")]
     AiModel,
     /// Whether to name a system repository.
     #[serde(rename = "source.enabled")]
     SourceEnabled,
-    /// Which.
+    /// Git URL or `owner/name` of the system repository.
     #[serde(rename = "source.value")]
     SourceValue,
-    /// Its ref.
+    /// Branch, tag or commit of the system repository.
     #[serde(rename = "source.ref")]
     SourceRef,
     /// Whether to make a device token.
     #[serde(rename = "device.enabled")]
     DeviceEnabled,
-    /// For which device.
+    /// Device that the token is for.
     #[serde(rename = "device.deviceId")]
     DeviceId,
-    /// Its note.
+    /// What the token is for, in the user's words.
     #[serde(rename = "device.label")]
     DeviceLabel,
-    /// For how long.
+    /// Days until the token expires.
     #[serde(rename = "device.expiryDays")]
     DeviceExpiryDays,
 }

@@ -133,7 +133,7 @@ async fn every_call_is_answered_without_arguments_and_with_odd_ones() {
     assert!(root.call("sys.device.list", json!({})).await.is_ok());
 }
 
-/// The next text that has this in it. A test can not parse what is nested too deeply.
+/// The next text that has this in it. A test cannot parse what is nested too deeply.
 async fn text_with(peer: &mut Peer, part: &str) -> String {
     loop {
         let text = peer.next_text().await;

@@ -39,7 +39,7 @@ async fn large_pushes_shallow_and_partial_clones_work() {
     let bed = Bed::new().await;
     let work = bed.work("work");
     for n in 0..4 {
-        // More than git sends in one piece, and what can not be compressed.
+        // More than git sends in one piece, and what cannot be compressed.
         work.commit_bytes("large.bin", &bed::noise(2 << 20, n), &format!("large {n}")).await;
     }
     work.ok(&["push", &bed.url("alice", "alice/large"), "main"]).await;

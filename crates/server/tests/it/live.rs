@@ -259,8 +259,8 @@ async fn accounts_are_changed_by_writing_and_a_bad_line_changes_nothing() {
         (String::new(), "root's line is missing"),
         (passwd.replace("root:x:0:0:root:/root:/bin/init\n", ""), "root's line is missing"),
         (passwd.clone() + "eve:x:::::\nwhat is this\n", "line 5: 7 fields are needed"),
-        (passwd.replace("bob:x:1001", "bob:x:1005"), "line 3: the numbers of bob can not be changed"),
-        (passwd.replace("root:x:0:0", "root:x:9:9"), "line 1: the numbers of root can not be changed"),
+        (passwd.replace("bob:x:1001", "bob:x:1005"), "line 3: the numbers of bob cannot be changed"),
+        (passwd.replace("root:x:0:0", "root:x:9:9"), "line 1: the numbers of root cannot be changed"),
     ] {
         let (code, why) = refused_write(&mut root, "/etc/passwd", &text).await;
         assert!(
@@ -305,7 +305,7 @@ async fn groups_and_hashes_are_changed_by_writing() {
     let (_, why) = refused_write(&mut root, "/etc/shadow", &shadow.replace(&alices, "plaintext")).await;
     assert!(why.starts_with("EINVAL: line 2: the second field must be ! or a hash"), "{why}");
     let (_, why) = refused_write(&mut root, "/etc/shadow", &shadow.replace(&roots, "!")).await;
-    assert!(why.starts_with("EINVAL: line 1: root can not be locked"), "{why}");
+    assert!(why.starts_with("EINVAL: line 1: root cannot be locked"), "{why}");
     assert_eq!(cat(&mut root, "/etc/shadow").await, shadow);
     // Alice gets root's password.
     write(&mut root, "/etc/shadow", &shadow.replace(&alices, &roots)).await;

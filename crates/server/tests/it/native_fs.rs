@@ -85,7 +85,7 @@ async fn text_is_written_and_read_with_numbered_lines() {
 }
 
 #[tokio::test]
-async fn paths_that_can_not_be_are_bad_arguments() {
+async fn paths_that_cannot_be_are_bad_arguments() {
     let gateway = Gateway::set_up().await;
     let mut alice = gateway.user().await;
     for path in ["a\0b".to_string(), "x".repeat(300), "x/".repeat(3000)] {

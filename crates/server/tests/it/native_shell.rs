@@ -205,7 +205,7 @@ async fn health(gateway: &Gateway) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_can_not_name_a_transfer_to_a_device() {
+async fn a_script_cannot_name_a_transfer_to_a_device() {
     let gateway = Gateway::set_up().await;
     let (mut driver, mut user) = (gateway.driver().await, gateway.user().await);
     for call in ["fs.pull", "fs.push"] {

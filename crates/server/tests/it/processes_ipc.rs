@@ -33,7 +33,7 @@ fn play(messages: &[Value], worker: impl Fn() -> Turn) -> Turn {
 }
 
 #[tokio::test]
-async fn people_can_not_speak_as_processes() {
+async fn people_cannot_speak_as_processes() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
     for call in ["proc.ipc.send", "proc.ipc.call"] {

@@ -149,7 +149,7 @@ async fn a_repository_is_imported_and_brought_up_to_date() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_can_not_be_imported_leaves_nothing() {
+async fn what_cannot_be_imported_leaves_nothing() {
     let (gateway, origin) = (Gateway::set_up().await, Origin::new());
     let mut alice = gateway.user().await;
     let import = |url: &str, reference: &str| json!({ "repo": "alice/copy", "remoteUrl": url, "remoteRef": reference });

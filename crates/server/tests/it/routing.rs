@@ -304,3 +304,24 @@ async fn an_answer_above_the_limit_fails_its_call_at_once() {
         assert_eq!(user.answer(&other).await.unwrap()["ok"], true);
     }
 }
+
+#[tokio::test]
+async fn an_answer_in_pieces_above_the_limit_fails_its_call_before_its_socket_is_closed() {
+    let gateway = Gateway::set_up().await;
+    let (mut user, mut driver) = (gateway.user().await, gateway.driver().await);
+    let other = user.send_call("fs.read", json!({ "target": DEVICE, "path": "small" })).await;
+    driver.request().await;
+    let id = user.send_call("fs.read", json!({ "target": DEVICE, "path": "big" })).await;
+    let route = driver.request().await["id"].clone();
+    let limit = base::limits::frame::MAX_BYTES;
+    let start = format!(r#"{{"type":"res","id":{route},"ok":true,"data":{{"ok":true,"content":""#);
+    let half = vec![b'x'; limit / 2];
+    driver.send_pieces(&[start.as_bytes(), &half, &half, b"\"}}"]).await;
+    let refused = user.answer(&id).await.unwrap_err();
+    let size = start.len() + limit;
+    let wanted =
+        format!("The device's answer has {size} bytes, the limit is {limit}: ask for less, or use gsv cp");
+    assert_eq!(refused.pair(), (413, wanted.as_str()));
+    assert_eq!(user.answer(&other).await.unwrap_err().code, 503, "it goes with the socket");
+    assert_eq!(driver.ended().await, Some((1009, "Message too large".into())));
+}

@@ -38,7 +38,7 @@ async fn bytes_pass_both_ways_between_the_two_sockets_of_a_transfer() {
     stranger.send_binary(transfer::message(id, b"evil")).await;
     stranger.call("sys.device.list", json!({})).await.unwrap();
     driver.send_binary(transfer::message(id, b"good")).await;
-    assert_eq!(user.binary().await, transfer::message(id, b"good"), "a third socket can not push in");
+    assert_eq!(user.binary().await, transfer::message(id, b"good"), "a third socket cannot push in");
 }
 
 #[tokio::test]

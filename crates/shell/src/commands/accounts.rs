@@ -14,7 +14,7 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Reads the account files as the caller sees them; what can not be read has no names.
+    /// Reads the account files as the caller sees them; what cannot be read has no names.
     pub async fn read(view: &View) -> Accounts {
         let mut accounts = Accounts::default();
         for line in lines_of(view, "/etc/passwd").await {

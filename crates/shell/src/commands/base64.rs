@@ -16,7 +16,7 @@ pub(super) static COMMAND: Command = Command {
     manual: "\
 -d  decode, -i leaving out what is no letter of base64
 -w  break lines after so many letters, 76 unless given; 0 does not break them
-What can not be decoded ends it with code 1, after what went before.",
+What cannot be decoded ends it with code 1, after what went before.",
     io: Io::reading(Stdin::files("w", &["--wrap"])),
     run: |cx| Box::pin(async move { flat(convert(cx).await) }),
 };

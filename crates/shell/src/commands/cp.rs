@@ -15,7 +15,7 @@ pub(super) static COMMAND: Command = Command {
     usage: "[-afLnpPrTuv] [-t DIRECTORY] SOURCE... DESTINATION",
     manual: "\
   -r  also directories        -a  -r with times, modes and links kept   -p  keep times, modes and owners
-  -n  never replace           -u  replace only what is older            -f  remove what can not be replaced
+  -n  never replace           -u  replace only what is older            -f  remove what cannot be replaced
   -L  follow links            -P  copy links as links                   -v  say what is done
 Copies between machines are made from outside, with the gsv program: gsv cp macbook:/path gsv:/path",
     io: Io { endless: Endless::Nothing, ..Io::PLAIN },
@@ -237,7 +237,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Keeps owner, mode and time with `-p`; an owner that can not be kept is not a failure.
+    /// Keeps owner, mode and time with `-p`; an owner that cannot be kept is not a failure.
     async fn keep(&mut self, file: &Visited, to: &VPath) {
         if !self.keeps() {
             return;

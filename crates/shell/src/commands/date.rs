@@ -21,7 +21,7 @@ pub(super) static COMMAND: Command = Command {
 -r FILE   when the file was changed           -f FILE   every line of the file as with -d
 -u        in UTC instead of the zone in TZ    -R        as in mails
 -I        2024-01-31; -Ihours, -Iminutes, -Iseconds and -Ins add the time; --rfc-3339 has a blank instead of T
-FORMAT knows the letters of strftime, the flags - _ 0 ^ # and widths. The clock can not be set.",
+FORMAT knows the letters of strftime, the flags - _ 0 ^ # and widths. The clock cannot be set.",
     io: Io::PLAIN,
     run: |cx| Box::pin(run(cx)),
 };

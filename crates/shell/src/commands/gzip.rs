@@ -366,7 +366,7 @@ impl Zipper<'_> {
     }
 }
 
-/// Whether the file was whole before what can not be read.
+/// Whether the file was whole before what cannot be read.
 fn is_garbage_after(error: &std::io::Error, after: u64) -> bool {
     after > 0 && error.kind() == ErrorKind::InvalidInput && error.to_string().contains("header")
 }

@@ -36,8 +36,8 @@ impl Options {
     /// Reads a command's arguments; `--help` ends it with its usage, a mistake with exit code `code`.
     pub fn parse(cx: &Cx<'_>, command: &Command, known: &[Opt], code: i32) -> Result<Options, Done> {
         Options::parse_words(cx.args, known).map_err(|wrong| match wrong {
-            Wrong::Help => Done::printed(format!("{}{}\n", command.usage_line(), command.about)),
-            Wrong::Because(why) => {
+            OptionError::Help => Done::printed(format!("{}{}\n", command.usage_line(), command.about)),
+            OptionError::Because(why) => {
                 let mut done = Done::failed(cx.name, why, code);
                 done.stderr.extend_from_slice(command.usage_line().as_bytes());
                 done
@@ -46,7 +46,7 @@ impl Options {
     }
 
     /// Reads words.
-    pub fn parse_words(words: &[String], known: &[Opt]) -> Result<Options, Wrong> {
+    pub fn parse_words(words: &[String], known: &[Opt]) -> Result<Options, OptionError> {
         let mut options = Options::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -71,15 +71,15 @@ impl Options {
         text: &str,
         known: &[Opt],
         words: &mut impl Iterator<Item = &'a String>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), OptionError> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_string())),
             None => (text, None),
         };
         let Some(opt) = known.iter().find(|opt| opt.long == name) else {
             return Err(match name {
-                "help" => Wrong::Help,
-                _ => Wrong::Because(format!("unrecognized option '--{name}'")),
+                "help" => OptionError::Help,
+                _ => OptionError::Because(format!("unrecognized option '--{name}'")),
             });
         };
         let value = match (opt.value, value) {
@@ -87,10 +87,10 @@ impl Options {
             (true, None) => words
                 .next()
                 .cloned()
-                .ok_or_else(|| Wrong::Because(format!("option '--{name}' requires an argument")))?,
+                .ok_or_else(|| OptionError::Because(format!("option '--{name}' requires an argument")))?,
             (false, None) => String::new(),
             (false, Some(_)) => {
-                return Err(Wrong::Because(format!("option '--{name}' doesn't allow an argument")));
+                return Err(OptionError::Because(format!("option '--{name}' doesn't allow an argument")));
             }
         };
         self.given.push((opt.long, value));
@@ -102,10 +102,10 @@ impl Options {
         cluster: &str,
         known: &[Opt],
         words: &mut impl Iterator<Item = &'a String>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), OptionError> {
         for (at, letter) in cluster.char_indices() {
             let Some(opt) = known.iter().find(|opt| opt.short == letter && letter != '\0') else {
-                return Err(Wrong::Because(format!("invalid option -- '{letter}'")));
+                return Err(OptionError::Because(format!("invalid option -- '{letter}'")));
             };
             if !opt.value {
                 self.given.push((opt.long, String::new()));
@@ -114,10 +114,9 @@ impl Options {
             let rest = &cluster[at + letter.len_utf8()..];
             let value = match rest.is_empty() {
                 false => rest.to_string(),
-                true => words
-                    .next()
-                    .cloned()
-                    .ok_or_else(|| Wrong::Because(format!("option requires an argument -- '{letter}'")))?,
+                true => words.next().cloned().ok_or_else(|| {
+                    OptionError::Because(format!("option requires an argument -- '{letter}'"))
+                })?,
             };
             self.given.push((opt.long, value));
             return Ok(());
@@ -160,7 +159,7 @@ impl Options {
 
 /// Why words are not options.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum OptionError {
     /// `--help` was asked for.
     Help,
     /// They are not; this says why.
@@ -173,7 +172,7 @@ mod tests {
 
     const KNOWN: &[Opt] = &[flag('l', "long"), flag('h', "human"), valued('o', "output")];
 
-    fn parse(words: &[&str]) -> Result<Options, Wrong> {
+    fn parse(words: &[&str]) -> Result<Options, OptionError> {
         Options::parse_words(&words.iter().map(ToString::to_string).collect::<Vec<_>>(), KNOWN)
     }
 
@@ -189,8 +188,8 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let because = |words: &[&str]| match parse(words).unwrap_err() {
-            Wrong::Because(why) => why,
-            Wrong::Help => "help".to_string(),
+            OptionError::Because(why) => why,
+            OptionError::Help => "help".to_string(),
         };
         assert_eq!(because(&["-x"]), "invalid option -- 'x'");
         assert_eq!(because(&["--x"]), "unrecognized option '--x'");

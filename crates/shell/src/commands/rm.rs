@@ -109,7 +109,7 @@ impl Remover<'_> {
         if path == VPath::root() {
             return self.complain("it is dangerous to operate recursively on '/'".to_string());
         }
-        // Asked before anything below it is removed: what can not go itself must not lose what is in it.
+        // Asked before anything below it is removed: what cannot go itself must not lose what is in it.
         if stat.kind == FileKind::Directory
             && (self.recursive || self.empty)
             && let Some(why) = View::protection(&path)
@@ -137,7 +137,7 @@ impl Remover<'_> {
         Ok((path, stat))
     }
 
-    /// All of it at once; when something in it can not be removed, one by one, so that it is named and the rest
+    /// All of it at once; when something in it cannot be removed, one by one, so that it is named and the rest
     /// goes. Nothing is removed by way of a link that was put in the way meanwhile.
     async fn whole(&mut self, first: Visited) {
         if self.cx.view.remove(&first.path, true).await.is_err() {

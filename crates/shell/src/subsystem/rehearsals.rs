@@ -15,7 +15,7 @@ pub(super) fn check_caller(caller: &Caller, args: &Members<'_>) -> Result<(), Er
         return Err(Error::for_people_only("rehearsing a command"));
     }
     if args.text("sessionId").is_some_and(|id| !id.trim().is_empty()) {
-        let why = "text for a running command can not be rehearsed";
+        let why = "text for a running command cannot be rehearsed";
         return Err(Error::bad_argument("shell.exec", WORD, why));
     }
     Ok(())
@@ -34,7 +34,7 @@ pub(super) fn check_device(gateway: &Gateway, call: &RoutedCall<'_>) -> Result<(
             "shell.exec",
             WORD,
             &format!(
-                "{} can not rehearse commands: its driver has no sandbox with overlays, see `gsv device check`",
+                "{} cannot rehearse commands: its driver has no sandbox with overlays, see `gsv device check`",
                 call.device_id
             ),
         )),

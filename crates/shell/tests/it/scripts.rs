@@ -131,7 +131,7 @@ async fn an_unknown_command_and_a_broken_script_are_said_in_bashs_words() {
 
     let result = test_shell.run("echo (").await;
     assert_eq!(result.exit_code, Some(2));
-    assert!(result.stderr.unwrap().contains("syntax error"), "a script that can not be read at all");
+    assert!(result.stderr.unwrap().contains("syntax error"), "a script that cannot be read at all");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn another_users_files_are_refused_in_every_way() {
         assert_ne!(result.exit_code, Some(0), "{script}\n{result:?}");
         assert!(!result.output.contains("secret"), "{script}\n{result:?}");
         let stderr = result.stderr.unwrap();
-        // The interpreter says of a file it can not source, or archive, only that it is not there.
+        // The interpreter says of a file it cannot source, or archive, only that it is not there.
         let words = ["ermission denied", "not permitted", "No such file or directory"];
         let known = if script.starts_with(['.', 't']) { &words[..] } else { &words[..2] };
         assert!(known.iter().any(|words| stderr.contains(words)), "{script}: {stderr}");

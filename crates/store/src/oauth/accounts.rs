@@ -48,7 +48,7 @@ pub struct Tokens {
     pub refresh_token: Option<Secret>,
 }
 
-/// Which token of an account a sealed text is; the account is named by what can not change.
+/// Which token of an account a sealed text is; the account is named by what cannot change.
 struct SealContext<'a> {
     uid: Uid,
     kind: &'a str,
@@ -88,7 +88,7 @@ impl OAuth<'_> {
         let refresh = new.tokens.refresh_token.as_ref();
         let refresh = refresh.map(|secret| seal("refresh_token", secret)).transpose()?;
         let metadata = serde_json::to_string(&new.metadata)
-            .map_err(|error| Error::Failed(format!("the metadata can not be written: {error}")))?;
+            .map_err(|error| Error::Failed(format!("the metadata cannot be written: {error}")))?;
         let end =
             Statement::new("DELETE FROM oauth_flows WHERE flow_id = $1 RETURNING flow_id").bind(flow_id);
         let keep = Statement::new(account_columns!(

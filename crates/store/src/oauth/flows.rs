@@ -49,7 +49,7 @@ impl OAuth<'_> {
     pub async fn add_flow(self, new: NewFlow, most: usize) -> Result<bool> {
         let flow = new.flow;
         let extra = serde_json::to_string(&new.extra_params)
-            .map_err(|error| Error::Failed(format!("the parameters can not be written: {error}")))?;
+            .map_err(|error| Error::Failed(format!("the parameters cannot be written: {error}")))?;
         let verifier = self.0.secrets().seal(&record(&flow.flow_id), &new.code_verifier.0)?;
         let add = Statement::new(
             "INSERT INTO oauth_flows (flow_id, state_hash, uid, kind, provider, account_key, label, \

@@ -63,9 +63,9 @@ impl Lock {
         match tokio::time::timeout(limits::store::TIMEOUT, query).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
-                Err(Error::Failed(format!("the lock can not be given back: {}", explain(&error))))
+                Err(Error::Failed(format!("the lock cannot be given back: {}", explain(&error))))
             }
-            Err(_) => Err(Error::Failed("the lock can not be given back: no answer".to_string())),
+            Err(_) => Err(Error::Failed("the lock cannot be given back: no answer".to_string())),
         }
     }
 
@@ -87,7 +87,7 @@ impl Lock {
 
     async fn migrate_alone(&self, place: &str) -> std::result::Result<(), OpenError> {
         let failed = |error: tokio_postgres::Error| {
-            OpenError::Failed(format!("{place} can not be brought up to date: {}", explain(&error)))
+            OpenError::Failed(format!("{place} cannot be brought up to date: {}", explain(&error)))
         };
         let mut client = self.client.lock().await;
         // `IF NOT EXISTS` alone would put a notice into the server's log at every start.

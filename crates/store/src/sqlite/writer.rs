@@ -194,7 +194,7 @@ fn roll_back(connection: &Connection) {
     if !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
-        tracing::error!(%error, "the store's writer can not roll back");
+        tracing::error!(%error, "the store's writer cannot roll back");
     }
 }
 

@@ -30,7 +30,7 @@ impl Drop for Mount<'_> {
 async fn a_full_disk_is_an_error_and_the_store_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let Some(_mount) = Mount::new(dir.path()) else {
-        eprintln!("a small file system can not be mounted here; the page limit stands in for it");
+        eprintln!("a small file system cannot be mounted here; the page limit stands in for it");
         return;
     };
     let ballast = dir.path().join("ballast");

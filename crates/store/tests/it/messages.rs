@@ -62,7 +62,7 @@ async fn a_message_is_kept_as_it_is(store: &Store) {
     let nul = MessageRow { content: "a\0b".to_string(), ..message(4, "default") };
     store.keep(Change::new(&pid).message(&nul)).await.unwrap();
     let kept = store.messages().by_id(&pid, &default(), 4).await.unwrap().unwrap();
-    assert_eq!(kept.content, "a\u{fffd}b", "a character that can not be kept does not cost the message");
+    assert_eq!(kept.content, "a\u{fffd}b", "a character that cannot be kept does not cost the message");
 }
 
 /// Messages 10, 20, … 10 × count of `default`, with others of another conversation between them.

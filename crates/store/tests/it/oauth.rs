@@ -232,7 +232,7 @@ async fn a_token_moved_to_another_account_does_not_open(home: &Home) {
     home.tamper("UPDATE oauth_flows SET flow_id = 'another'").await;
     let store = home.open().await;
     let moved = store.oauth().use_account("a", NOW_MS).await;
-    assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("can not be decrypted")), "{moved:?}");
+    assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("cannot be decrypted")), "{moved:?}");
     let moved = store.oauth().flow("hash of f", NOW_MS).await;
-    assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("can not be decrypted")), "{moved:?}");
+    assert!(matches!(&moved, Err(Error::Failed(why)) if why.contains("cannot be decrypted")), "{moved:?}");
 }

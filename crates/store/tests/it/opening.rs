@@ -12,6 +12,7 @@ crate::home::on_both_engines! {
     a_held_store_is_refused_until_it_is_let_go,
     a_newer_schema_is_refused_and_left_alone,
     an_older_store_is_brought_up_to_date_and_keeps_everything,
+    a_route_of_an_older_store_keeps_the_id_its_driver_knows,
     a_clone_keeps_it_open,
     closing_leaves_it_ready_for_the_next,
     metrics_count,
@@ -53,21 +54,11 @@ async fn a_newer_schema_is_refused_and_left_alone(home: &Home) {
 }
 
 async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) {
-    let first = include_str!("../../migrations/0001_first.sql");
-    let (text, number, strict) = match &home.url {
-        None => ("TEXT", "INTEGER", "STRICT"),
-        Some(_) => ("TEXT COLLATE \"C\"", "BIGINT", ""),
-    };
-    let schema = format!(
-        "CREATE TABLE meta (name {{TEXT}} PRIMARY KEY, version {{BIGINT}}, value {{TEXT}}) {{STRICT}};\n{first}\n\
-         INSERT INTO meta (name, version) VALUES ('schema', 1);\n\
-         INSERT INTO accounts VALUES (1000, 1000, 'ada', 'Ada', '/home/ada', '/bin/sh', 'x', 0, 5);\n\
+    let rows = "INSERT INTO accounts VALUES (1000, 1000, 'ada', 'Ada', '/home/ada', '/bin/sh', 'x', 0, 5);\n\
          UPDATE numbers SET latest = 1000 WHERE name = 'account';\n\
          INSERT INTO config VALUES ('a/b', 'c', 0);\n\
-         INSERT INTO routes VALUES ('1', 'fs.read', 'init:1000', '7', 'pc', 1, 2);\n"
-    );
-    home.tamper(&schema.replace("{TEXT}", text).replace("{BIGINT}", number).replace("{STRICT}", strict))
-        .await;
+         INSERT INTO routes VALUES ('1', 'fs.read', 'init:1000', '7', 'pc', 1, 2);\n";
+    older(home, &[include_str!("../../migrations/0001_first.sql")], rows).await;
     for _ in 0..2 {
         let store = home.open().await;
         let ada = store.accounts().by_name("ada").await.unwrap().unwrap();
@@ -82,6 +73,35 @@ async fn an_older_store_is_brought_up_to_date_and_keeps_everything(home: &Home) 
     assert!(store.processes().create(&row).await.unwrap());
     assert_eq!(store.processes().by_id(&row.pid).await.unwrap(), Some(row));
     assert_eq!(add(&store, "bob").await.uid.0, 1001);
+}
+
+async fn a_route_of_an_older_store_keeps_the_id_its_driver_knows(home: &Home) {
+    let migrations = [
+        include_str!("../../migrations/0001_first.sql"),
+        include_str!("../../migrations/0002_processes.sql"),
+    ];
+    let rows =
+        "INSERT INTO routes VALUES ('1', 'fs.read', 'init:1000', '7', 'pc', 1, 2, 'w9', 'run', '{}');\n";
+    older(home, &migrations, rows).await;
+    let routes = home.open().await.routes().all().await.unwrap();
+    assert_eq!((routes.len(), routes[0].wire_id.as_deref()), (1, Some("w9")));
+    assert_eq!((routes[0].instance.as_deref(), routes[0].args.as_deref()), (Some("run"), Some("{}")));
+}
+
+/// Lays a store down as a program wrote it that knew only the given migrations.
+async fn older(home: &Home, migrations: &[&str], rows: &str) {
+    let (text, number, strict) = match &home.url {
+        None => ("TEXT", "INTEGER", "STRICT"),
+        Some(_) => ("TEXT COLLATE \"C\"", "BIGINT", ""),
+    };
+    let schema = format!(
+        "CREATE TABLE meta (name {{TEXT}} PRIMARY KEY, version {{BIGINT}}, value {{TEXT}}) {{STRICT}};\n{}\n\
+         INSERT INTO meta (name, version) VALUES ('schema', {});\n",
+        migrations.join("\n"),
+        migrations.len()
+    );
+    let schema = schema.replace("{TEXT}", text).replace("{BIGINT}", number).replace("{STRICT}", strict);
+    home.tamper(&(schema + rows)).await;
 }
 
 async fn a_clone_keeps_it_open(home: &Home) {
@@ -159,7 +179,7 @@ async fn the_files_are_private() {
 }
 
 #[tokio::test]
-async fn a_directory_that_can_not_be_written_is_refused() {
+async fn a_directory_that_cannot_be_written_is_refused() {
     let home = Home::sqlite();
     let file = home.data.path().join("file");
     std::fs::write(&file, "in the way").unwrap();

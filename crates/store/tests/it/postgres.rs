@@ -22,7 +22,7 @@ struct Cluster {
 }
 
 static CLUSTER: LazyLock<Cluster> = LazyLock::new(|| {
-    // The thread is needed because a runtime can not be started inside the test's own.
+    // The thread is needed because a runtime cannot be started inside the test's own.
     std::thread::spawn(start).join().expect("PostgreSQL starts")
 });
 static DATABASES: AtomicUsize = AtomicUsize::new(0);

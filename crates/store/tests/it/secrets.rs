@@ -97,7 +97,7 @@ async fn a_damaged_key_is_refused(home: &Home) {
     drop(home.open().await);
     std::fs::write(key_file(home), "gsv-key-1:AAAA\n").unwrap();
     let refusal = home.refusal().await;
-    assert!(refusal.contains("secrets.key can not be used"), "{refusal}");
+    assert!(refusal.contains("secrets.key cannot be used"), "{refusal}");
 }
 
 async fn a_value_moved_to_another_key_does_not_open(home: &Home) {
@@ -108,7 +108,7 @@ async fn a_value_moved_to_another_key_does_not_open(home: &Home) {
     let store = home.open().await;
     let refused = store.config().value("users/1001/ai/api_key").await;
     assert!(
-        matches!(&refused, Err(Error::Failed(why)) if why.contains("can not be decrypted")),
+        matches!(&refused, Err(Error::Failed(why)) if why.contains("cannot be decrypted")),
         "{refused:?}"
     );
 }

@@ -191,7 +191,7 @@ impl Disk {
     }
 }
 
-/// Gives something in a directory a name that nothing has. Where the host can not see to that, the name's lock
+/// Gives something in a directory a name that nothing has. Where the host cannot see to that, the name's lock
 /// does.
 fn rename_new(dir: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -203,5 +203,5 @@ fn rename_new(dir: &OwnedFd, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
 }
 
 fn part_of_system(path: &str) -> Fail {
-    Fail::because(Code::NotPermitted, format!("'{path}' is part of the system and can not be changed"))
+    Fail::because(Code::NotPermitted, format!("'{path}' is part of the system and cannot be changed"))
 }

@@ -135,7 +135,7 @@ impl OpenEntry {
 }
 
 impl Dir {
-    /// Whether all bits are allowed. A made-up directory can not be written, not even by root.
+    /// Whether all bits are allowed. A made-up directory cannot be written, not even by root.
     pub fn allows(&self, who: &ProcessIdentity, bits: u32) -> bool {
         self.meta.allows(who, bits) && (bits & WRITE == 0 || self.fixed.is_none())
     }
@@ -153,7 +153,7 @@ impl Dir {
     /// Goes on only where names may be added and taken away.
     pub fn need_change(&self, who: &ProcessIdentity) -> Result<(), Fail> {
         if self.fixed.is_some() {
-            let note = format!("'{}' is part of the system and can not be changed", self.path);
+            let note = format!("'{}' is part of the system and cannot be changed", self.path);
             return Err(Fail::because(Code::NotPermitted, note));
         }
         if self.allows(who, WRITE | ENTER) { Ok(()) } else { Err(Code::Denied.into()) }

@@ -214,7 +214,7 @@ fn take_place(draft: &Draft, entry: &Entry, is_there: bool) -> Result<(), Errno>
     let exchanged = if is_there { exchange(draft, entry) } else { Err(Errno::NOENT) };
     match exchanged {
         Ok(()) => {}
-        // It is gone by now, or the file system can not do this.
+        // It is gone by now, or the file system cannot do this.
         Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             return renameat(&*draft.dir, &*draft.name, &*entry.dir.fd, entry.os_name());
         }

@@ -234,7 +234,7 @@ pub(super) fn refuse_protected(entry: &Entry, what: &str) -> Result<(), Fail> {
     let path = entry.path();
     match mounts::protection(path.as_str()) {
         Some(why) => {
-            let note = format!("'{path}' {} and can not be {what}", why.words());
+            let note = format!("'{path}' {} and cannot be {what}", why.words());
             Err(Fail::because(Code::NotPermitted, note))
         }
         None => Ok(()),

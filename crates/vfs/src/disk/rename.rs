@@ -86,7 +86,7 @@ impl Disk {
             self.refuse_link_in_shared(who, to)?;
         }
         if moved.is_directory() && to.path().is_within(&from.path()) {
-            let note = format!("'{}' can not be moved into itself", from.path());
+            let note = format!("'{}' cannot be moved into itself", from.path());
             return Err(Fail::because(Code::Invalid, note));
         }
         match replaced {

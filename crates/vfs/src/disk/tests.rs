@@ -204,7 +204,7 @@ fn while_both_files_are_in_use_writes_go_the_ordinary_way() {
     let ground = Ground::new();
     ground.write("/tmp/a", "one");
     let journal = &ground.disk().journal;
-    // Somebody is not done with a record, so that its file can not be cleaned.
+    // Somebody is not done with a record, so that its file cannot be cleaned.
     let first = journal.add_note("/none").unwrap();
     let fill = |spare: u64| {
         let filler = "x".repeat(4_000);
@@ -248,7 +248,7 @@ fn a_broken_journal_loses_nothing() {
 }
 
 #[test]
-fn where_it_can_not_be_made_writes_go_on() {
+fn where_it_cannot_be_made_writes_go_on() {
     let ground = Ground::new();
     std::fs::write(ground.host(JOURNAL), b"in the way").unwrap();
     ground.write("/tmp/a", "one");

@@ -58,7 +58,7 @@ impl<F: FnMut(&VPath, Fail) -> Result<(), Fail>> OnFail for F {}
 
 impl Disk {
     /// Calls `visit` for all files and directories on disk below one, the gateway's own and what is no text included
-    /// but not the journal, each directory before what is in it. `failed` is told what can not be gone through.
+    /// but not the journal, each directory before what is in it. `failed` is told what cannot be gone through.
     pub(crate) fn traverse(
         &self,
         top: Dir,
@@ -138,7 +138,7 @@ impl Disk {
         let mut meet = |name: &OsStr| -> Result<(), Fail> {
             let Some(there) = self.look(dir, name)? else { return Ok(()) };
             visit(&there)?;
-            // A directory that the host keeps from us is one we can not look into.
+            // A directory that the host keeps from us is one we cannot look into.
             if there.is_directory() && there.handle().is_ok() {
                 directories.push(name.to_os_string());
             }

@@ -167,7 +167,7 @@ impl Disk {
         }
     }
 
-    /// Everybody's bytes, those of unfinished writes and uploads included. What can not be looked into is left
+    /// Everybody's bytes, those of unfinished writes and uploads included. What cannot be looked into is left
     /// out: it must not keep anybody else from writing.
     fn count(&self) -> Result<HashMap<Uid, i64>, Fail> {
         let mut bytes: HashMap<Uid, i64> = HashMap::new();

@@ -189,7 +189,7 @@ impl Walk<'_> {
             return Err(Code::Loop.into());
         }
         let target = self.here.link_target(OsStr::new(name))?;
-        // A target that is no text can not be a path of this tree.
+        // A target that is no text cannot be a path of this tree.
         let target = target.into_string().map_err(|_| Fail::from(Code::NotFound))?;
         if target.is_empty() {
             return Err(Code::NotFound.into());

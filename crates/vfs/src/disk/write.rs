@@ -73,7 +73,7 @@ impl Disk {
         match found {
             Found::Live(path) => Ok(Target::Live(path)),
             Found::Root(_) => Err(Code::IsDirectory.into()),
-            // What is not shown can not be written either: a name of the gateway's own, or a stranger among the
+            // What is not shown cannot be written either: a name of the gateway's own, or a stranger among the
             // made-up directories.
             Found::Entry(entry) if !entry.dir.shows(entry.os_name()) => {
                 self.meta_of_new(who, &entry, FileKind::File, 0)?;

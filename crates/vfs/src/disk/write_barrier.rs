@@ -74,7 +74,7 @@ impl WriteBarrier {
         Change(self)
     }
 
-    /// Returns when every change that was begun before is durable; false when that can not be had.
+    /// Returns when every change that was begun before is durable; false when that cannot be had.
     //
     // Nearly always nothing was changed, and two loads say so. Else one caller syncs for all that wait behind `syncing`.
     // It waits until no change is under way, because one that has begun may have touched a directory that it has not

@@ -3,7 +3,7 @@
 //!
 //! The order of the changes is such that whatever breaks off in the middle leaves people with fewer rights and
 //! not with more: locks come before new passwords and those before unlocks, leaving groups before joining them.
-//! What can not be taken back comes last: users and groups are removed when all else is done.
+//! What cannot be taken back comes last: users and groups are removed when all else is done.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -178,7 +178,7 @@ pub(crate) fn of_people(present: &Present, wanted: &[Numbered<Person>]) -> Resul
         if account.uid.is_root() {
             return Err(Bad {
                 line: None,
-                why: "root's line is missing: root can not be removed".to_string(),
+                why: "root's line is missing: root cannot be removed".to_string(),
             });
         }
         changes.push(Change::RemoveUser { username: account.username.clone() });
@@ -189,13 +189,13 @@ pub(crate) fn of_people(present: &Present, wanted: &[Numbered<Person>]) -> Resul
 fn of_person(account: &Account, wanted: &Person) -> Result<Option<Change>, String> {
     let username = &account.username;
     if wanted.uid.is_some_and(|uid| uid != account.uid) || wanted.gid.is_some_and(|gid| gid != account.gid) {
-        return Err(format!("the numbers of {username} can not be changed: they are {}", account.uid));
+        return Err(format!("the numbers of {username} cannot be changed: they are {}", account.uid));
     }
     if !wanted.home.is_empty() && wanted.home != account.home {
-        return Err(format!("the home of {username} can not be changed: it is {}", account.home));
+        return Err(format!("the home of {username} cannot be changed: it is {}", account.home));
     }
     if !wanted.shell.is_empty() && wanted.shell != account.shell {
-        return Err(format!("the shell of {username} can not be changed: it is {}", account.shell));
+        return Err(format!("the shell of {username} cannot be changed: it is {}", account.shell));
     }
     let gecos = wanted.gecos.clone();
     let change = Change::Gecos { username: username.clone(), uid: account.uid, gecos };
@@ -206,7 +206,7 @@ fn new_person(present: &Present, wanted: &Person, added: usize) -> Result<Change
     let username = &wanted.username;
     if let Some(account) = wanted.uid.and_then(|uid| present.account_numbered(uid.0)) {
         return Err(format!(
-            "{} is the number of {}: a user can not be renamed",
+            "{} is the number of {}: a user cannot be renamed",
             account.uid, account.username
         ));
     }
@@ -238,7 +238,7 @@ pub(crate) fn of_secrets(present: &Present, wanted: &[Numbered<Secret>]) -> Resu
             continue;
         }
         if account.uid.is_root() && (wanted.locked || wanted.hash.is_none()) {
-            return Err(bad("root can not be locked".to_string()));
+            return Err(bad("root cannot be locked".to_string()));
         }
         let username = account.username.clone();
         if now.hash != wanted.hash {
@@ -283,7 +283,7 @@ pub(crate) fn of_teams(present: &Present, wanted: &[Numbered<Team>]) -> Result<V
     let kept: BTreeSet<&str> = wanted.iter().map(|(_, team)| team.name.as_str()).collect();
     for group in present.groups.iter().filter(|group| !kept.contains(group.name.as_str())) {
         if is_fixed(present, group) {
-            let why = format!("the line of {} is missing: that group can not be removed", group.name);
+            let why = format!("the line of {} is missing: that group cannot be removed", group.name);
             return Err(Bad { line: None, why });
         }
         removals.push(Change::RemoveGroup { name: group.name.clone() });
@@ -293,17 +293,17 @@ pub(crate) fn of_teams(present: &Present, wanted: &[Numbered<Team>]) -> Result<V
     Ok(changes)
 }
 
-/// Whether a group is new; refuses what can not be.
+/// Whether a group is new; refuses what cannot be.
 fn check_team(present: &Present, team: &Team, added: usize) -> Result<bool, String> {
     let Some(group) = present.group(&team.name) else {
         if let Some(group) = team.gid.and_then(|gid| present.group_numbered(gid)) {
-            return Err(format!("{} is the number of {}: a group can not be renamed", group.gid, group.name));
+            return Err(format!("{} is the number of {}: a group cannot be renamed", group.gid, group.name));
         }
         present.check_number(team.gid.map(|gid| gid.0), added)?;
         return Ok(true);
     };
     if team.gid.is_some_and(|gid| gid != group.gid) {
-        return Err(format!("the number of {} can not be changed: it is {}", group.name, group.gid));
+        return Err(format!("the number of {} cannot be changed: it is {}", group.name, group.gid));
     }
     if group.gid == Gid::USERS {
         let named: HashSet<&String> = team.members.iter().collect();

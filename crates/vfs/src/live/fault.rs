@@ -3,7 +3,7 @@
 use crate::fault::{Code, Fault};
 use crate::path::VPath;
 
-/// What is said when a live path can not do something at all: `write`, `append`, `mkdir`, `unlink`, `chmod`,
+/// What is said when a live path cannot do something at all: `write`, `append`, `mkdir`, `unlink`, `chmod`,
 /// `chown`, `rename`, `symlink`, `utimes`, …
 pub fn refusal(op: &'static str, path: &VPath) -> Fault {
     let note = match (op, path.parts().next().unwrap_or_default()) {

@@ -120,7 +120,7 @@ fn arguments(spec: &Spec) -> String {
 }
 
 fn argument(out: &mut String, name: &str, kind: &str, doc: Option<&str>) {
-    // Writing to a String can not fail.
+    // Writing to a String cannot fail.
     let written = writeln!(out, "{name}: {kind}");
     debug_assert!(written.is_ok());
     for line in doc.unwrap_or_default().lines() {

@@ -59,7 +59,7 @@ async fn leftovers_are_removed_at_start_wherever_they_are() {
 #[tokio::test]
 async fn a_leftover_that_stays_stops_nobody() {
     let world = World::new().await;
-    // A directory in a draft's place that is not empty can not be removed.
+    // A directory in a draft's place that is not empty cannot be removed.
     leave(&world.host("/home/ann/.gsv-tmp-full/file"), 2 * HOUR);
     leave_directory(&world.host("/home/ann/.gsv-tmp-full"), 2 * HOUR);
     leave_directory(&world.host("/home/ann/.gsv-tmp-empty"), 2 * HOUR);

@@ -41,7 +41,7 @@ async fn failures_say_what_clients_know() {
             assert_eq!(says(view.remove(&at(path), true).await), said);
         }
         let moved = view.rename(&at("/workspaces/ws_1"), &at("/workspaces/ws_2")).await;
-        assert_eq!(says(moved), "EPERM: '/workspaces/ws_1' is a workspace and can not be renamed");
+        assert_eq!(says(moved), "EPERM: '/workspaces/ws_1' is a workspace and cannot be renamed");
     }
     let gone = says(ann.mkdir(&at("/home/ann/no/x"), false, 0o755).await);
     assert_eq!(gone, "ENOENT: no such file or directory, mkdir '/home/ann/no/x'");

@@ -62,7 +62,7 @@ async fn an_upload_goes_on_for_its_user_only() {
     assert_eq!(ann.list(&at("/tmp")).await.unwrap(), [], "what is not whole is not there");
     assert_eq!(begin(&bob, "/tmp/file", 6).await.unwrap().0.offset, 0);
     assert_eq!(begin(&ann, "/tmp/other", 6).await.unwrap().0.offset, 0);
-    // More than the file shall have can not be its beginning.
+    // More than the file shall have cannot be its beginning.
     let (upload, mut file) = begin(&ann, "/tmp/file", 6).await.unwrap();
     assert_eq!(upload.offset, 3);
     file.seek(SeekFrom::End(0)).unwrap();

@@ -40,16 +40,16 @@ fn what_is_no_question_is_not_taken_for_one() {
         bytes
     };
     let cases = [
-        (changed(2, 0x81), Wrong::Unanswerable),
-        (changed(2, 0x29), Wrong::Code(Code::NotImplemented)),
-        (changed(5, 0), Wrong::Code(Code::FormatError)),
-        (changed(5, 2), Wrong::Code(Code::FormatError)),
-        (changed(12, 0xc0), Wrong::Code(Code::FormatError)),
-        (changed(good.len() - 1, 3), Wrong::Code(Code::NotImplemented)),
-        (good[..good.len() - 1].to_vec(), Wrong::Code(Code::FormatError)),
-        (good[..11].to_vec(), Wrong::Code(Code::FormatError)),
-        (good[..3].to_vec(), Wrong::Unanswerable),
-        (Vec::new(), Wrong::Unanswerable),
+        (changed(2, 0x81), QuestionError::Unanswerable),
+        (changed(2, 0x29), QuestionError::Code(Code::NotImplemented)),
+        (changed(5, 0), QuestionError::Code(Code::FormatError)),
+        (changed(5, 2), QuestionError::Code(Code::FormatError)),
+        (changed(12, 0xc0), QuestionError::Code(Code::FormatError)),
+        (changed(good.len() - 1, 3), QuestionError::Code(Code::NotImplemented)),
+        (good[..good.len() - 1].to_vec(), QuestionError::Code(Code::FormatError)),
+        (good[..11].to_vec(), QuestionError::Code(Code::FormatError)),
+        (good[..3].to_vec(), QuestionError::Unanswerable),
+        (Vec::new(), QuestionError::Unanswerable),
     ];
     for (bytes, wrong) in cases {
         assert_eq!(Question::parse(&bytes), Err(wrong), "{bytes:?}");
@@ -77,8 +77,8 @@ proptest! {
                 prop_assert_eq!(&answer[..2], &bytes[..2]);
                 prop_assert!(answer.len() <= bytes.len().max(HEADER));
             }
-            Err(Wrong::Code(code)) => prop_assert_eq!(failure(&bytes, code).unwrap().len(), HEADER),
-            Err(Wrong::Unanswerable) => {}
+            Err(QuestionError::Code(code)) => prop_assert_eq!(failure(&bytes, code).unwrap().len(), HEADER),
+            Err(QuestionError::Unanswerable) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn head(text: &str) -> Result<Head, Wrong> {
+fn head(text: &str) -> Result<Head, HeadError> {
     parse(text.replace('\n', "\r\n").as_bytes())
 }
 

@@ -60,7 +60,7 @@ pub async fn run(context: &Context, session: &Session, pending: PendingApproval,
 enum Answer {
     /// Put in place what was seen.
     Put,
-    /// Run it.
+    /// Run the command for real.
     Run,
     Deny,
 }
@@ -93,7 +93,7 @@ async fn give(
         (Answer::Put, Some(id)) => Some(id.to_string()),
         (Answer::Put, None) => {
             let why = result.rehearsal.as_ref().and_then(|rehearsal| rehearsal.blocked.as_deref());
-            let why = format!("it can not be put in place: {}", why.unwrap_or("no reason was given"));
+            let why = format!("it cannot be put in place: {}", why.unwrap_or("no reason was given"));
             return Err(
                 Failure::new(why).with_hint("the question still waits: `gsv approvals approve` runs it")
             );

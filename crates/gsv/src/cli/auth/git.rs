@@ -113,20 +113,24 @@ fn tell(context: &Context, described: &Described) -> Result<u8> {
 
 /// What git is told.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct GitCredential {
     username: String,
     secret: String,
     expires_at_ms: Option<i64>,
 }
 
-impl Found {
+impl GitCredential {
     fn lines(&self) -> String {
         let expiry = self.expires_at_ms.map(|ms| format!("password_expiry_utc={}\n", ms / 1_000));
         format!("username={}\npassword={}\n{}", self.username, self.secret, expiry.unwrap_or_default())
     }
 }
 
-fn find(context: &Context, file: &ConfigFile, described: &Described) -> std::result::Result<Found, String> {
+fn find(
+    context: &Context,
+    file: &ConfigFile,
+    described: &Described,
+) -> std::result::Result<GitCredential, String> {
     let (Some(scheme), Some(host)) = (described.get("protocol"), described.get("host")) else {
         return Err("git names no server".to_string());
     };
@@ -139,7 +143,7 @@ fn find(context: &Context, file: &ConfigFile, described: &Described) -> std::res
     if let (true, Some(username), Some(secret)) = (is_meant(&own), &username, given)
         && is_wanted(username)
     {
-        return Ok(Found { username: username.clone(), secret, expires_at_ms: None });
+        return Ok(GitCredential { username: username.clone(), secret, expires_at_ms: None });
     }
     if !file.private {
         return Err("the saved session is ignored: others can read the settings file (chmod 600 it)".into());
@@ -154,11 +158,11 @@ fn find(context: &Context, file: &ConfigFile, described: &Described) -> std::res
         None => sessions.pop(),
     };
     if let Some(StoredSession { username, token, expires_at_ms, .. }) = session {
-        return Ok(Found { username, secret: token, expires_at_ms });
+        return Ok(GitCredential { username, secret: token, expires_at_ms });
     }
     match credentials::stored_token(file, &own) {
         Ok(Some((username, secret))) if is_meant(&own) && is_wanted(&username) => {
-            Ok(Found { username, secret, expires_at_ms: None })
+            Ok(GitCredential { username, secret, expires_at_ms: None })
         }
         _ => Err(format!("nobody is logged in at {scheme}://{host}; `gsv auth login` helps")),
     }
@@ -188,7 +192,7 @@ mod tests {
         let described = describe(text);
         assert_eq!((described["protocol"], described["host"]), ("https", "gsv.example"));
         assert!(!described.contains_key("username"));
-        let found = Found { username: "ann".into(), secret: "t".into(), expires_at_ms: Some(5_999) };
+        let found = GitCredential { username: "ann".into(), secret: "t".into(), expires_at_ms: Some(5_999) };
         assert_eq!(found.lines(), "username=ann\npassword=t\npassword_expiry_utc=5\n");
     }
 }

@@ -25,12 +25,12 @@ pub struct Copier<'a> {
     pub gave_up: bool,
     /// Whether an earlier attempt left files that need not travel again.
     goes_on: bool,
-    done: Done,
+    done: CopySummary,
 }
 
 /// What was done.
 #[derive(Default)]
-pub struct Done {
+pub struct CopySummary {
     /// Files copied.
     pub files: u64,
     pub bytes: u64,
@@ -90,11 +90,11 @@ fn is_absence(failure: &Failure) -> bool {
 impl<'a> Copier<'a> {
     /// Nothing is copied yet.
     pub fn new(context: &'a Context, session: Session) -> Copier<'a> {
-        Copier { context, session, gave_up: false, goes_on: false, done: Done::default() }
+        Copier { context, session, gave_up: false, goes_on: false, done: CopySummary::default() }
     }
 
     /// Closes the connection and tells what was done.
-    pub async fn finish(self) -> Done {
+    pub async fn finish(self) -> CopySummary {
         self.session.connection.close().await;
         self.done
     }

@@ -9,7 +9,7 @@ use terminal::output::{Table, clean};
 
 use crate::context::Context;
 
-/// Exit code where commands of agents can not be confined.
+/// Exit code where commands of agents cannot be confined.
 const NOT_CONFINED: u8 = 1;
 
 /// Tries everything and tells what happened.

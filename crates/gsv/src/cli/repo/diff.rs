@@ -101,7 +101,7 @@ fn overview(files: &[DiffFile], stats: &Stats, paint: Paint) -> String {
 }
 
 fn push(out: &mut String, line: &str) {
-    // Writing to a String can not fail.
+    // Writing to a String cannot fail.
     writeln!(out, "{line}").unwrap_or_default();
 }
 

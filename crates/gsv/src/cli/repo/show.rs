@@ -12,27 +12,27 @@ use terminal::times;
 use super::{call, commit, diff, short};
 use crate::context::Context;
 
-/// What is shown.
+/// What the argument of `gsv repo show` names.
 #[derive(Debug, PartialEq, Eq)]
-enum Shown<'a> {
+enum Subject<'a> {
     Commit(&'a str),
     Path(&'a str, Option<&'a str>),
 }
 
 pub(super) async fn run(context: &Context, session: &Session, repo: &str, what: &str) -> Result<()> {
     match parse(what) {
-        Shown::Commit(hash) => show_commit(context, session, repo, hash).await,
-        Shown::Path(path, reference) => show_path(context, session, repo, path, reference).await,
+        Subject::Commit(hash) => show_commit(context, session, repo, hash).await,
+        Subject::Path(path, reference) => show_path(context, session, repo, path, reference).await,
     }
 }
 
 /// What looks like the hash of a commit is one; a file of such a name is meant with `@main` behind it.
-fn parse(what: &str) -> Shown<'_> {
+fn parse(what: &str) -> Subject<'_> {
     if let Some((path, reference)) = what.rsplit_once('@') {
-        return Shown::Path(path, Some(reference).filter(|reference| !reference.is_empty()));
+        return Subject::Path(path, Some(reference).filter(|reference| !reference.is_empty()));
     }
     let is_hash = (7..=40).contains(&what.len()) && what.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_hash { Shown::Commit(what) } else { Shown::Path(what, None) }
+    if is_hash { Subject::Commit(what) } else { Subject::Path(what, None) }
 }
 
 async fn show_commit(context: &Context, session: &Session, repo: &str, hash: &str) -> Result<()> {
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn commits_and_paths_are_told_apart() {
         for (what, shown) in [
-            ("", Shown::Path("", None)),
-            ("README.md", Shown::Path("README.md", None)),
-            ("a/b@v1", Shown::Path("a/b", Some("v1"))),
-            ("a@b@main", Shown::Path("a@b", Some("main"))),
-            ("89e6c98", Shown::Commit("89e6c98")),
-            ("89e6c98@main", Shown::Path("89e6c98", Some("main"))),
-            ("89e6", Shown::Path("89e6", None)),
-            ("@v1", Shown::Path("", Some("v1"))),
+            ("", Subject::Path("", None)),
+            ("README.md", Subject::Path("README.md", None)),
+            ("a/b@v1", Subject::Path("a/b", Some("v1"))),
+            ("a@b@main", Subject::Path("a@b", Some("main"))),
+            ("89e6c98", Subject::Commit("89e6c98")),
+            ("89e6c98@main", Subject::Path("89e6c98", Some("main"))),
+            ("89e6", Subject::Path("89e6", None)),
+            ("@v1", Subject::Path("", Some("v1"))),
         ] {
             assert_eq!(parse(what), shown, "{what}");
         }

@@ -58,7 +58,7 @@ pub(crate) async fn user_update(cx: Cx, args: UserUpdate) -> Result<UserResult, 
     let account = find(&cx, &args.username).await?;
     let store = &cx.kernel.store;
     if args.locked == Some(true) && account.uid.is_root() {
-        return Err(Error::forbidden("root can not be locked"));
+        return Err(Error::forbidden("root cannot be locked"));
     }
     let groups = match &args.groups {
         Some(names) => Some(gids_of(&cx, names).await?),
@@ -105,7 +105,7 @@ pub(crate) async fn user_remove(cx: Cx, args: UserRemove) -> Result<UserRemoved,
     let found = cx.kernel.store.accounts().by_name(args.username.trim()).await?;
     let Some(account) = found else { return Ok(UserRemoved { removed: false, files_kept: None }) };
     if account.uid.is_root() {
-        return Err(Error::forbidden("root can not be removed"));
+        return Err(Error::forbidden("root cannot be removed"));
     }
     // The rows go first, and with them the leases of its processes: what their actors still write is refused.
     let removed = cx.kernel.store.accounts().remove(account.uid).await?;
@@ -154,7 +154,7 @@ pub(crate) async fn group_remove(cx: Cx, args: GroupRemove) -> Result<Removed, E
     };
     let private = cx.kernel.store.accounts().by_uid(Uid(row.gid.0)).await?.is_some();
     if private || [Gid::ROOT, Gid::USERS, Gid::DRIVERS, Gid::SERVICES].contains(&row.gid) {
-        return Err(Error::forbidden(format!("The group {} can not be removed", row.name)));
+        return Err(Error::forbidden(format!("The group {} cannot be removed", row.name)));
     }
     let members = members_of(&cx, row.gid).await?;
     let removed = cx.kernel.store.groups().remove(row.gid).await?;

@@ -287,7 +287,7 @@ proptest! {
         prop_assert!(refreshed == 0 || waiting);
     }
 
-    /// Long lines: deltas are merged past other runs, and a client is told when it can not go on.
+    /// Long lines: deltas are merged past other runs, and a client is told when it cannot go on.
     #[test]
     fn a_slow_client_gets_all_of_the_text_or_is_told(acts in prop::collection::vec(act(40), 0..60)) {
         let mut play = Play::new();

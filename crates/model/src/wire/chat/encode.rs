@@ -69,7 +69,7 @@ fn think(request: &Request, body: &mut Value, openrouter: bool) {
         (Thinking::Absent, ..) => {}
         (_, Reasoning::Off, true) => body["reasoning"] = json!({ "enabled": false }),
         (Thinking::EffortOrNone, Reasoning::Off, false) => body["reasoning_effort"] = json!("none"),
-        // What can not be turned off is turned down, where it is known to be like that.
+        // What cannot be turned off is turned down, where it is known to be like that.
         (Thinking::Effort, Reasoning::Off, false)
             if request.model.known && request.model.provider == ProviderKind::Openai =>
         {

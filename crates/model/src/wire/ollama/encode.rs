@@ -38,7 +38,7 @@ pub(super) fn call(request: &Request, endpoint: &Endpoint) -> Result<Call, Failu
     }
 }
 
-/// One family takes a level, and can not be turned off; the others take yes or no.
+/// One family takes a level, and cannot be turned off; the others take yes or no.
 fn think(request: &Request) -> Value {
     let level = request.level();
     match (request.model.id.contains("gpt-oss"), level) {

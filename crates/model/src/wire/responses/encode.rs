@@ -62,7 +62,7 @@ fn think(request: &Request, body: &mut Value) {
     let effort = match (request.model.thinking, request.level()) {
         (Thinking::Absent, _) => return,
         (Thinking::EffortOrNone, Reasoning::Off) => "none",
-        // What can not be turned off is turned down; a model nobody knows may not think at all.
+        // What cannot be turned off is turned down; a model nobody knows may not think at all.
         (_, Reasoning::Off) if request.model.known => lowest.as_str(),
         (_, Reasoning::Off) => return,
         (_, level) => level.as_str(),

@@ -104,7 +104,7 @@ async fn an_archived_part_is_restored_with_what_followed_it_then() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_forked_is_told() {
+async fn what_cannot_be_forked_is_told() {
     let fixture = Fixture::new().await;
     fixture.say("default", vec![user("1")]).await;
     fixture.say("other", vec![user("2")]).await;

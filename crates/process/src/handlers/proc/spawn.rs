@@ -102,13 +102,13 @@ async fn plan(
     let inherited = match &args.workspace {
         None | Some(WorkspaceSpec::Inherit) => inherited,
         Some(WorkspaceSpec::None) => None,
-        Some(WorkspaceSpec::New { .. }) => return later("A new workspace can not be made"),
+        Some(WorkspaceSpec::New { .. }) => return later("A new workspace cannot be made"),
         Some(WorkspaceSpec::Attach { workspace_id }) => {
             return later(&format!("Workspace not found: {workspace_id}"));
         }
     };
     if args.mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
-        return later("Package sources can not be mounted");
+        return later("Package sources cannot be mounted");
     }
     // A process under another one acts as the same user.
     let who = identity(cx, parent.as_ref().map(|parent| parent.uid)).await?;

@@ -262,7 +262,7 @@ pub fn line(text: &str) -> String {
     format!("{:04x}{text}", text.len() + 4)
 }
 
-/// Bytes that can not be compressed, the same for the same seed.
+/// Bytes that cannot be compressed, the same for the same seed.
 pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -11,7 +11,7 @@ use items::Items;
 
 /// What was said, before it is a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Said {
+struct ParsedDate {
     date: Option<(i64, i64, i64)>,
     time: Option<Time>,
     zone: Option<TimeZone>,
@@ -54,7 +54,7 @@ fn named_zone(text: &str) -> Option<(&str, Option<TimeZone>)> {
     Some((rest, Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))))
 }
 
-impl Said {
+impl ParsedDate {
     fn moment(&self, now: &Zoned) -> Option<Zoned> {
         let zone = self.zone.clone().unwrap_or_else(|| now.time_zone().clone());
         let now = now.with_time_zone(zone.clone());

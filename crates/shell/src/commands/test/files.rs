@@ -6,7 +6,7 @@ use vfs::{FileKind, Follow, Stat, VPath};
 use crate::commands::Cx;
 use crate::program_paths;
 
-/// `-f x` and its like; anything that can not be looked at is false.
+/// `-f x` and its like; anything that cannot be looked at is false.
 pub(super) async fn unary(cx: &Cx<'_>, operator: &str, word: &str) -> bool {
     let Some(path) = path(cx, word) else { return false };
     if program_paths::is_program(&path.to_string()) {

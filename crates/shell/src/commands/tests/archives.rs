@@ -49,7 +49,7 @@ async fn gzip_replaces_a_file_and_gunzip_brings_it_back() {
 }
 
 #[tokio::test]
-async fn gzip_says_what_it_can_not_do_and_leaves_it() {
+async fn gzip_says_what_it_cannot_do_and_leaves_it() {
     let stage = with_files().await;
     assert_eq!(stage.fails(&["gzip", "no"]).await, (1, "gzip: no: No such file or directory\n".into()));
     assert_eq!(stage.fails(&["gzip", "src"]).await, (2, "gzip: src is a directory -- ignored\n".into()));
@@ -112,7 +112,7 @@ async fn tar_lists_chooses_and_leaves_out() {
 }
 
 #[tokio::test]
-async fn tar_says_what_it_can_not_do() {
+async fn tar_says_what_it_cannot_do() {
     let stage = with_files().await;
     let (code, why) = stage.fails(&["tar", "xf", "no.tar"]).await;
     assert_eq!(code, 2);

@@ -57,7 +57,7 @@ fn width(line: &str) -> usize {
 }
 
 #[tokio::test]
-async fn ls_says_what_it_can_not_list_and_goes_on() {
+async fn ls_says_what_it_cannot_list_and_goes_on() {
     let stage = with_files().await;
     let done = stage.run("alice", &["ls", "nope", "d/one.txt"]).await;
     assert_eq!(text(&done.stderr), "ls: cannot access 'nope': No such file or directory\n");

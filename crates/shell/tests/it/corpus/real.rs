@@ -18,7 +18,7 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Programs that the scripts use and that not every machine has.
 const PROGRAMS: &[&str] = &["awk", "bc", "bash", "column", "jq", "rev", "timeout", "xxd"];
 
-/// Why this machine can not be compared with, if it can not.
+/// Why this machine cannot be compared with, if it cannot.
 pub fn missing() -> Option<String> {
     for program in PROGRAMS {
         let found = PATH.split(':').any(|folder| Path::new(folder).join(program).exists());

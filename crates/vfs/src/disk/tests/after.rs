@@ -178,7 +178,7 @@ impl Drop for SmallDisk {
 fn nothing_is_served_until_what_was_promised_is_there_again() {
     let data = tempfile::tempdir().unwrap();
     let Some(_small) = SmallDisk::over(data.path()) else {
-        eprintln!("a small file system can not be mounted here");
+        eprintln!("a small file system cannot be mounted here");
         return;
     };
     let mut ground = Ground { data, disk: None };

@@ -165,7 +165,7 @@ fn journal_file(ground: &Ground, name: &str) -> Option<Vec<u8>> {
     std::fs::read(ground.host(JOURNAL).join(name)).ok()
 }
 
-/// What can not be done is not: the tree is compared with itself.
+/// What cannot be done is not: the tree is compared with itself.
 fn run(ground: &Ground, stash: &mut Stash, op: &Op, number: usize) {
     let (disk, who) = (ground.disk(), root());
     let find = |path: &str| match disk.find(&who, &VPath::absolute(path).unwrap(), Follow::No) {

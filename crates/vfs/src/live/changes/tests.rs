@@ -88,14 +88,14 @@ fn users_are_added_named_and_removed() {
 }
 
 #[test]
-fn what_can_not_be_done_to_users_is_refused() {
+fn what_cannot_be_done_to_users_is_refused() {
     let cases: [Case; 11] = [
         (|_| String::new(), "root's line is missing"),
         (|text| without(&text, "root"), "root's line is missing"),
-        (|text| text.replace("root:x:0:0", "root:x:5:0"), "line 1: the numbers of root can not be changed"),
+        (|text| text.replace("root:x:0:0", "root:x:5:0"), "line 1: the numbers of root cannot be changed"),
         (|text| text.replace("root:x:0", "toor:x:0"), "line 1: 0 is the number of root"),
         (|text| text.replace("ann:x:1000:1000", "ann:x:1000:100"), "line 2: the numbers of ann"),
-        (|text| text.replace("/home/ann", "/home/bob"), "line 2: the home of ann can not be changed"),
+        (|text| text.replace("/home/ann", "/home/bob"), "line 2: the home of ann cannot be changed"),
         (|text| text.replace("/home/bob:/bin/init", "/home/bob:/bin/sh"), "line 3: the shell of bob"),
         (|text| text + "eve:x:0:0:::\n", "line 4: the number 0 is there twice"),
         (|text| text + "eve:x:1009:1009:::\n", "line 4: the number must be empty or 1003"),
@@ -121,7 +121,7 @@ fn hashes_and_locks_are_set_and_root_keeps_its_own() {
     assert_eq!(secrets(|text| replace(text, &other)), Ok(vec![hash(&other)]));
     assert_eq!(secrets(|text| replace(text, &format!("!{other}"))), Ok(vec![lock(true), hash(&other)]));
     for (from, to) in [("root:$", "root:!$"), (&format!("root:{HASH}"), "root:*")] {
-        assert_eq!(secrets(|text| text.replace(from, to)).unwrap_err(), "line 1: root can not be locked");
+        assert_eq!(secrets(|text| text.replace(from, to)).unwrap_err(), "line 1: root cannot be locked");
     }
     assert!(secrets(|text| replace(text, "hunter22")).unwrap_err().starts_with("line 2: the second field"));
     assert!(secrets(|text| without(&text, "bob")).unwrap_err().starts_with("the line of bob is missing"));
@@ -148,10 +148,10 @@ fn groups_and_their_members_change() {
     // Everybody is in the own group anyway.
     assert_eq!(teams(|text| text.replace("ann:x:1000:bob", "ann:x:1000:ann,bob")), Ok(vec![]));
     let cases: [Case; 7] = [
-        (|_| String::new(), "the line of root is missing: that group can not be removed"),
-        (|text| without(&text, "ann"), "the line of ann is missing: that group can not be removed"),
+        (|_| String::new(), "the line of root is missing: that group cannot be removed"),
+        (|text| without(&text, "ann"), "the line of ann is missing: that group cannot be removed"),
         (|text| text.replace("100:ann,bob", "100:bob"), "line 2: ann is missing: every user is in users"),
-        (|text| text.replace("makers:x:1002", "makers:x:1003"), "line 7: the number of makers can not be"),
+        (|text| text.replace("makers:x:1002", "makers:x:1003"), "line 7: the number of makers cannot be"),
         (|text| text.replace("makers:x:1002", "ops:x:1002"), "line 7: 1002 is the number of makers"),
         (|text| text + "ops:x:1009:\n", "line 8: the number must be empty or 1003"),
         (|text| text + "ops:x::eve\n", "line 8: there is no user eve"),

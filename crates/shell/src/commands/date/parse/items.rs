@@ -2,12 +2,12 @@
 
 use jiff::civil::{Date, Time};
 
-use super::{Said, Step, words};
+use super::{ParsedDate, Step, words};
 
 /// A text being read.
 pub(super) struct Items<'a> {
     rest: &'a str,
-    said: Said,
+    said: ParsedDate,
     /// The year if none is said.
     this_year: i64,
     year_said: bool,
@@ -15,11 +15,11 @@ pub(super) struct Items<'a> {
 
 impl<'a> Items<'a> {
     pub(super) fn new(text: &'a str) -> Items<'a> {
-        Items { rest: text, said: Said::default(), this_year: 0, year_said: false }
+        Items { rest: text, said: ParsedDate::default(), this_year: 0, year_said: false }
     }
 
     /// All of it; `None` when there is something else in it.
-    pub(super) fn read(mut self, this_year: i64) -> Option<Said> {
+    pub(super) fn read(mut self, this_year: i64) -> Option<ParsedDate> {
         self.this_year = this_year;
         loop {
             self.rest = self.rest.trim_start_matches([' ', '\t', '\n', ',']);

@@ -28,10 +28,10 @@ const HEAD: &str = r#"{"type":"res","id":""#;
 /// Where the driver connects to.
 #[derive(Args)]
 pub(crate) struct Attachments {
-    /// The relay.
+    /// Address of the bare relay, whose driver it is first.
     #[arg(long)]
     relay: SocketAddr,
-    /// The gateway.
+    /// Address of the gateway under test, whose driver it is as well.
     #[arg(long)]
     gateway: SocketAddr,
     /// Whose device it is.

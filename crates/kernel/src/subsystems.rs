@@ -18,6 +18,7 @@ const AREAS: &[Area] = &[
     Area { calls: shell::ShellArea::calls, new: |gateway| shell::ShellArea::new(gateway.clone()) },
     Area { calls: process::Processes::calls, new: |gateway| process::Processes::new(gateway.clone()) },
     Area { calls: repo::Repos::calls, new: |gateway| repo::Repos::new(gateway.clone()) },
+    Area { calls: oauth::OAuth::calls, new: |gateway| oauth::OAuth::new(gateway.clone()) },
 ];
 
 /// Makes them.

@@ -218,6 +218,9 @@ keys! {
     SERVER_NAME: String = "config/server/name", "gsv", ValueType::Text, Root, by Anybody;
     /// The time zone of schedules that name none.
     SERVER_TIMEZONE: String = "config/server/timezone", "UTC", ValueType::Timezone, Root, by Anybody;
+    /// Where others reach this gateway, such as `https://gsv.example`: what sends people back here is told this address.
+    /// Empty means the address that a request was made to.
+    SERVER_PUBLIC_URL: String = "config/server/public_url", "", ValueType::Text, Root;
     /// The gateway's version. It can be read only.
     SERVER_VERSION: String = "config/server/version", "", ValueType::Text, Nobody;
     /// How long a device may take to answer a call, in milliseconds.
@@ -234,6 +237,8 @@ keys! {
     SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", ValueType::Flag, Root;
     /// Whether `repo.import` may reach loopback, private and link-local addresses.
     REPO_NETWORK_PRIVATE: bool = "config/repo/network_private", "false", ValueType::Flag, Root;
+    /// Whether services that accounts are connected at may have loopback and private addresses.
+    OAUTH_PRIVATE_ENDPOINTS: String = "config/oauth/private_endpoints", "allow", ValueType::OneOf(&["allow", "deny"]), Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The largest push over HTTP, in bytes.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use protocol::sys::oauth::ConnectionKind;
 
-pub use accounts::{NewAccount, Tokens};
+pub use accounts::{NewAccount, Renewed, Tokens};
 pub use flows::{NewFlow, OpenFlow};
 
 use crate::sql::unexpected;

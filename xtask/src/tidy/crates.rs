@@ -33,13 +33,14 @@ const ORDER: &[(&str, &[&str])] = &[
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
     ("repo", &["base", "outgoing", "protocol", "store", "gateway"]),
+    ("oauth", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
     (
         "kernel",
         &[
             "base", "protocol", "store", "auth", "vfs", "model", "gateway", "files", "shell", "process",
-            "codemode", "mcp", "repo", "pkg", "adapter",
+            "codemode", "mcp", "repo", "oauth", "pkg", "adapter",
         ],
     ),
     ("legacy", &["base", "protocol"]),
@@ -95,7 +96,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-tungstenite", &["client", "testkit"]),
     ("tokio-websockets", &["server", "testkit"]),
     // An area's HTTP routes go through the gateway's trait and the kernel to the server.
-    ("axum", &["gateway", "kernel", "repo", "server"]),
+    ("axum", &["gateway", "kernel", "oauth", "repo", "server"]),
     ("hyper", &["server", "outgoing"]),
     ("rustls", &["tls"]),
     ("tokio-rustls", &["tls", "testkit"]),

@@ -14,6 +14,8 @@ syscalls! {
     "sys.oauth.start" Start => Started, Granted, Kernel, Rules, Users, by Person;
     /// Lists connected accounts without their tokens.
     "sys.oauth.list" List => Listed, Granted, Kernel, Reads, Users, by Person;
+    /// Renews the tokens of a connected account now, in place of shortly before they end.
+    "sys.oauth.refresh" Refresh => Refreshed, Granted, Kernel, Writes | Network, Users, by Person;
     /// Forgets a connected account.
     "sys.oauth.forget" Forget => Forgotten, Granted, Kernel, Rules | Destroys, Users, by Person;
 }
@@ -66,6 +68,10 @@ pub struct Start {
     /// Further query parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_auth_params: Option<BTreeMap<String, String>>,
+    /// Who must answer, as the service's own metadata say (RFC 9207). When absent, an answer that says who it is from
+    /// must be from the origin of `authorizationEndpoint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// Result of `sys.oauth.start`.
@@ -112,6 +118,9 @@ pub struct Flow {
     pub created_at: i64,
     /// Until when it waits.
     pub expires_at: i64,
+    /// Who must answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// Arguments of `sys.oauth.list`.
@@ -173,6 +182,26 @@ pub struct Account {
     pub last_used_at: Option<i64>,
     /// What else is known.
     pub metadata: Map<String, Value>,
+}
+
+/// Arguments of `sys.oauth.refresh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SysOAuthRefreshArgs")]
+pub struct Refresh {
+    /// Id of the account, as `sys.oauth.list` gives it.
+    pub account_id: String,
+    /// Whose; the caller's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Uid>,
+}
+
+/// Result of `sys.oauth.refresh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SysOAuthRefreshResult")]
+pub struct Refreshed {
+    /// The account as it is now; `null` when there is no such account for the caller.
+    pub account: Option<Account>,
 }
 
 /// Arguments of `sys.oauth.forget`.

@@ -18,6 +18,7 @@ mod matrix;
 mod native_fs;
 mod native_shell;
 mod native_transfers;
+mod oauth;
 mod processes;
 mod processes_ipc;
 mod processes_spawn;

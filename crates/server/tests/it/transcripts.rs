@@ -260,6 +260,7 @@ fn hole_of(name: &str, text: &str) -> Option<&'static str> {
     match name {
         "token" if text.starts_with("gsv_") => Some("<token>"),
         "tokenPrefix" => Some("<token>"),
+        "authorizationUrl" => Some("<url>"),
         "sessionId" if text.starts_with("sh_") => Some("<session>"),
         _ => None,
     }

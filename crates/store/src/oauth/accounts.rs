@@ -28,6 +28,8 @@ pub struct NewAccount {
     pub resource: Option<String>,
     /// What the service knows us as.
     pub client_id: String,
+    /// Where the tokens came from, and where they are renewed.
+    pub token_endpoint: String,
     pub tokens: Tokens,
     /// When the access token ends, in milliseconds.
     pub expires_at: Option<i64>,
@@ -46,6 +48,18 @@ pub struct Tokens {
     pub access_token: Secret,
     /// What a new one can be asked with.
     pub refresh_token: Option<Secret>,
+}
+
+/// What renewing an account led to.
+#[derive(Clone, Debug)]
+pub struct Renewed {
+    pub tokens: Tokens,
+    /// When the access token ends, in milliseconds.
+    pub expires_at: Option<i64>,
+    /// What was granted, where it is another than before.
+    pub scope: Option<String>,
+    /// Now, in milliseconds.
+    pub now_ms: i64,
 }
 
 /// Which token of an account a sealed text is; the account is named by what cannot change.
@@ -94,13 +108,14 @@ impl OAuth<'_> {
         let keep = Statement::new(account_columns!(
             "INSERT INTO oauth_accounts (account_id, uid, kind, provider, account_key, label, scope, resource, \
              client_id, token_type, access_token, refresh_token, expires_at, created_at, updated_at, \
-             last_used_at, metadata) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, NULL, $15) \
+             last_used_at, metadata, token_endpoint) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, NULL, $15, $16) \
              ON CONFLICT (uid, kind, provider, account_key) DO UPDATE SET label = excluded.label, \
              scope = excluded.scope, resource = excluded.resource, client_id = excluded.client_id, \
              token_type = excluded.token_type, access_token = excluded.access_token, \
              refresh_token = excluded.refresh_token, expires_at = excluded.expires_at, \
-             updated_at = excluded.updated_at, metadata = excluded.metadata RETURNING",
+             updated_at = excluded.updated_at, metadata = excluded.metadata, \
+             token_endpoint = excluded.token_endpoint RETURNING",
             ""
         ));
         let keep = keep
@@ -118,7 +133,8 @@ impl OAuth<'_> {
             .bind(refresh)
             .bind(new.expires_at)
             .bind(new.now_ms)
-            .bind(metadata);
+            .bind(metadata)
+            .bind(new.token_endpoint);
         let rows = self.0.write(Batch::new().guard(end).step(keep)).await?.last();
         rows.unwrap_or_default().pop().map(account_from).transpose()
     }
@@ -157,6 +173,93 @@ impl OAuth<'_> {
             access_token: open("access_token", &row.text()?)?,
             refresh_token: row.text_or_null()?.map(|sealed| open("refresh_token", &sealed)).transpose()?,
         }))
+    }
+
+    /// One account of a user, by what it is for, the service and its key.
+    pub async fn account(
+        self,
+        uid: Uid,
+        kind: ConnectionKind,
+        provider: &str,
+        account_key: &str,
+    ) -> Result<Option<Account>> {
+        let find = Statement::new(account_columns!(
+            "SELECT",
+            "FROM oauth_accounts WHERE uid = $1 AND kind = $2 AND provider = $3 AND account_key = $4"
+        ));
+        let find = find.bind(uid).bind(kind_text(kind)).bind(provider).bind(account_key);
+        self.0.read(find).await?.pop().map(account_from).transpose()
+    }
+
+    /// One account, by its id.
+    pub async fn account_by_id(self, account_id: &str) -> Result<Option<Account>> {
+        let find = Statement::new(account_columns!("SELECT", "FROM oauth_accounts WHERE account_id = $1"))
+            .bind(account_id);
+        self.0.read(find).await?.pop().map(account_from).transpose()
+    }
+
+    /// The accounts whose access token ends by then and can be renewed, those that end first first.
+    pub async fn ending_by(self, ms: i64, most: usize) -> Result<Vec<Account>> {
+        let find = Statement::new(account_columns!(
+            "SELECT",
+            "FROM oauth_accounts WHERE expires_at <= $1 AND refresh_token IS NOT NULL \
+             AND token_endpoint IS NOT NULL ORDER BY expires_at, account_id LIMIT $2"
+        ));
+        let find = find.bind(ms).bind(i64::try_from(most).unwrap_or(i64::MAX));
+        self.0.read(find).await?.into_iter().map(account_from).collect()
+    }
+
+    /// Where the tokens of an account are renewed.
+    pub async fn token_endpoint(self, account_id: &str) -> Result<Option<String>> {
+        let find = Statement::new("SELECT token_endpoint FROM oauth_accounts WHERE account_id = $1");
+        let row = self.0.read(find.bind(account_id)).await?.pop();
+        row.map(|mut row| row.text_or_null()).transpose().map(Option::flatten)
+    }
+
+    /// Puts renewed tokens in the place of those that were there when it was last changed; without a new refresh token
+    /// the old one stays. False, changing nothing, when somebody else has changed the account since.
+    pub async fn renew_account(self, account: &Account, renewed: Renewed) -> Result<bool> {
+        let kind = kind_text(account.kind);
+        let context = SealContext {
+            uid: account.uid,
+            kind,
+            provider: &account.provider,
+            account_key: &account.account_key,
+        };
+        let seal = |name: &str, secret: &Secret| self.0.secrets().seal(&context.record(name), &secret.0);
+        let access = seal("access_token", &renewed.tokens.access_token)?;
+        let refresh = renewed.tokens.refresh_token.as_ref();
+        let refresh = refresh.map(|secret| seal("refresh_token", secret)).transpose()?;
+        let renew = Statement::new(
+            "UPDATE oauth_accounts SET token_type = $3, access_token = $4, \
+             refresh_token = COALESCE($5, refresh_token), expires_at = $6, scope = COALESCE($7, scope), \
+             updated_at = $8 WHERE account_id = $1 AND updated_at = $2 RETURNING account_id",
+        );
+        let renew = renew
+            .bind(account.account_id.as_str())
+            .bind(account.updated_at)
+            .bind(renewed.tokens.token_type)
+            .bind(access)
+            .bind(refresh)
+            .bind(renewed.expires_at)
+            .bind(renewed.scope)
+            .bind(renewed.now_ms.max(account.updated_at + 1));
+        Ok(!self.0.change(renew).await?.is_empty())
+    }
+
+    /// Notes that the service will not renew an account any more: its refresh token is dropped, `metadata` says why.
+    pub async fn end_renewing(self, account: &Account, why: &str, now_ms: i64) -> Result<bool> {
+        let mut metadata = account.metadata.clone();
+        metadata.insert("refreshError".to_string(), Value::from(why));
+        metadata.insert("refreshFailedAt".to_string(), Value::from(now_ms));
+        let metadata = serde_json::to_string(&metadata)
+            .map_err(|error| Error::Failed(format!("the metadata cannot be written: {error}")))?;
+        let end = Statement::new(
+            "UPDATE oauth_accounts SET refresh_token = NULL, metadata = $3, updated_at = $4 \
+             WHERE account_id = $1 AND updated_at = $2 RETURNING account_id",
+        );
+        let end = end.bind(account.account_id.as_str()).bind(account.updated_at).bind(metadata);
+        Ok(!self.0.change(end.bind(now_ms.max(account.updated_at + 1))).await?.is_empty())
     }
 
     /// Forgets an account, of this user only where one is named. False when there is none.

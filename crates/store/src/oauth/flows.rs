@@ -37,7 +37,7 @@ macro_rules! select_flows {
     ($tail:literal) => {
         concat!(
             "SELECT flow_id, uid, kind, provider, account_key, label, authorization_endpoint, token_endpoint, \
-             client_id, redirect_uri, scope, resource, created_at, expires_at, code_verifier FROM oauth_flows ",
+             client_id, redirect_uri, scope, resource, created_at, expires_at, issuer, code_verifier FROM oauth_flows ",
             $tail
         )
     };
@@ -54,9 +54,9 @@ impl OAuth<'_> {
         let add = Statement::new(
             "INSERT INTO oauth_flows (flow_id, state_hash, uid, kind, provider, account_key, label, \
              authorization_endpoint, token_endpoint, client_id, redirect_uri, scope, resource, extra_params, \
-             code_verifier, created_at, expires_at) \
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 \
-             WHERE (SELECT COUNT(*) FROM oauth_flows WHERE uid = $3) < $18 RETURNING flow_id",
+             code_verifier, created_at, expires_at, issuer) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18 \
+             WHERE (SELECT COUNT(*) FROM oauth_flows WHERE uid = $3) < $19 RETURNING flow_id",
         );
         let add = add
             .bind(flow.flow_id)
@@ -76,6 +76,7 @@ impl OAuth<'_> {
             .bind(verifier)
             .bind(flow.created_at)
             .bind(flow.expires_at)
+            .bind(flow.issuer)
             .bind(i64::try_from(most).unwrap_or(i64::MAX));
         let over = Statement::new("DELETE FROM oauth_flows WHERE expires_at <= $1").bind(flow.created_at);
         let written = self.0.write(Batch::new().step(over).guard(add)).await?;
@@ -133,6 +134,7 @@ fn flow_from(mut row: Row) -> Result<(Flow, String)> {
         resource: row.text_or_null()?,
         created_at: row.int()?,
         expires_at: row.int()?,
+        issuer: row.text_or_null()?,
     };
     Ok((flow, row.text()?))
 }

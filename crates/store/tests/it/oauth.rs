@@ -52,6 +52,7 @@ fn flow(id: &str, uid: Uid, created_at: i64) -> NewFlow {
             resource: Some("https://example.com/api".to_string()),
             created_at,
             expires_at: created_at + 600_000,
+            issuer: None,
         },
         state_hash: format!("hash of {id}"),
         extra_params: BTreeMap::from([("prompt".to_string(), "consent".to_string())]),
@@ -70,6 +71,7 @@ fn account(id: &str, uid: Uid, now_ms: i64) -> NewAccount {
         scope: Some("read".to_string()),
         resource: None,
         client_id: "client".to_string(),
+        token_endpoint: "https://example.com/token".to_string(),
         tokens: Tokens {
             token_type: "Bearer".to_string(),
             access_token: Secret(ACCESS.to_string()),

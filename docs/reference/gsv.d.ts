@@ -282,7 +282,7 @@ export interface Syscalls {
     result: ProcCostResult;
   };
   /**
-   * Takes back what a run did to files, on the gateway and on every device it used, and says what it can not take
+   * Takes back what a run did to files, on the gateway and on every device it used, and says what it cannot take
    * back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
    */
   "proc.undo": {
@@ -1149,9 +1149,9 @@ export interface AiSpeechCreateArgs {
 export interface AiSpeechCreateResult {
   /** The sound. */
   audio: AiAudioOutput;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** The container format, such as `ogg`. */
   container?: string;
@@ -1217,9 +1217,9 @@ export interface AiTranscriptionCreateArgs {
 export interface AiTranscriptionCreateResult {
   /** What was said. */
   text: string;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** How long it is, in seconds. */
   duration?: number;
@@ -1698,7 +1698,7 @@ export interface FsUndoArgs {
 export interface FsUndone {
   /** What became of each path that the run had changed, sorted. */
   paths: FsUndonePath[];
-  /** What can not be taken back there, in words. */
+  /** What cannot be taken back there, in words. */
   cannot?: string[];
   /** The versions that the undo made, one for each repository. */
   versions?: string[];
@@ -1766,7 +1766,7 @@ export type ImportStage = "receiving" | "checking" | "done";
 /** How a connection stands. */
 export type McpConnectionState = "not-connected" | "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed";
 
-/** A server. */
+/** An MCP server of a user, how the connection to it stands and what it offers. */
 export interface McpServerSummary {
   /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
@@ -2289,7 +2289,7 @@ export interface PkgChanged {
   changed: boolean;
   /** Whether the package can be used. */
   enabled: boolean | null;
-  /** Its name. */
+  /** Name of the package, for people. */
   name: string | null;
   /** The repository, after a bootstrap. */
   repo: string | null;
@@ -3144,7 +3144,7 @@ export interface ProcHilRequest {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3199,7 +3199,7 @@ export interface ProcHistoryArgs {
   tail?: boolean;
 }
 
-/** One message. */
+/** One message of a conversation, as it is stored. */
 export interface ProcHistoryMessage {
   /** Who said it. */
   role: ProcMessageRole;
@@ -3397,7 +3397,7 @@ export interface ProcPendingApproval {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3418,7 +3418,7 @@ export interface ProcPendingApproval {
   wideningText?: string;
 }
 
-/** A profile. */
+/** What a kind of agent is called, and when to choose it. */
 export interface ProcProfile {
   /** Its id, as `proc.spawn` takes it. */
   id: AiContextProfile;
@@ -3545,7 +3545,7 @@ export interface ProcRunHilRequested {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
@@ -3610,7 +3610,7 @@ export interface ProcRunStream {
   /**
    * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
    * events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
-   * on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
+   * on with a larger one. To resume, use the frame's own `seq`, which counts all signals of a user.
    */
   seq: number;
   /** What the model did. */
@@ -3906,7 +3906,7 @@ export interface ProcUndone {
   pid: string;
   /** What happened on each target that the run used, the gateway (`gsv`) first. */
   targets: ProcUndoneTarget[];
-  /** What the run did that can not be taken back, in words. */
+  /** What the run did that cannot be taken back, in words. */
   cannot: string[];
 }
 
@@ -4516,7 +4516,7 @@ export interface SchedulePatch {
   target?: ScheduleTarget;
 }
 
-/** A schedule. */
+/** What is run when, and how it went. */
 export interface ScheduleRecord {
   /** Its id, unique in the gateway. */
   id: string;
@@ -4722,7 +4722,7 @@ export interface ShellRehearsal {
   cannot: string[];
   /** How many changes were put in place; absent when none were to be. */
   applied?: number;
-  /** Why its changes can not be put in place as they are; absent when they can. */
+  /** Why its changes cannot be put in place as they are; absent when they can. */
   blocked?: string;
   /** The checkpoint of the workspace from just before they were put in place. */
   checkpoint?: number;
@@ -5106,7 +5106,7 @@ export interface SysGrantedCapability {
   capability: string;
 }
 
-/** One group. */
+/** A group with its members. */
 export interface SysGroup {
   /** Its number. */
   gid: number;
@@ -5143,7 +5143,7 @@ export interface SysGroupResult {
   group: SysGroup;
 }
 
-/** A link. */
+/** Which account of a chat service is which user. */
 export interface SysLink {
   /** The chat service. */
   adapter: string;
@@ -5616,7 +5616,7 @@ export interface SysUser {
   workspaceId: string | null;
   /** Names of all its groups. */
   groups: string[];
-  /** Whether it can not log in with a password. */
+  /** Whether it cannot log in with a password. */
   locked: boolean;
 }
 

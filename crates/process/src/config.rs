@@ -38,6 +38,11 @@ impl Config {
         self.own.get(key.stem()).map(String::as_str)
     }
 
+    /// Sets the user's own value for this reading of the config.
+    pub(crate) fn set_own(&mut self, key: Key<String>, value: String) {
+        self.own.insert(key.stem().to_string(), value);
+    }
+
     /// Everybody's value, where it was set.
     pub(crate) fn system(&self, key: Key<String>) -> Option<&str> {
         self.everybodys.get(key.stem()).map(String::as_str)

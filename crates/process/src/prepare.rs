@@ -1,5 +1,6 @@
 //! Resolution of a run's setup from config, account, devices and the user's texts, when a run first needs it.
 
+mod account;
 mod endpoint;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::world::World;
 use crate::{pressure, profile, prompt};
 use policy::Policy;
 
+pub(crate) use account::use_account;
 pub(crate) use endpoint::{
     Chosen, EndpointKeys, chat_endpoint, check_address, choose, configured_endpoint, is_usual, key_hint,
     trimmed,
@@ -38,7 +40,8 @@ pub(crate) async fn prepare(world: &World, process: &ProcessRow) -> Result<Arc<S
         return Ok(setup);
     }
     let setup = Arc::new(resolve(world, process, identity, &view).await?);
-    if let Some(fingerprint) = fingerprint {
+    // A token of an account ends by itself, which no fingerprint tells.
+    if let Some(fingerprint) = fingerprint.filter(|_| setup.good_until_ms.is_none()) {
         world.setups.keep(fingerprint, &setup);
     }
     Ok(setup)
@@ -60,8 +63,12 @@ async fn resolve(
     view: &View,
 ) -> Result<Setup, String> {
     let profile = known_profile(&process.profile)?;
-    let config = Config::read(&world.store, process.uid).await?;
-    let chosen = choose(&config, &world.discovery).await?;
+    let mut config = Config::read(&world.store, process.uid).await?;
+    let account = account::use_account(world, process.uid, &mut config).await?;
+    let mut chosen = choose(&config, &world.discovery).await?;
+    if let Some(account) = &account {
+        chosen.endpoint.key_hint = Some(account.hint.clone());
+    }
     let offered = offered(world, process).await?;
     let parts = prompt::Parts {
         profile,
@@ -89,6 +96,7 @@ async fn resolve(
         hosts: hosts(config.text(keys::AGENTS_NETWORK)),
         interactive: profile::is_interactive(&process.profile),
         limits: limits(&config),
+        good_until_ms: account.and_then(|account| account.good_until_ms),
         identity,
     };
     tracing::debug!(

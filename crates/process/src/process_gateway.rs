@@ -7,6 +7,7 @@ use gateway::{Caller, Gateway, Origin, OutgoingSignal, Permit, Recalled};
 use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
+use protocol::ids::Uid;
 use store::changes::Topic;
 use store::processes::ProcessRow;
 
@@ -47,6 +48,13 @@ impl ProcessGateway {
     ) -> Result<String, Error> {
         let caller = Caller { permit: Some(Arc::new(permit)), ..self.caller(process).await? };
         self.0.call(caller, request_id, name, args).await
+    }
+
+    /// Renews the tokens of a connected account, as its owner would.
+    pub(crate) async fn renew_account(&self, uid: Uid, account_id: &str) -> Result<(), Error> {
+        let caller = self.0.on_behalf_of(uid, Origin::Inside).await?;
+        let args = serde_json::json!({ "accountId": account_id }).to_string();
+        self.0.call(caller, &self.0.random().uuid(), "sys.oauth.refresh", &args).await.map(drop)
     }
 
     /// What the driver of a device said about agents; `None` while there is none that the process may use.

@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) interactive: bool,
     /// When a run ends by itself.
     pub(crate) limits: RunLimits,
+    /// When a token in it ends, in milliseconds: from then on it must be resolved anew.
+    pub(crate) good_until_ms: Option<i64>,
     /// Who the process acts as.
     pub(crate) identity: Arc<ProcessIdentity>,
 }

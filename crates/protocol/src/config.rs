@@ -252,6 +252,9 @@ keys! {
     AI_MODEL: String = "config/ai/model", "", ValueType::Text, User, by Anybody;
     /// The provider's key.
     AI_API_KEY: String = "config/ai/api_key", "", ValueType::Text, User secret;
+    /// A connected account of the user (`sys.oauth.start` with kind `ai-provider`) whose token is sent in place of a key:
+    /// its provider, or `provider/accountKey`. The user's own `ai/api_key` goes first.
+    AI_OAUTH_ACCOUNT: String = "config/ai/oauth_account", "", ValueType::Text, User;
     /// The provider's address with the version path, such as `https://host/v1`; its usual one when empty.
     AI_BASE_URL: String = "config/ai/base_url", "", ValueType::Text, User;
     /// What a model takes: `text`, or `text,image` for one that sees pictures; what is known of the model when empty.

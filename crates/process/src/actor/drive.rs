@@ -155,6 +155,8 @@ impl Actor {
 
     /// Sees to what the run works with. True when it is there, which is at once if it was needed a moment ago.
     fn prepare(&mut self) -> bool {
+        let now_ms = self.host.world.now_ms();
+        self.volatile.setup.take_if(|setup| setup.good_until_ms.is_some_and(|until| until <= now_ms));
         if self.volatile.setup.is_some() || self.is_busy(TaskKind::Prepare) {
             return self.volatile.setup.is_some();
         }

@@ -10,7 +10,7 @@ use store::processes::ProcessRow;
 
 use crate::config::Config;
 use crate::host::Host;
-use crate::prepare::{choose, known_model, known_profile, max_tokens, policy_text, reasoning};
+use crate::prepare::{choose, known_model, known_profile, max_tokens, policy_text, reasoning, use_account};
 use crate::world::World;
 use crate::{prompt, skills};
 
@@ -36,7 +36,8 @@ pub(super) async fn redacted(
     let identity = Arc::new(world.gateway.identity(process).await?);
     // What is wrong with the config is nobody's bad argument: there is no model as long as it stays so.
     let unavailable = |text: String| Error::new(503, text);
-    let config = Config::read(&world.store, process.uid).await.map_err(unavailable)?;
+    let mut config = Config::read(&world.store, process.uid).await.map_err(unavailable)?;
+    use_account(world, process.uid, &mut config).await.map_err(unavailable)?;
     let chosen = choose(&config, &world.discovery).await.map_err(unavailable)?;
     let known = known_model(&config, &chosen);
     let view = world.gateway.view(process, identity);

@@ -48,6 +48,7 @@ async fn setup(fixture: &Fixture, script: &Script) -> Setup {
         hosts: Vec::new(),
         interactive: true,
         limits: RunLimits { turns: 1, run_ms: 1, tool_calls: 1 },
+        good_until_ms: None,
         identity: Arc::new(fixture.host.world.gateway.identity(&fixture.process).await.unwrap()),
     }
 }

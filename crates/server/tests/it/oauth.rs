@@ -11,8 +11,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use testkit::fake_model::{self, Turn, chat_reply};
 use testkit::{Gateway, Peer, http_get};
 use url::Url;
+
+use crate::agents::chat;
 
 /// A service that gives tokens.
 #[derive(Clone, Default)]
@@ -329,4 +332,46 @@ async fn private_endpoints_can_be_closed_and_the_client_is_described() {
     // From now on only that address is a way back.
     let refused = alice.call("sys.oauth.start", start_args(&base)).await.unwrap_err();
     assert!(refused.message.contains("https://gsv.example"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_is_asked_with_the_token_of_an_account_which_is_renewed_when_it_ends() {
+    let gateway = Gateway::set_up().await;
+    let (service, base) = Service::start().await;
+    let model = fake_model::Server::start(|_| chat_reply(&Turn::text("here"))).await.unwrap();
+    let mut alice = gateway.user().await;
+    for (key, value) in [
+        ("provider", "openai-chat"),
+        ("model", "m"),
+        ("base_url", &model.base_url()),
+        ("oauth_account", "example"),
+    ] {
+        let set = json!({ "key": format!("users/1000/ai/{key}"), "value": value });
+        alice.call("sys.config.set", set).await.unwrap();
+    }
+    let done = chat(&mut alice, json!({ "message": "hello" })).await;
+    assert!(done["error"].as_str().unwrap().contains("no such account is connected"), "{done}");
+
+    // The token is over at once: each run renews it first.
+    service.with(|inner| inner.expires_in = json!(1));
+    let mut args = start_args(&base);
+    args["kind"] = json!("ai-provider");
+    sign_in(&gateway, &mut alice, &service, args).await;
+    for number in 2..4 {
+        let done = chat(&mut alice, json!({ "message": "hello" })).await;
+        assert_eq!(done["text"], "here", "{done}");
+        let received = model.received();
+        assert_eq!(
+            received.last().unwrap().header("authorization"),
+            format!("Bearer access-secret-{number}")
+        );
+    }
+    // One that lasts is used as it is, and no token is in the conversation.
+    service.with(|inner| inner.expires_in = json!(3600));
+    for _ in 0..2 {
+        assert_eq!(chat(&mut alice, json!({ "message": "hello" })).await["text"], "here");
+        assert_eq!(model.received().last().unwrap().header("authorization"), "Bearer access-secret-4");
+    }
+    let history = alice.call("proc.history", json!({})).await.unwrap();
+    assert!(!history.to_string().contains("access-secret"), "{history}");
 }

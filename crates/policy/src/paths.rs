@@ -75,6 +75,11 @@ impl PathContext {
         paths
     }
 
+    /// Whether these are paths of the gateway's own tree.
+    pub(super) fn is_native(&self) -> bool {
+        self.is_native
+    }
+
     /// Where commands start.
     pub(super) fn cwd(&self) -> &str {
         &self.cwd

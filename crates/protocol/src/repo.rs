@@ -142,6 +142,9 @@ pub struct Read {
     /// The path; the root when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Whether a file that is not text is given too, in `contentBase64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary: Option<bool>,
 }
 
 /// Result of `repo.read`.
@@ -176,6 +179,9 @@ pub enum ReadResult {
         is_binary: bool,
         /// The text; `null` when it is binary.
         content: Option<String>,
+        /// The bytes of a file that is not text, in base64, when `binary` asked for them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content_base64: Option<String>,
     },
 }
 

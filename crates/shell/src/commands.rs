@@ -17,6 +17,7 @@ mod date;
 mod devices;
 mod diff;
 mod expr;
+mod git;
 mod groups;
 mod gsv;
 mod gzip;
@@ -90,6 +91,7 @@ pub static ALL: &[&Command] = &[
     &devices::COMMAND,
     &diff::COMMAND,
     &expr::COMMAND,
+    &git::COMMAND,
     &groups::COMMAND,
     &gsv::COMMAND,
     &gzip::COMMAND,

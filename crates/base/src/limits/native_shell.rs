@@ -109,3 +109,17 @@ pub const SKILL_DEPTH_MAX: usize = 4;
 pub const SKILL_FILES_MAX: usize = 2_000;
 /// Characters of a skill's description.
 pub const SKILL_DESCRIPTION_MAX_CHARS: usize = 220;
+/// Commits of one history that a `git` of the shell walks.
+pub const GIT_COMMITS_MAX: usize = 10_000;
+/// Versions of one file that `git blame` looks at.
+pub const GIT_VERSIONS_MAX: usize = 500;
+/// Files of one tree, or that differ between two, that a `git` looks at.
+pub const GIT_FILES_MAX: usize = 50_000;
+/// Bytes of all files of a directory that `git status` compares with what is committed.
+pub const GIT_LIVE_MAX_BYTES: u64 = 512 * 1024 * 1024;
+/// Largest file that a `git` shows or compares line by line.
+pub const GIT_FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of all files that one `git commit` sends.
+pub const GIT_COMMIT_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of the file that says of what a directory is a clone.
+pub const GIT_MARKER_MAX_BYTES: u64 = 4_096;

@@ -191,6 +191,9 @@ impl Surveyor<'_> {
 
     fn git(&mut self, base: &str, args: &[Word]) {
         self.verbatim(base, args);
+        if self.paths.is_native() && self.native_git(args) {
+            return;
+        }
         match git::effect(args) {
             Some(effect) => {
                 self.tags |= effect.tags;

@@ -401,7 +401,36 @@ fn what_feeds_a_shell_is_never_proved() {
     }
 }
 
+#[test]
+fn the_git_of_the_gateways_own_shell_is_judged_by_what_it_does() {
+    for command in ["git log -p", "git status -s", "git -C /workspaces/w diff HEAD~2", "git blame notes.md"] {
+        assert_eq!(run_native(command), Way::Proved, "{command}");
+    }
+    for command in ["git add .", "git commit -m done", "git -C x commit -qm done", "git clone alice/notes x"]
+    {
+        assert_eq!(run_native(command), Way::Confined, "{command}");
+    }
+    let asked = [
+        "git clone alice/notes /sys/config/x",
+        "git clone alice/notes $x",
+        "git -C /sys/config clone alice/notes x",
+        "git -c core.pager=x log",
+        "git reset --hard",
+        "git show HEAD:.env",
+    ];
+    for command in asked {
+        assert_eq!(run_native(command), Way::Asked, "{command}");
+    }
+    // Nobody else is reached, whatever the program would do.
+    let tags = judge_native("git clone alice/notes").tags;
+    assert!(!tags.iter().any(|tag| tag == "network"), "{tags:?}");
+}
+
 fn run_native(command: &str) -> Way {
+    judge_native(command).way
+}
+
+fn judge_native(command: &str) -> Judgement {
     let args: Map<String, Value> = json!({ "input": command }).as_object().cloned().expect("an object");
     let who = alice();
     let call = Call {
@@ -413,7 +442,7 @@ fn run_native(command: &str) -> Way {
         session: None,
         known: &|_, _| Known::Unknown,
     };
-    Policy::parse("").judge(call, []).way
+    Policy::parse("").judge(call, [])
 }
 
 fn given(command: &str, remembered: &[(Scope, &str)], given: Circumstances<'_>) -> Judgement {

@@ -1,6 +1,8 @@
 //! Handlers of `repo.list`, `repo.refs`, `repo.read`, `repo.search` and `repo.log`.
 
 use base::limits::repo as limits;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gix_hash::ObjectId;
 use gix_object::tree::{EntryKind, EntryMode};
 use protocol::error::Error;
@@ -88,8 +90,11 @@ pub(crate) async fn read(cx: Cx, args: Read) -> Result<ReadResult, Error> {
         if mode.is_tree() {
             return Ok(ReadResult::Tree { repo, reference, entries: entries(bare, &id, &text)?, path: text });
         }
-        let (size, content) = file(bare, mode, &id)?;
-        Ok(ReadResult::File { repo, reference, path: text, size, is_binary: content.is_none(), content })
+        let (size, bytes) = file(bare, mode, &id)?;
+        let (is_binary, wants_bytes) = (!is_text(&bytes), args.binary == Some(true));
+        let content_base64 = (is_binary && wants_bytes).then(|| STANDARD.encode(&bytes));
+        let content = if is_binary { None } else { String::from_utf8(bytes).ok() };
+        Ok(ReadResult::File { repo, reference, path: text, size, is_binary, content, content_base64 })
     };
     cx.area.with(&slug, &found, look).await
 }
@@ -124,11 +129,11 @@ fn entries(bare: &Bare, tree: &ObjectId, path: &str) -> Result<Vec<TreeEntry>, F
     Ok(entries.into_iter().map(shown).collect())
 }
 
-/// The size of a file, and its text if it is one.
-fn file(bare: &Bare, mode: EntryMode, id: &ObjectId) -> Result<(u64, Option<String>), Fault> {
+/// The size of a file, and what is in it.
+fn file(bare: &Bare, mode: EntryMode, id: &ObjectId) -> Result<(u64, Vec<u8>), Fault> {
     // A submodule is a commit of another repository.
     if mode.is_commit() {
-        return Ok((0, Some(String::new())));
+        return Ok((0, Vec::new()));
     }
     let size = bare.blob_size(id)?;
     if size > limits::READ_MAX_BYTES {
@@ -137,11 +142,7 @@ fn file(bare: &Bare, mode: EntryMode, id: &ObjectId) -> Result<(u64, Option<Stri
             "the file has {size} bytes, the limit is {limit}: clone the repository with git"
         )));
     }
-    let content = bare.blob(id)?;
-    match is_text(&content) {
-        true => Ok((size, String::from_utf8(content).ok())),
-        false => Ok((size, None)),
-    }
+    Ok((size, bare.blob(id)?))
 }
 
 /// `repo.search`

@@ -16,6 +16,7 @@ mod http;
 mod live;
 mod matrix;
 mod native_fs;
+mod native_git;
 mod native_shell;
 mod native_transfers;
 mod oauth;

@@ -71,6 +71,10 @@ async fn what_is_committed_is_a_repository_that_git_reads() {
     assert_eq!(kinds, [("logo", "blob"), ("now", "symlink"), ("sbin", "tree"), ("ä b.md", "blob")]);
     let logo = done(&mut alice, "repo.read", json!({ "repo": "alice/notes", "path": "logo" })).await;
     assert_eq!((&logo["isBinary"], &logo["content"], &logo["size"]), (&json!(true), &Value::Null, &json!(3)));
+    assert_eq!(logo.get("contentBase64"), None);
+    let logo =
+        done(&mut alice, "repo.read", json!({ "repo": "alice/notes", "path": "logo", "binary": true })).await;
+    assert_eq!((&logo["content"], &logo["contentBase64"]), (&Value::Null, &json!("AAEC")));
     let old =
         done(&mut alice, "repo.read", json!({ "repo": "alice/notes", "ref": head, "path": "bin/run" })).await;
     assert_eq!(old["content"], "#!/bin/sh\n");

@@ -75,6 +75,40 @@ impl Surveyor<'_> {
         }
     }
 
+    /// The `git` of the gateway's own shell, which runs no programs and reaches nobody: whether it is a command it has.
+    /// The others it refuses; they are judged as those of the program.
+    pub(super) fn native_git(&mut self, args: &[Word]) -> bool {
+        let (mut at, mut moves) = (0, false);
+        let name = loop {
+            let Some(text) = args.get(at).and_then(|word| word.text.as_deref()) else { return false };
+            at += 1;
+            match text {
+                "-C" => (at, moves) = (at + 1, true),
+                "--no-pager" | "-P" => {}
+                _ if text.starts_with('-') => return false,
+                name => break name,
+            }
+        };
+        match name {
+            "add" | "stage" | "commit" => self.tags |= Tags::MUTATING,
+            "clone" => {
+                let args = &args[at..];
+                // Addresses of others are refused here.
+                if args.iter().any(|word| word.start.contains(':')) {
+                    return false;
+                }
+                // Files are written to a place that is not known.
+                if moves || args.iter().any(|word| word.text.is_none()) {
+                    self.opaque();
+                }
+                self.tags |= Tags::MUTATING;
+                self.written_by(args);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// `gsv call NAME --flag value …`
     fn call(&mut self, args: &[Word]) {
         let Some((name, rest)) = args.split_first() else { return };

@@ -15,7 +15,7 @@ syscalls! {
     /// Lists connected accounts without their tokens.
     "sys.oauth.list" List => Listed, Granted, Kernel, Reads, Users, by Person;
     /// Renews the tokens of a connected account now, in place of shortly before they end.
-    "sys.oauth.refresh" Refresh => Refreshed, Granted, Kernel, Writes | Network, Users, by Person;
+    "sys.oauth.refresh" Refresh => Refreshed, Granted, Kernel, Rules | Network, Users, by Person;
     /// Forgets a connected account.
     "sys.oauth.forget" Forget => Forgotten, Granted, Kernel, Rules | Destroys, Users, by Person;
 }

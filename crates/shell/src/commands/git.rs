@@ -25,7 +25,7 @@ mod status;
 mod trees;
 mod words;
 
-use super::options::Wrong;
+use super::options::OptionError;
 use super::{Command, Cx, Done, flat};
 use crate::builtin_io::Io;
 
@@ -134,10 +134,10 @@ fn usage(why: impl std::fmt::Display) -> Done {
 }
 
 /// The same for words that an option parser did not take.
-fn misread(wrong: Wrong) -> Done {
+fn misread(wrong: OptionError) -> Done {
     match wrong {
-        Wrong::Help => help(),
-        Wrong::Because(why) => usage(format!("{why}; `git help` lists what is here")),
+        OptionError::Help => help(),
+        OptionError::Because(why) => usage(format!("{why}; `git help` lists what is here")),
     }
 }
 

@@ -43,8 +43,8 @@ pub trait Observer: Send + Sync {
     /// Something has changed. Must not wait.
     fn changed(&self, change: Change<'_>);
 
-    /// Sees to what somebody's changes are kept for, so that later ones are apart from them.
-    fn settle(&self, _who: &ProcessIdentity) -> Settled {
+    /// Sees to what somebody has changed, so that what comes later is apart from it; but for changes of this agent.
+    fn settle(&self, _who: &ProcessIdentity, _but: Option<&Agent>) -> Settled {
         Box::pin(async {})
     }
 }
@@ -68,10 +68,11 @@ impl Tree {
         *write(&self.disk.observed.0) = Some(observer);
     }
 
-    /// What somebody has changed so far is set apart from what they, or agents for them, change from now on.
-    pub fn settle(&self, who: &ProcessIdentity) -> Settled {
+    /// What somebody has changed so far is set apart from what they, or agents for them, change from now on. An agent
+    /// that goes on with its own need not wait for that.
+    pub fn settle(&self, who: &ProcessIdentity, but: Option<&Agent>) -> Settled {
         match read(&self.disk.observed.0).as_ref() {
-            Some(observer) => observer.settle(who),
+            Some(observer) => observer.settle(who, but),
             None => Box::pin(async {}),
         }
     }

@@ -253,8 +253,8 @@ pub(crate) async fn restore(cx: Cx, args: Restore) -> Result<Outcome<Restored>, 
     };
     let path = kept.path.to_string();
     let Some(change) = change else { return Ok(Outcome::Done(Restored { path, version: None, size })) };
-    let short = args.version.trim().get(..10).unwrap_or_default();
-    let title = format!("gsv: restore {} of {short}", message::shown(&kept.inner));
+    let title =
+        format!("gsv: restore {} of {}", message::shown(&kept.inner), message::shown(args.version.trim()));
     let new = new_commit(&cx, &title, vec![change]);
     let version = cx.area.advance(&kept.slug, &found, new).await?;
     cx.area.agree_afterwards(held).await;

@@ -265,6 +265,10 @@ impl Repos {
                     }
                     for root in (0..limits::SCAN_ROOTS_MAX).map_while(|_| round.pop_front()) {
                         repos.flush(&root, Look::Everywhere).await;
+                        // Whoever waits for theirs does not wait for all of them.
+                        for root in notes.due().0 {
+                            repos.flush(&root, Look::Noted).await;
+                        }
                     }
                     // What a killed gateway left is committed without a pause.
                     is_first &= !round.is_empty();

@@ -212,11 +212,14 @@ impl Observer for Notes {
         }
     }
 
-    fn settle(&self, who: &ProcessIdentity) -> Settled {
+    fn settle(&self, who: &ProcessIdentity, but: Option<&Agent>) -> Settled {
         let mut waiting = Vec::new();
+        let own = but.map(|agent| By::user(&who.username, Some(agent)));
         for (root, pending) in lock(&self.pending).iter_mut() {
             let is_theirs = |by: &Arc<By>| matches!(&**by, By::User { name, .. } if *name == who.username);
-            if root.path() == who.home || pending.paths.values().any(is_theirs) {
+            let is_own = |by: &Arc<By>| own.as_ref() == Some(&**by);
+            let concerns = root.path() == who.home || pending.paths.values().any(is_theirs);
+            if concerns && !pending.paths.values().all(is_own) {
                 let (told, seen_to) = oneshot::channel();
                 pending.is_urgent = true;
                 pending.waiting.push(told);

@@ -1,6 +1,6 @@
 //! Tests of git over HTTP with the real git program over real sockets: clone, fetch, push, and who may.
 
-mod bed;
+pub mod bed;
 mod hostile;
 mod slow;
 

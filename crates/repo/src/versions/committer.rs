@@ -67,10 +67,13 @@ impl Repos {
 
     async fn reach(&self, held: &Held, look: Look) -> Result<Agreed, Error> {
         let versions = &self.versions;
-        let pending = versions.notes.take(&held.root);
         if self.find(&held.slug).await?.is_none() && !self.has_files(held).await? {
+            if let Some(pending) = versions.notes.take(&held.root) {
+                pending.settled();
+            }
             return Ok(Agreed::default());
         }
+        let pending = versions.notes.take(&held.root);
         let (pending, reached) = match self.find_or_make(&held.slug).await {
             Ok(found) => {
                 let pending = pending.map(Arc::new);

@@ -196,29 +196,34 @@ impl Agreement<'_> {
         chunks
     }
 
-    /// Commits files as they are now.
+    /// Commits files as they are now, in one commit unless they are too large for that.
     fn commit(
         &mut self,
         (by, differences): &(By, Vec<Difference>),
-        tree: Option<ObjectId>,
+        mut tree: Option<ObjectId>,
     ) -> Result<Option<ObjectId>, Fault> {
         let mut head = None;
         let (mut changes, mut told, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for difference in differences {
+        // What goes makes room for what comes.
+        let (gone, come): (Vec<_>, Vec<_>) = differences.iter().partition(|one| one.new.is_none());
+        for difference in gone.into_iter().chain(come) {
             let Some(change) = self.change(difference)? else { continue };
-            let is_there = self.is_there(tree, &difference.path)?;
-            match change {
-                Change::Delete { .. } if !is_there => continue,
-                Change::Put { ref content, .. } => bytes += content.len() as u64,
-                _ => {}
-            }
-            if !matches!(change, Change::Delete { .. }) {
-                self.make_way(tree, &difference.path, &mut changes)?;
+            match &change {
+                Change::Delete { .. } if !self.is_there(tree, &difference.path)? => continue,
+                Change::Delete { .. } => {}
+                Change::Put { content, .. } => {
+                    bytes += content.len() as u64;
+                    self.make_way(tree, &difference.path, &mut changes)?;
+                }
+                _ => self.make_way(tree, &difference.path, &mut changes)?,
             }
             told.push((difference.path.clone(), message::verb(&change)));
             changes.push(change);
             if bytes >= limits::COMMIT_MAX_BYTES {
-                head = self.advance(by, std::mem::take(&mut changes), &std::mem::take(&mut told))?.or(head);
+                let made = self.advance(by, std::mem::take(&mut changes), &std::mem::take(&mut told))?;
+                if let Some(made) = made {
+                    (head, tree) = (Some(made), Some(self.bare.commit(&made)?.tree));
+                }
                 bytes = 0;
             }
         }
@@ -290,9 +295,10 @@ impl Agreement<'_> {
             let Some((mode, _)) = self.bare.entry_at(&tree, &at)? else { return Ok(()) };
             if mode.is_tree() != (end < names.len()) {
                 let path = TreePath::to_write(&names[..end].join("/"))?;
-                let delete = Change::Delete { path, recursive: true };
-                if !changes.contains(&delete) {
-                    changes.push(delete);
+                let is_same =
+                    |change: &Change| matches!(change, Change::Delete { path: other, .. } if *other == path);
+                if !changes.iter().any(is_same) {
+                    changes.push(Change::Delete { path, recursive: true });
                 }
                 return Ok(());
             }

@@ -150,7 +150,7 @@ async fn history_that_others_follow_is_not_rewritten() {
             // What is in the home is there before anybody pushes.
             work.ok(&["fetch", "-q", &url, "main"]).await;
             work.ok(&["reset", "-q", "--hard", "FETCH_HEAD"]).await;
-            work.commit("knowledge/a.md", "pushed\n", "first").await;
+            work.commit("context.d/20-more.md", "pushed\n", "first").await;
             work.ok(&["push", "-q", &url, "main"]).await;
         } else {
             work.git(&["update-ref", "-d", "HEAD"]).await;

@@ -28,3 +28,4 @@ pub mod socket;
 pub mod store;
 pub mod tls;
 pub mod transfer;
+pub mod versions;

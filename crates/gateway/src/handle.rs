@@ -314,6 +314,10 @@ impl Gateway {
     /// The same as another identity sees it, or with another cwd; live files make their calls as the caller.
     pub fn view_as(&self, caller: &Caller, who: Arc<ProcessIdentity>) -> View {
         let view = self.view_over(who, caller.origin.pid(), self.calls(caller));
+        let view = match caller.permit.as_ref().and_then(|permit| permit.run.clone()) {
+            Some(run) => view.in_run(run),
+            None => view,
+        };
         if caller.origin.is_program() { view.of_program() } else { view }
     }
 

@@ -10,6 +10,7 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::Uid;
 use store::changes::Topic;
 use store::processes::ProcessRow;
+use vfs::observe::Agent;
 
 /// The gateway as processes use it.
 #[derive(Clone)]
@@ -47,6 +48,10 @@ impl ProcessGateway {
         args: &str,
     ) -> Result<String, Error> {
         let caller = Caller { permit: Some(Arc::new(permit)), ..self.caller(process).await? };
+        // What others changed is not this run's.
+        let run = caller.permit.as_ref().and_then(|permit| permit.run.clone());
+        let agent = Agent { pid: process.pid.clone(), run };
+        self.0.tree().settle(&caller.identity, Some(&agent)).await;
         self.0.call(caller, request_id, name, args).await
     }
 
@@ -55,6 +60,16 @@ impl ProcessGateway {
         let caller = self.0.on_behalf_of(uid, Origin::Inside).await?;
         let args = serde_json::json!({ "accountId": account_id }).to_string();
         self.0.call(caller, &self.0.random().uuid(), "sys.oauth.refresh", &args).await.map(drop)
+    }
+
+    /// What a run changed is set apart from what others change after it. Nobody waits for that.
+    pub(crate) fn settle_later(&self, process: &ProcessRow) {
+        let (gateway, process) = (self.clone(), process.clone());
+        tokio::spawn(async move {
+            if let Ok(caller) = gateway.caller(&process).await {
+                gateway.0.tree().settle(&caller.identity, None).await;
+            }
+        });
     }
 
     /// What the driver of a device said about agents; `None` while there is none that the process may use.

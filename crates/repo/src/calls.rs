@@ -2,6 +2,7 @@
 
 pub(crate) mod change;
 pub(crate) mod compare;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod look;
 
@@ -37,6 +38,7 @@ impl Repos {
 async fn readable(cx: &Cx, repo: &str) -> Result<(Slug, Found), Error> {
     let slug = Slug::parse(repo)?;
     let found = cx.area.readable(Some(&cx.caller), &slug).await?;
+    cx.area.settled(&slug).await;
     Ok((slug, found))
 }
 

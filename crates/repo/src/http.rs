@@ -27,8 +27,10 @@ use protocol::error::Error;
 use protocol::repo::RepoKind;
 
 use crate::admission::Admitted;
+use crate::git::refs::Branch;
 use crate::repos::{Found, Repos};
 use crate::slug::Slug;
+use crate::versions::committer::{Held, Look};
 use access::{Client, Wish};
 use answer::Refusal;
 use child::GitChild;
@@ -71,6 +73,7 @@ async fn info_refs(State(git): Git, named: Named, request: Request) -> Response 
         let service = asked.and_then(Service::named).ok_or_else(Refusal::dumb)?;
         let version = Version::asked_for(request.headers());
         let granted = git.grant(named, visitor(&request), service.wish()).await?;
+        git.repos.settled(&granted.slug).await;
         let rules = Rules { is_protected: false, push_max_bytes: git.push_max_bytes().await? };
         let child = service.advertise(&granted.found.path, version, &rules)?;
         let exchange = git.exchange(service, child, granted.turn);
@@ -106,10 +109,11 @@ async fn receive_pack(State(git): Git, named: Named, request: Request) -> Respon
         let body_max_bytes = push_max_bytes.saturating_add(limits::git::DRAIN_MAX_BYTES);
         let mut rest = git.incoming(service, request, body_max_bytes)?;
         let (commands, ahead) = Commands::read(&mut rest).await.map_err(Refusal::cut)?;
+        let held = git.hold(&granted.slug, &commands).await?;
         let is_protected = git.prepare(&granted.found, &commands).await?;
         let rules = Rules { is_protected, push_max_bytes };
         let child = service.serve(&granted.found.path, version, &rules)?;
-        let afterwards = git.after_push(&granted.slug, &granted.client, &commands);
+        let afterwards = git.after_push(&granted.slug, &granted.client, &commands, held);
         let exchange = git.exchange(service, child, granted.turn);
         let exchange = Exchange { fed: Some(Fed { ahead, rest }), afterwards, ..exchange };
         exchange.answer(&service.content_type("result")).await
@@ -167,16 +171,39 @@ impl GitHttp {
         });
         let default_branch = default_branch.await.map_err(|error| Refusal::of(&error))?;
         let is_followed = matches!(found.row.kind, RepoKind::Home | RepoKind::Workspace);
-        Ok(is_followed && default_branch.is_none_or(|branch| commands.names().contains(&branch)))
+        let touches = |branch: &String| commands.names().contains(branch);
+        let is_touched =
+            default_branch.is_none_or(|branch| touches(&branch)) || touches(&Branch::main().full());
+        Ok(is_followed && is_touched)
+    }
+
+    /// Before a push to the branch that a directory follows, what was changed there is committed; nothing else is put
+    /// into the directory until the push is. One that does not know of these changes is refused.
+    async fn hold(&self, slug: &Slug, commands: &Commands) -> Result<Option<Held>, Refusal> {
+        let branch = Branch::main().full();
+        let Some(expected) = commands.old(&branch) else { return Ok(None) };
+        let refused = |error: Error| Refusal::of(&error);
+        let Some(held) = self.repos.hold(slug, limits::versions::HOLD_WAIT).await.map_err(refused)? else {
+            return Ok(None);
+        };
+        let (held, agreed) = self.repos.agree(held, Look::Everywhere).await.map_err(refused)?;
+        let head = agreed.head.map_or_else(|| "0".repeat(40), |head| head.to_string());
+        if agreed.has_committed && head != expected {
+            return Err(Refusal::changed_meanwhile(slug));
+        }
+        Ok(Some(held))
     }
 
     /// What is done once git has ended, whatever became of the client.
-    fn after_push(&self, slug: &Slug, client: &Client, commands: &Commands) -> Later<()> {
+    fn after_push(&self, slug: &Slug, client: &Client, commands: &Commands, held: Option<Held>) -> Later<()> {
         let (repos, slug, uid) = (self.repos.clone(), slug.clone(), client.uid());
         if commands.names().is_empty() {
             return Box::pin(async {});
         }
         Box::pin(async move {
+            if let Some(held) = held {
+                repos.agree_afterwards(held).await;
+            }
             let Some(uid) = uid else { return };
             if let Err(error) = repos.after_push(&slug, uid).await {
                 tracing::warn!(%slug, %error, "what follows a push was not done");

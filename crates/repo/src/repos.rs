@@ -23,11 +23,13 @@ use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
 use crate::slug::Slug;
+use crate::versions::Versions;
 
 /// Git repositories.
 pub struct Repos {
     pub(crate) gateway: Gateway,
     pub(crate) traffic: Traffic,
+    pub(crate) versions: Versions,
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
 }
@@ -45,8 +47,10 @@ impl Repos {
     /// The area over what lies in the data directory.
     pub fn new(gateway: Gateway) -> Arc<Repos> {
         let work = Arc::new(Semaphore::new(limits::repo::WORK_MAX));
-        let traffic = Traffic::default();
-        Arc::new(Repos { gateway, traffic, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
+        let (traffic, versions) = (Traffic::default(), Versions::new(gateway.clock().clone()));
+        gateway.tree().observe(versions.notes.clone());
+        let imports = Semaphore::new(limits::repo::IMPORTS_MAX);
+        Arc::new(Repos { gateway, traffic, versions, work, imports })
     }
 
     /// Where a repository of that name lies, whether there is one or not.
@@ -281,7 +285,7 @@ fn is_home_of(caller: &Caller, slug: &Slug) -> bool {
 }
 
 /// What a name says about what it is for.
-fn kind_of(slug: &Slug) -> RepoKind {
+pub(crate) fn kind_of(slug: &Slug) -> RepoKind {
     match slug.name() {
         "home" => RepoKind::Home,
         name if name.starts_with("ws_") => RepoKind::Workspace,

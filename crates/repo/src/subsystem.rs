@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gateway::{Call, Cx, Gauges, Gone, Later, Subsystem};
 use protocol::router::Router;
 
-use crate::calls::{change, compare, import, look};
+use crate::calls::{change, compare, history, import, look};
 use crate::repos::Repos;
 use crate::{http, public};
 
@@ -22,6 +22,10 @@ fn router() -> Router<Cx<Repos>> {
         .on(change::apply)
         .on(import::import)
         .on(public::set)
+        .on(history::list)
+        .on(history::read)
+        .on(history::restore)
+        .on(history::undo)
 }
 
 impl Subsystem for Repos {
@@ -42,7 +46,10 @@ impl Subsystem for Repos {
     }
 
     fn stop(self: Arc<Self>) -> Later<()> {
-        Box::pin(async move { self.traffic.stop(self.gateway.clock()).await })
+        Box::pin(async move {
+            self.traffic.stop(self.gateway.clock()).await;
+            self.flush_all().await;
+        })
     }
 
     fn metrics(&self, gauges: &mut Gauges) {
@@ -53,6 +60,7 @@ impl Subsystem for Repos {
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
         Box::pin(async move {
             self.swept(true).await;
+            self.watch_files();
             Ok(())
         })
     }

@@ -15,6 +15,8 @@ pub mod fingerprint;
 pub(crate) mod lock;
 pub(crate) mod meta;
 pub(crate) mod mounts;
+pub(crate) mod swap;
+pub(crate) mod text_cache;
 pub(crate) mod traverse;
 pub(crate) mod usage;
 pub(crate) mod walk;
@@ -29,7 +31,6 @@ mod rename;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod text_cache;
 mod write_barrier;
 
 use std::collections::HashMap;
@@ -57,6 +58,8 @@ use mounts::MOUNTS;
 use text_cache::TextCache;
 use usage::Usage;
 
+use crate::observe::Observed;
+
 /// The files on disk.
 pub struct Disk {
     files: Arc<OwnedFd>,
@@ -78,6 +81,8 @@ pub struct Disk {
     swept: Mutex<HashMap<HostId, i64>>,
     /// Whether it was said that some names cannot be shown.
     said_strange: AtomicBool,
+    /// Who is told of changes.
+    pub(crate) observed: Observed,
 }
 
 const DIRECTORY: OFlags =
@@ -131,6 +136,7 @@ impl Disk {
             drafts: AtomicU64::new(0),
             swept: Mutex::default(),
             said_strange: AtomicBool::new(false),
+            observed: Observed::default(),
         }
     }
 

@@ -114,7 +114,9 @@ impl Tree {
             return Ok(());
         }
         let how = Writing { mode: 0o640, parents: false, exclusive: true };
-        or_there(self.disk.replace(who, entry, how, |draft| draft.add(text.as_bytes())).map(|_| ()))
+        or_there(self.disk.replace(who, entry, how, |draft| draft.add(text.as_bytes())).map(|_| ()))?;
+        self.disk.changed(entry, who, None);
+        Ok(())
     }
 }
 
@@ -142,7 +144,7 @@ fn identity(account: &Account) -> ProcessIdentity {
     }
 }
 
-fn superuser() -> ProcessIdentity {
+pub(crate) fn superuser() -> ProcessIdentity {
     ProcessIdentity {
         uid: Uid::ROOT,
         gid: Gid::ROOT,

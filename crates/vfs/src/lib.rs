@@ -9,11 +9,13 @@ pub mod fault;
 pub mod home;
 mod links;
 pub mod live;
+pub mod observe;
 pub mod path;
 pub mod search;
 pub mod stat;
 pub mod tree;
 pub mod upload;
+pub mod versioned;
 pub mod view;
 
 pub use disk::fingerprint::Fingerprint;

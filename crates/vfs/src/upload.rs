@@ -205,7 +205,9 @@ impl Upload {
         if let (Err(_), Some(uid)) = (&placed, uid) {
             disk.refund(uid, -(self.left() as i64));
         }
-        placed.map(drop)
+        placed?;
+        disk.changed(&entry, who, None);
+        Ok(())
     }
 
     /// Throws away what has arrived: it is not the beginning of what was meant.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use base::limits;
 use protocol::calls::Calls;
 use protocol::identity::ProcessIdentity;
-use protocol::ids::Pid;
+use protocol::ids::{Pid, RunId};
 
 use crate::disk::fail::Fail;
 use crate::disk::fingerprint::Fingerprint;
@@ -24,6 +24,7 @@ use crate::disk::walk::Found;
 use crate::disk::{Disk, mounts};
 use crate::fault::{Code, Fault};
 use crate::live;
+use crate::observe::Agent;
 use crate::path::VPath;
 use crate::stat::Stat;
 use crate::tree::Tree;
@@ -81,6 +82,8 @@ pub struct View {
     pub(crate) work: Work,
     /// The process that looks; a person's connection is none.
     pub(crate) pid: Option<Pid>,
+    /// The same with the run it is in, for whoever is told of changes.
+    pub(crate) agent: Option<Arc<Agent>>,
     /// Whether a program looks, and not a person: it sees no secrets, whoever it acts for.
     pub(crate) is_program: bool,
 }
@@ -88,12 +91,19 @@ pub struct View {
 impl View {
     /// The tree as `who` sees it; live files make their calls through `calls`.
     pub fn new(tree: Arc<Tree>, who: Arc<ProcessIdentity>, calls: Calls, work: Work) -> View {
-        View { tree, who, calls, work, pid: None, is_program: false }
+        View { tree, who, calls, work, pid: None, agent: None, is_program: false }
     }
 
     /// The same view for a process: `/proc/self` is that one.
     pub fn of_process(self, pid: Pid) -> View {
-        View { pid: Some(pid), is_program: true, ..self }
+        let agent = Some(Arc::new(Agent { pid: pid.clone(), run: None }));
+        View { pid: Some(pid), agent, is_program: true, ..self }
+    }
+
+    /// The same view of a process in the course of a run: what it changes is that run's.
+    pub fn in_run(self, run: RunId) -> View {
+        let agent = self.agent.map(|agent| Arc::new(Agent { pid: agent.pid.clone(), run: Some(run) }));
+        View { agent, ..self }
     }
 
     /// The same view for any program that acts for its user: secrets are masked.

@@ -32,8 +32,8 @@ const ORDER: &[(&str, &[&str])] = &[
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
-    ("repo", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("oauth", &["base", "outgoing", "protocol", "store", "gateway"]),
+    ("repo", &["base", "outgoing", "protocol", "content", "store", "vfs", "gateway"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
     (

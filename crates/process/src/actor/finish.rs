@@ -114,6 +114,7 @@ impl Actor {
             RunEnd { status: ending.status, reason: &ending.reason, error: ending.error.as_deref(), now_ms };
         draft.write(|change| change.run_end(&run_id, &row));
         draft.durable.run = None;
+        self.host.world.gateway.settle_later(&self.process);
         let usage = (turns > 0).then(|| cost::usage(&self.volatile.used));
         self.tell_end(draft, run_id, &conversation, &ending, usage);
         for run_id in absorbed {

@@ -17,6 +17,9 @@ use crate::git::paths::TreePath;
 use crate::git::refs::Branch;
 use crate::repos::refusal;
 use crate::slug::Slug;
+use crate::versions::message;
+use crate::versions::notes::By;
+use crate::versions::roots::Root;
 
 /// The message of a repository's first commit.
 const FIRST: &str = "gsv: create repository";
@@ -81,13 +84,21 @@ pub(crate) async fn apply(cx: Cx, args: Apply) -> Result<Applied, Error> {
         branch: branch.clone(),
         author,
         committer,
-        message: args.message,
+        message: message_of(&cx, &slug, args.message),
         expected: args.expected_head,
         allow_empty: args.allow_empty == Some(true),
         changes,
     };
-    let head = cx.area.advance(&slug, &found, new).await?;
+    let head = cx.area.advance_followed(&slug, &found, new).await?;
     Ok(Applied { ok: True, repo: slug.to_string(), reference: branch.as_str().to_string(), head })
+}
+
+/// A commit to what is versioned says which run made it, so that it can be taken back with the rest of the run.
+fn message_of(cx: &Cx, slug: &Slug, message: String) -> String {
+    match Root::followed_by(slug) {
+        Some(_) if !message.trim().is_empty() => message::with_trailers(&message, &By::of(&cx.caller)),
+        _ => message,
+    }
 }
 
 fn change(op: Op) -> Result<Change, Fault> {

@@ -24,6 +24,7 @@ use crate::import::quarantine::{self, Quarantine};
 use crate::import::remote::{Remote, RemoteRef};
 use crate::repos::{Found, refusal};
 use crate::slug::Slug;
+use crate::versions::committer::Look;
 
 /// Where something is imported from.
 struct Source {
@@ -151,7 +152,17 @@ impl Order {
             commit::settle_head(bare, &branch, &clock)?;
             Ok((before, head))
         };
-        self.cx.area.with(&self.slug, found, moving).await
+        let area = &self.cx.area;
+        let held = match self.branch == Branch::main() {
+            true => area.hold(&self.slug, base::limits::versions::HOLD_WAIT).await?,
+            false => None,
+        };
+        let Some(held) = held else { return area.with(&self.slug, found, moving).await };
+        // What was changed in the file tree is a commit of its own, which the import must know of.
+        let (held, _) = area.agree(held, Look::Everywhere).await?;
+        let moved = area.with(&self.slug, found, moving).await?;
+        area.agree_afterwards(held).await;
+        Ok(moved)
     }
 
     async fn fetch_remote(&self) -> Result<(Found, String, ObjectId), Error> {

@@ -5,12 +5,14 @@ use std::collections::{HashSet, VecDeque};
 use base::clock::Clock;
 use base::limits::repo as limits;
 use gix_hash::ObjectId;
+use gix_object::tree::EntryMode;
 use gix_object::{CommitRef, Kind};
 
 use super::bare::Bare;
 use super::edit::{Change, TreeEditor};
 use super::fault::Fault;
 use super::lock::RefLock;
+use super::paths::TreePath;
 use super::refs::Branch;
 use super::write::NewObjects;
 
@@ -157,7 +159,7 @@ pub(crate) fn fast_forward(
 
 impl Bare {
     /// Whether a commit is another one, or in its history.
-    fn is_ancestor(&self, old: &ObjectId, new: &ObjectId) -> Result<bool, Fault> {
+    pub(crate) fn is_ancestor(&self, old: &ObjectId, new: &ObjectId) -> Result<bool, Fault> {
         let (mut seen, mut waiting) = (HashSet::new(), VecDeque::from([*new]));
         while let Some(id) = waiting.pop_front() {
             if id == *old {
@@ -226,6 +228,35 @@ fn build(bare: &Bare, new: &NewCommit, base: Option<ObjectId>) -> Result<Option<
     let commit = objects.add(Kind::Commit, content)?;
     objects.flush()?;
     Ok(Some(commit))
+}
+
+/// Writes a commit that no branch names: another one with some paths as they are elsewhere.
+pub(crate) fn amended(
+    bare: &Bare,
+    parent: ObjectId,
+    sides: &[(TreePath, Option<(EntryMode, ObjectId)>)],
+    stamp: Stamp,
+) -> Result<ObjectId, Fault> {
+    let mut objects = NewObjects::new(bare);
+    let mut editor = TreeEditor::new(bare, bare.commit(&parent)?.tree);
+    for (path, side) in sides {
+        editor.place(path, *side)?;
+    }
+    let tree = editor.write(&mut objects)?;
+    let (message, branch) = ("gsv: the file tree".to_string(), Branch::main());
+    let (author, committer) = (stamp.clone(), stamp);
+    let new = NewCommit {
+        branch,
+        author,
+        committer,
+        message,
+        expected: None,
+        allow_empty: true,
+        changes: Vec::new(),
+    };
+    let commit = objects.add(Kind::Commit, encoded(&new, tree, Some(parent)))?;
+    objects.flush()?;
+    Ok(commit)
 }
 
 fn encoded(new: &NewCommit, tree: ObjectId, parent: Option<ObjectId>) -> Vec<u8> {

@@ -86,6 +86,19 @@ impl<'a> TreeEditor<'a> {
         }
     }
 
+    /// Lets a path be what it is elsewhere, or nothing.
+    pub(crate) fn place(
+        &mut self,
+        path: &TreePath,
+        side: Option<(EntryMode, ObjectId)>,
+    ) -> Result<(), Fault> {
+        match side {
+            Some((mode, id)) => self.set(path, Node::Unread(mode, id)),
+            None if self.find(path)?.is_some() => self.take(path).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the directories that changed; the root.
     pub(crate) fn write(self, objects: &mut NewObjects<'_>) -> Result<ObjectId, Fault> {
         match written(self.root, objects)? {

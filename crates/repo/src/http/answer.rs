@@ -49,6 +49,15 @@ impl Refusal {
         Refusal::new(StatusCode::FORBIDDEN, text)
     }
 
+    /// What was changed in the file tree has been committed since the client looked.
+    pub(crate) fn changed_meanwhile(slug: &Slug) -> Refusal {
+        let text = format!(
+            "Files of {slug} were changed on the gateway while you pushed, and are committed now. Nothing was \
+             overwritten: run `git pull --rebase` and push again"
+        );
+        Refusal::new(StatusCode::CONFLICT, text)
+    }
+
     /// It belongs to the gateway.
     pub(crate) fn system_repository() -> Refusal {
         Refusal::new(StatusCode::FORBIDDEN, "Only root may push system repositories")

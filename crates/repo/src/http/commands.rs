@@ -10,6 +10,8 @@ use super::incoming::{Cut, Incoming};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commands {
     names: Vec<String>,
+    /// Where the client takes each of them to be.
+    old: Vec<String>,
 }
 
 impl Commands {
@@ -38,6 +40,12 @@ impl Commands {
         self.names.clone()
     }
 
+    /// Where the client takes a ref to be that it wants changed.
+    pub(crate) fn old(&self, name: &str) -> Option<&str> {
+        let at = self.names.iter().position(|other| other == name)?;
+        self.old.get(at).map(String::as_str)
+    }
+
     /// One line: `old new name`, the first with capabilities behind a NUL; or `shallow oid`.
     fn add(&mut self, line: &[u8]) -> Result<(), Cut> {
         let command = line.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -54,6 +62,7 @@ impl Commands {
         }
         // A name that is no text is refused by git itself, and is none that anything here looks for.
         self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.old.push(String::from_utf8_lossy(old).to_ascii_lowercase());
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of git over HTTP with the real git program over real sockets: clone, fetch, push, and who may.
 
-mod bed;
+pub mod bed;
 mod hostile;
 mod slow;
 
@@ -146,8 +146,16 @@ async fn history_that_others_follow_is_not_rewritten() {
     let work = bed.work("work");
     for repo in ["alice/home", "alice/mine"] {
         let url = bed.url("alice", repo);
-        work.git(&["update-ref", "-d", "HEAD"]).await;
-        work.push_first(&url).await;
+        if repo == "alice/home" {
+            // What is in the home is there before anybody pushes.
+            work.ok(&["fetch", "-q", &url, "main"]).await;
+            work.ok(&["reset", "-q", "--hard", "FETCH_HEAD"]).await;
+            work.commit("context.d/20-more.md", "pushed\n", "first").await;
+            work.ok(&["push", "-q", &url, "main"]).await;
+        } else {
+            work.git(&["update-ref", "-d", "HEAD"]).await;
+            work.push_first(&url).await;
+        }
         work.ok(&["push", &url, "main:refs/heads/topic"]).await;
         work.ok(&["commit", "-q", "--amend", "-m", "another first"]).await;
         let forced = work.git(&["push", "--force", &url, "main"]).await;

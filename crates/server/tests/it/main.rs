@@ -37,3 +37,4 @@ mod tokens;
 mod toy_area;
 mod transcripts;
 mod transfers;
+mod versions;

@@ -102,7 +102,13 @@ impl Disk {
 
     /// Sets the permission bits: the owner and root may.
     pub(crate) fn change_mode(&self, who: &ProcessIdentity, found: Found, mode: u32) -> Result<(), Fail> {
-        self.change_meta(found, |there| {
+        let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
+        self.change_mode_of(who, &entry, mode)
+    }
+
+    /// The same of an entry.
+    pub(crate) fn change_mode_of(&self, who: &ProcessIdentity, entry: &Entry, mode: u32) -> Result<(), Fail> {
+        self.change_meta(entry, |there| {
             let meta = there.meta();
             if !meta.is_ruled_by(who) {
                 return Err(Code::NotPermitted.into());
@@ -119,7 +125,8 @@ impl Disk {
         uid: Option<Uid>,
         gid: Option<Gid>,
     ) -> Result<(), Fail> {
-        self.change_meta(found, |there| {
+        let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
+        self.change_meta(&entry, |there| {
             let meta = there.meta();
             let after = Meta { uid: uid.unwrap_or(meta.uid), gid: gid.unwrap_or(meta.gid), ..meta };
             let own_group = after.gid == meta.gid || after.gid == who.gid || who.gids.contains(&after.gid);
@@ -130,10 +137,9 @@ impl Disk {
 
     fn change_meta(
         &self,
-        found: Found,
+        entry: &Entry,
         change: impl FnOnce(&OpenEntry) -> Result<Meta, Fail>,
     ) -> Result<(), Fail> {
-        let Found::Entry(entry) = found else { return Err(part_of_system("/")) };
         if mounts::fixed_names(entry.path().as_str()).is_some() {
             return Err(part_of_system(entry.path().as_str()));
         }

@@ -72,6 +72,11 @@ impl FileVersion {
         FileVersion { id: host_id(host), size: host.st_size as i64, changed }
     }
 
+    /// When it last changed, in milliseconds.
+    pub fn changed_ms(&self) -> i64 {
+        self.changed.0.saturating_mul(1_000).saturating_add(self.changed.1 / 1_000_000)
+    }
+
     /// True when the file system's clock shows more than whole milliseconds: then it ticks with the machine's.
     pub fn is_fine(&self) -> bool {
         self.changed.1 % 1_000_000 != 0

@@ -308,7 +308,7 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(disk: &'a Disk, draft: &'a mut Draft, there: Option<&OpenEntry>) -> Filling<'a> {
+    pub(super) fn new(disk: &'a Disk, draft: &'a mut Draft, there: Option<&OpenEntry>) -> Filling<'a> {
         let replaced = there.map_or(0, |there| signed(there.stat.size));
         Filling { disk, draft, replaced, written: 0 }
     }

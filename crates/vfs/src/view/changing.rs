@@ -9,6 +9,7 @@ use crate::disk::mounts::{self, Protected};
 use crate::disk::walk::{Entry, Found};
 use crate::fault::{Code, Fault};
 use crate::live;
+use crate::observe::Agent;
 use crate::path::VPath;
 use crate::stat::FileKind;
 use crate::view::{Follow, Resolved, View};
@@ -60,8 +61,14 @@ impl View {
 
     /// Removes a file, a link, or a directory; one that is not empty only with `recursive`.
     pub async fn remove(&self, path: &VPath, recursive: bool) -> Result<(), Fault> {
+        let agent = self.agent.clone();
         let led = self.found(path, Follow::No, move |disk, who, found| match found {
-            Found::Entry(entry) => disk.remove(who, &entry, recursive),
+            Found::Entry(entry) => {
+                // What was removed before it failed is gone as well.
+                let removed = disk.remove(who, &entry, recursive);
+                disk.changed(&entry, who, agent.as_deref());
+                removed
+            }
             _ => Err(Fail::because(Code::NotPermitted, "'/' is part of the system and can not be removed")),
         });
         let fault = |fail: Fail| {
@@ -76,12 +83,17 @@ impl View {
 
     /// Moves; replaces a file that is there.
     pub async fn rename(&self, from: &VPath, to: &VPath) -> Result<(), Fault> {
-        let (source, goal) = (from.clone(), to.clone());
+        let (source, goal, agent) = (from.clone(), to.clone(), self.agent.clone());
         let moved = self.on_disk(move |disk, who| {
             let (source, goal) = (disk.find(who, &source, Follow::No)?, disk.find(who, &goal, Follow::No)?);
             match (source, goal) {
                 (Found::Live(_), _) | (_, Found::Live(_)) => Err(Code::CrossDevice.into()),
-                (Found::Entry(source), Found::Entry(goal)) => disk.rename(who, &source, &goal),
+                (Found::Entry(source), Found::Entry(goal)) => {
+                    disk.rename(who, &source, &goal)?;
+                    disk.changed(&source, who, agent.as_deref());
+                    disk.changed(&goal, who, agent.as_deref());
+                    Ok(())
+                }
                 _ => Err(Fail::because(Code::NotPermitted, "'/' is part of the system and can not be moved")),
             }
         });
@@ -90,9 +102,13 @@ impl View {
 
     /// Makes a symbolic link; `target` is kept as it is written.
     pub async fn symlink(&self, target: &str, link: &VPath) -> Result<(), Fault> {
-        let target = target.to_string();
+        let (target, agent) = (target.to_string(), self.agent.clone());
         let led = self.found(link, Follow::No, move |disk, who, found| match found {
-            Found::Entry(entry) => disk.make_link(who, &entry, &target),
+            Found::Entry(entry) => {
+                disk.make_link(who, &entry, &target)?;
+                disk.changed(&entry, who, agent.as_deref());
+                Ok(())
+            }
             _ => Err(Code::Exists.into()),
         });
         match led.await.map_err(|fail| fail.at("symlink", link.as_str()))? {
@@ -106,8 +122,11 @@ impl View {
 
     /// Sets the permission bits.
     pub async fn chmod(&self, path: &VPath, mode: u32) -> Result<(), Fault> {
-        let led =
-            self.found(path, Follow::Yes, move |disk, who, found| disk.change_mode(who, found, mode)).await;
+        let agent = self.agent.clone();
+        let change = move |disk: &Disk, who: &ProcessIdentity, found: Found| {
+            change_mode(disk, who, found, mode, agent.as_deref())
+        };
+        let led = self.found(path, Follow::Yes, change).await;
         self.or_live_refusal("chmod", path, led).await
     }
 
@@ -120,7 +139,11 @@ impl View {
 
     /// Sets the permission bits of what a walk has met: where a link is on the way by now, nothing is done.
     pub async fn chmod_met(&self, path: &VPath, mode: u32) -> Result<(), Fault> {
-        let led = self.met(path, move |disk, who, found| disk.change_mode(who, found, mode)).await;
+        let agent = self.agent.clone();
+        let change = move |disk: &Disk, who: &ProcessIdentity, found: Found| {
+            change_mode(disk, who, found, mode, agent.as_deref())
+        };
+        let led = self.met(path, change).await;
         self.or_live_refusal("chmod", path, led).await
     }
 
@@ -134,8 +157,13 @@ impl View {
     /// Removes a file, a link or an empty directory that a walk has met: where a link is on the way to it by
     /// now, nothing is done.
     pub async fn remove_met(&self, path: &VPath) -> Result<(), Fault> {
+        let agent = self.agent.clone();
         let led = self.met(path, move |disk, who, found| match found {
-            Found::Entry(entry) => disk.remove(who, &entry, false),
+            Found::Entry(entry) => {
+                disk.remove(who, &entry, false)?;
+                disk.changed(&entry, who, agent.as_deref());
+                Ok(())
+            }
             _ => Err(Code::NotPermitted.into()),
         });
         match led.await.map_err(|fail| fail.at("unlink", path.as_str()))? {
@@ -185,6 +213,19 @@ impl View {
             }
         }
     }
+}
+
+fn change_mode(
+    disk: &Disk,
+    who: &ProcessIdentity,
+    found: Found,
+    mode: u32,
+    agent: Option<&Agent>,
+) -> Result<(), Fail> {
+    let Found::Entry(entry) = found else { return disk.change_mode(who, found, mode) };
+    disk.change_mode_of(who, &entry, mode)?;
+    disk.changed(&entry, who, agent);
+    Ok(())
 }
 
 fn make(disk: &Disk, who: &ProcessIdentity, entry: &Entry, recursive: bool, mode: u32) -> Result<(), Fail> {

@@ -12,6 +12,7 @@ use crate::disk::walk::Entry;
 use crate::disk::write::{Filling, Target, read_open};
 use crate::fault::{Code, Fault};
 use crate::live;
+use crate::observe::Agent;
 use crate::path::VPath;
 use crate::stat::Stat;
 use crate::view::{Follow, Opened, Resolved, View, Writing};
@@ -45,10 +46,14 @@ impl View {
             return Ok(Err((path.clone(), bytes)));
         }
         self.learn_quota().await?;
-        let (path, size) = (path.clone(), bytes.len());
+        let (path, size, agent) = (path.clone(), bytes.len(), self.agent.clone());
         self.writes_to_disk(size, move |disk, who| match disk.target(who, &path, how.parents)? {
             Target::Live(path) => Ok(Err((path, bytes))),
-            Target::Entry(entry) => disk.replace(who, &entry, how, |draft| draft.add(&bytes)).map(Ok),
+            Target::Entry(entry) => {
+                let stat = disk.replace(who, &entry, how, |draft| draft.add(&bytes))?;
+                disk.changed(&entry, who, agent.as_deref());
+                Ok(Ok(stat))
+            }
         })
         .await
     }
@@ -56,13 +61,15 @@ impl View {
     /// Adds to the end of a file, creating it if need be. As durable as the page cache: a killed gateway loses
     /// nothing of it; the next write of the file outlives a loss of power too.
     pub async fn append(&self, path: &VPath, bytes: Vec<u8>) -> Result<(), Fault> {
-        let wanted = path.clone();
+        let (wanted, agent) = (path.clone(), self.agent.clone());
         let led = if super::is_surely_live(path) {
             Ok(Err((wanted, bytes)))
         } else {
             match self.learn_quota().await {
                 Ok(()) => {
-                    let work = move |disk: &Disk, who: &ProcessIdentity| append(disk, who, &wanted, bytes);
+                    let work = move |disk: &Disk, who: &ProcessIdentity| {
+                        append(disk, who, &wanted, bytes, agent.as_deref())
+                    };
                     self.on_disk(work).await
                 }
                 Err(fail) => Err(fail),
@@ -113,10 +120,14 @@ impl View {
             (path.clone(), change)
         } else {
             self.learn_quota().await.map_err(at)?;
-            let wanted = path.clone();
+            let (wanted, agent) = (path.clone(), self.agent.clone());
             let edited = self.on_disk(move |disk, who| match disk.target(who, &wanted, false)? {
                 Target::Live(path) => Ok(Err((path, change))),
-                Target::Entry(entry) => disk.edit(who, &entry, change).map(Ok),
+                Target::Entry(entry) => {
+                    let edited = disk.edit(who, &entry, change)?;
+                    disk.changed(&entry, who, agent.as_deref());
+                    Ok(Ok(edited))
+                }
             });
             match edited.await.map_err(at)? {
                 Ok(edited) => return Ok(edited),
@@ -151,10 +162,14 @@ impl View {
             Resolved::Live((to.clone(), file))
         } else {
             self.learn_quota().await.map_err(at)?;
-            let wanted = to.clone();
+            let (wanted, agent) = (to.clone(), self.agent.clone());
             self.on_disk(move |disk, who| match disk.target(who, &wanted, false)? {
                 Target::Live(path) => Ok(Resolved::Live((path, file))),
-                Target::Entry(entry) => copy(disk, who, &entry, &file, stat).map(Resolved::Disk),
+                Target::Entry(entry) => {
+                    copy(disk, who, &entry, &file, stat)?;
+                    disk.changed(&entry, who, agent.as_deref());
+                    Ok(Resolved::Disk(()))
+                }
             })
             .await
             .map_err(at)?
@@ -174,10 +189,15 @@ fn append(
     who: &ProcessIdentity,
     path: &VPath,
     bytes: Vec<u8>,
+    agent: Option<&Agent>,
 ) -> Result<Result<(), (VPath, Vec<u8>)>, Fail> {
     match disk.target(who, path, false)? {
         Target::Live(path) => Ok(Err((path, bytes))),
-        Target::Entry(entry) => disk.append(who, &entry, &bytes).map(Ok),
+        Target::Entry(entry) => {
+            disk.append(who, &entry, &bytes)?;
+            disk.changed(&entry, who, agent);
+            Ok(Ok(()))
+        }
     }
 }
 

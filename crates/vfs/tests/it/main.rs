@@ -12,6 +12,7 @@ mod hidden;
 mod killed;
 mod matrix;
 mod model;
+mod observed;
 mod outside;
 mod paths;
 mod plain_disk;

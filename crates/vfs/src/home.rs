@@ -142,7 +142,7 @@ fn identity(account: &Account) -> ProcessIdentity {
     }
 }
 
-fn superuser() -> ProcessIdentity {
+pub(crate) fn superuser() -> ProcessIdentity {
     ProcessIdentity {
         uid: Uid::ROOT,
         gid: Gid::ROOT,

@@ -15,6 +15,7 @@ pub mod stat;
 pub mod tree;
 pub mod upload;
 pub mod view;
+pub mod workspace;
 
 pub use disk::fingerprint::Fingerprint;
 pub use fault::{Code, Fault};

@@ -23,6 +23,7 @@ use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
 use crate::slug::Slug;
+use crate::workspaces::Turns;
 
 /// Git repositories.
 pub struct Repos {
@@ -30,6 +31,7 @@ pub struct Repos {
     pub(crate) traffic: Traffic,
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
+    pub(crate) workspaces: Turns,
 }
 
 /// A repository that somebody may use.
@@ -46,7 +48,8 @@ impl Repos {
     pub fn new(gateway: Gateway) -> Arc<Repos> {
         let work = Arc::new(Semaphore::new(limits::repo::WORK_MAX));
         let traffic = Traffic::default();
-        Arc::new(Repos { gateway, traffic, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
+        let imports = Semaphore::new(limits::repo::IMPORTS_MAX);
+        Arc::new(Repos { gateway, traffic, work, imports, workspaces: Turns::default() })
     }
 
     /// Where a repository of that name lies, whether there is one or not.

@@ -7,7 +7,7 @@ use protocol::router::Router;
 
 use crate::calls::{change, compare, import, look};
 use crate::repos::Repos;
-use crate::{http, public};
+use crate::{http, public, workspaces};
 
 fn router() -> Router<Cx<Repos>> {
     Router::new()
@@ -22,6 +22,10 @@ fn router() -> Router<Cx<Repos>> {
         .on(change::apply)
         .on(import::import)
         .on(public::set)
+        .on(workspaces::list::list)
+        .on(workspaces::create::create)
+        .on(workspaces::archive::archive)
+        .on(workspaces::restore::restore)
 }
 
 impl Subsystem for Repos {
@@ -53,6 +57,9 @@ impl Subsystem for Repos {
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
         Box::pin(async move {
             self.swept(true).await;
+            if let Err(error) = self.recover_workspaces().await {
+                tracing::warn!(%error, "workspaces could not be looked through; the next start tries again");
+            }
             Ok(())
         })
     }

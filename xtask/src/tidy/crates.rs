@@ -32,7 +32,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store"]),
     ("mcp", &["base", "protocol", "store"]),
-    ("repo", &["base", "outgoing", "protocol", "store", "gateway"]),
+    ("repo", &["base", "outgoing", "protocol", "store", "gateway", "vfs"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
     (

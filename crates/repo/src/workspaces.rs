@@ -10,9 +10,6 @@ mod recover;
 pub(crate) mod restore;
 mod snapshot;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 

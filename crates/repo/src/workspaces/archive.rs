@@ -9,7 +9,6 @@ use store::workspaces::WorkspaceRow;
 
 use super::create::author_of;
 use super::{Cx, owned, slug_of, snapshot, under_way};
-use crate::faults;
 use crate::repos::Repos;
 
 /// How often the content is committed anew because somebody was still writing.
@@ -71,9 +70,7 @@ impl Repos {
                 Ok(whereabouts.aside || whereabouts.in_place)
             });
             if is_aside.await? {
-                step("set aside").map_err(|error| Error::internal(&error.to_string()))?;
                 self.commit_aside(row).await?;
-                step("committed").map_err(|error| Error::internal(&error.to_string()))?;
             }
             let name = id.clone();
             self.with_tree(id, move |tree| tree.discard_workspace(&name)).await?;
@@ -118,9 +115,4 @@ impl Repos {
             tracing::error!(id, %error, "a workspace is neither archived nor in use; the next start tries again");
         }
     }
-}
-
-/// A step at which a test can let the program die.
-fn step(name: &'static str) -> std::io::Result<()> {
-    faults::step(name)
 }

@@ -112,7 +112,6 @@ mod tests {
         "sys.oauth.start",
         "sys.setup.assist",
         "sys.unlink",
-        "sys.workspace.list",
     ];
 
     #[test]

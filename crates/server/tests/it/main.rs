@@ -35,3 +35,4 @@ mod tokens;
 mod toy_area;
 mod transcripts;
 mod transfers;
+mod workspaces;

@@ -15,6 +15,7 @@ mod public;
 mod repos;
 mod slug;
 mod subsystem;
+mod turns;
 mod workspaces;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
 use crate::slug::Slug;
-use crate::workspaces::Turns;
+use crate::turns::Turns;
 
 /// Git repositories.
 pub struct Repos {

@@ -10,57 +10,21 @@ mod recover;
 pub(crate) mod restore;
 mod snapshot;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
-
-use base::limits;
-use base::sync::lock;
 use protocol::error::Error;
-use store::lease::Lease;
 use store::workspaces::WorkspaceRow;
 use vfs::{Code, Fault as FileFault, Tree};
 
 use crate::repos::Repos;
 use crate::slug::Slug;
+use crate::turns::Turn;
 
 type Cx = gateway::Cx<Repos>;
 
-/// The workspaces that are being archived or restored.
-#[derive(Default)]
-pub(crate) struct Turns(Mutex<HashSet<String>>);
-
-/// The right to archive or restore one workspace.
-pub(crate) struct Turn {
-    area: Arc<Repos>,
-    id: String,
-    lease: Option<Lease>,
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        lock(&self.area.workspaces.0).remove(&self.id);
-        if let Some(lease) = self.lease.take() {
-            let store = self.area.gateway.store().clone();
-            tokio::spawn(async move {
-                if let Err(error) = store.leases().release(lease).await {
-                    tracing::warn!(%error, "the lease of a workspace could not be given back; it will expire");
-                }
-            });
-        }
-    }
-}
-
 impl Repos {
     /// Waits for nobody: `None` while somebody else archives or restores the workspace, here or elsewhere.
-    pub(crate) async fn workspace_turn(self: &Arc<Self>, id: &str) -> Result<Option<Turn>, Error> {
-        if !lock(&self.workspaces.0).insert(id.to_string()) {
-            return Ok(None);
-        }
-        let mut turn = Turn { area: self.clone(), id: id.to_string(), lease: None };
+    pub(crate) async fn workspace_turn(&self, id: &str) -> Result<Option<Turn>, Error> {
         let (name, now_ms) = (format!("workspace:{id}"), self.gateway.now_ms());
-        let leases = self.gateway.store().leases();
-        turn.lease = leases.acquire(&name, now_ms, limits::store::LEASE_KEPT).await?;
-        Ok(turn.lease.is_some().then_some(turn))
+        Ok(self.workspaces.take(self.gateway.store(), &name, now_ms).await?)
     }
 
     /// Does something with the file tree that waits for the disk.

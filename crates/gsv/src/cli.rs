@@ -26,6 +26,7 @@ pub mod serve;
 pub mod shell;
 pub mod users;
 pub mod version;
+pub mod workspace;
 
 /// One computer made of all your machines.
 #[derive(Debug, Parser)]
@@ -91,6 +92,9 @@ pub enum Command {
     /// Manage repositories: history, changes, content.
     #[command(subcommand)]
     Repo(repo::RepoVerb),
+    /// Manage workspaces: directories for a piece of work that keep their versions.
+    #[command(subcommand)]
+    Workspace(workspace::WorkspaceVerb),
     /// Make any call of the protocol.
     Call(call::Call),
     /// Print completions for a shell.
@@ -119,6 +123,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Run(args) => run::run(context, args).await,
         Command::Cp(args) => cp::run(context, args).await,
         Command::Repo(verb) => repo::run(context, verb).await,
+        Command::Workspace(verb) => workspace::run(context, verb).await,
         Command::Call(args) => call::run(context, args).await,
         Command::Completions(args) => completions::run(context, args),
         Command::Version => version::run(context),

@@ -109,7 +109,6 @@ mod tests {
         "sys.mcp.remove",
         "sys.setup.assist",
         "sys.unlink",
-        "sys.workspace.list",
     ];
 
     #[test]

@@ -144,7 +144,8 @@ mod tests {
              sys.device.get sys.device.list sys.device.update sys.oauth.forget sys.oauth.list sys.oauth.start \
              sys.mcp.add sys.mcp.call sys.mcp.list sys.mcp.refresh sys.mcp.remove \
              sys.link sys.link.list sys.link.consume sys.unlink \
-             sys.token.create sys.token.list sys.token.revoke sys.workspace.list",
+             sys.token.create sys.token.list sys.token.revoke sys.workspace.list sys.workspace.create \
+             sys.workspace.archive sys.workspace.restore",
         ),
     ];
 

@@ -2,6 +2,7 @@
 //! model, calls, preparing) runs in tasks beside it, so that it always has time for an answer or an abort.
 
 mod accept;
+mod checkpoint;
 mod control;
 mod draft;
 mod drive;
@@ -63,6 +64,10 @@ pub(crate) struct Actor {
     known: KnownByConversation,
     /// The hosts that its commands were kept from.
     refused: RefusedHosts,
+    /// The next message id when a checkpoint was last taken, or could not be.
+    checkpointed_at: Option<i64>,
+    /// The newest message that the last checkpoint has.
+    checkpointed_id: i64,
     tasks: JoinSet<TaskOutcome>,
     work: HashMap<Id, TaskKind>,
 }
@@ -109,6 +114,8 @@ enum TaskKind {
     Call(usize),
     /// Looks at the script files of a call.
     Look(usize),
+    /// Takes a checkpoint in the workspace; a new run ends it, and its end begins it again.
+    Checkpoint,
 }
 
 /// What a task came to.
@@ -117,6 +124,8 @@ enum TaskOutcome {
     Turned(TurnEnd),
     Called(CallEnd),
     Looked(Vec<ScriptFile>),
+    /// The newest message that a checkpoint has.
+    Checkpointed(Option<i64>),
 }
 
 /// Why an actor goes.

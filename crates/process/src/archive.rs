@@ -3,7 +3,7 @@
 //! An archive is whole and durable before anything that it holds is removed from the store.
 
 mod gzip;
-mod line;
+pub(crate) mod line;
 mod pending;
 #[cfg(test)]
 mod tests;

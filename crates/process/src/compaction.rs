@@ -61,7 +61,7 @@ pub(crate) async fn prepare(
     let given = args.summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
     let summary = match given {
         Some(text) => text.to_string(),
-        None => summary::generate(world, process, conversation, &selected, setup).await?,
+        None => summary::generate(world, process, conversation, &selected, setup, None).await?,
     };
     let id = world.random.uuid();
     let archive = PendingArchive::keep(world, process, conversation, id.clone(), selected.span).await;
@@ -115,6 +115,19 @@ pub(crate) async fn prepare(
         summary_message_id: from_id,
     };
     Ok(Prepared { change, compacted, archive, why: Map::new() })
+}
+
+/// Lets the model summarize the newest messages of a conversation, on top of the summary of what came before.
+pub(crate) async fn summarize_newest(
+    world: &World,
+    process: &ProcessRow,
+    conversation: &ConversationId,
+    newest: u64,
+    setup: &Setup,
+    before: Option<String>,
+) -> Result<String, String> {
+    let selected = select::newest(world, process, conversation, newest).await?;
+    summary::generate(world, process, conversation, &selected, Some(setup), before).await
 }
 
 /// What is wrong with the arguments, if something is.

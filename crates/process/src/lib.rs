@@ -11,6 +11,7 @@ mod answer;
 mod approval;
 mod archive;
 mod calls;
+mod checkpoint;
 mod compaction;
 mod config;
 mod context;

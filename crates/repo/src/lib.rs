@@ -15,7 +15,9 @@ mod public;
 mod repos;
 mod slug;
 mod subsystem;
+mod turns;
 mod versions;
+mod workspaces;
 
 #[cfg(test)]
 mod tests;

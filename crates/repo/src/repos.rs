@@ -23,6 +23,7 @@ use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
 use crate::slug::Slug;
+use crate::turns::Turns;
 use crate::versions::Versions;
 
 /// Git repositories.
@@ -32,6 +33,7 @@ pub struct Repos {
     pub(crate) versions: Versions,
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
+    pub(crate) workspaces: Turns,
 }
 
 /// A repository that somebody may use.
@@ -50,7 +52,7 @@ impl Repos {
         let (traffic, versions) = (Traffic::default(), Versions::new(gateway.clock().clone()));
         gateway.tree().observe(versions.notes.clone());
         let imports = Semaphore::new(limits::repo::IMPORTS_MAX);
-        Arc::new(Repos { gateway, traffic, versions, work, imports })
+        Arc::new(Repos { gateway, traffic, versions, work, imports, workspaces: Turns::default() })
     }
 
     /// Where a repository of that name lies, whether there is one or not.

@@ -7,7 +7,7 @@ use protocol::router::Router;
 
 use crate::calls::{change, compare, history, import, look};
 use crate::repos::Repos;
-use crate::{http, public};
+use crate::{http, public, workspaces};
 
 fn router() -> Router<Cx<Repos>> {
     Router::new()
@@ -26,6 +26,10 @@ fn router() -> Router<Cx<Repos>> {
         .on(history::read)
         .on(history::restore)
         .on(history::undo)
+        .on(workspaces::list::list)
+        .on(workspaces::create::create)
+        .on(workspaces::archive::archive)
+        .on(workspaces::restore::restore)
 }
 
 impl Subsystem for Repos {
@@ -60,6 +64,10 @@ impl Subsystem for Repos {
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
         Box::pin(async move {
             self.swept(true).await;
+            // Before files are watched: what an archiving left half done must not be taken for a change.
+            if let Err(error) = self.recover_workspaces().await {
+                tracing::warn!(%error, "workspaces could not be looked through; the next start tries again");
+            }
             self.watch_files();
             Ok(())
         })

@@ -28,6 +28,7 @@ pub mod runs;
 pub mod segments;
 pub mod sessions;
 pub mod tokens;
+pub mod workspaces;
 
 mod directory;
 mod error;

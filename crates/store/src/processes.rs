@@ -75,6 +75,8 @@ pub struct ProcessRow {
     /// JSON: what it was told when it started.
     pub context_files: String,
     pub next_message_id: i64,
+    /// The newest message of `default` that is in the transcript of its workspace; 0 for none.
+    pub checkpointed_id: i64,
     /// In milliseconds.
     pub created_at: i64,
     /// In milliseconds.
@@ -99,6 +101,7 @@ impl ProcessRow {
             workspace_id: None,
             context_files: "[]".to_string(),
             next_message_id: 1,
+            checkpointed_id: 0,
             created_at: now_ms,
             last_active_at: now_ms,
             exited_at: None,
@@ -110,7 +113,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT pid, uid, profile, parent_pid, label, state, active_run_id, active_conversation_id, cwd, \
-             workspace_id, context_files, next_message_id, created_at, last_active_at, exited_at FROM processes ",
+             workspace_id, context_files, next_message_id, checkpointed_id, created_at, last_active_at, exited_at \
+             FROM processes ",
             $rest
         )
     };
@@ -252,6 +256,7 @@ fn process_from(mut row: Row) -> Result<ProcessRow> {
         workspace_id: row.text_or_null()?,
         context_files: row.text()?,
         next_message_id: row.int()?,
+        checkpointed_id: row.int()?,
         created_at: row.int()?,
         last_active_at: row.int()?,
         exited_at: row.int_or_null()?,

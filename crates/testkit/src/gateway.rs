@@ -199,6 +199,13 @@ impl Gateway {
         next
     }
 
+    /// The same; what `meanwhile` does to the directory is done while no gateway has it.
+    pub async fn restarted_after(mut self, meanwhile: impl AsyncFnOnce()) -> Gateway {
+        self.wait_stopped().await;
+        meanwhile().await;
+        self.restart().await
+    }
+
     async fn wait_stopped(&mut self) {
         self.trigger.stop();
         if let Some(running) = self.running.take() {

@@ -67,6 +67,8 @@ pub struct Disk {
     attributes: bool,
     clock: Clock,
     homes: RwLock<HashMap<String, (Uid, Gid)>>,
+    /// Whose workspaces are whose, for those that keep no owner themselves.
+    workspaces: RwLock<HashMap<String, (Uid, Gid)>>,
     /// Held while the homes are changed: what is done about the old ones must be about the last ones.
     home_changes: Mutex<()>,
     locks: Locks,
@@ -125,6 +127,7 @@ impl Disk {
             files,
             attributes,
             homes: RwLock::default(),
+            workspaces: RwLock::default(),
             home_changes: Mutex::default(),
             locks: Locks::new(),
             directory_sync: DirectorySync::default(),
@@ -195,6 +198,22 @@ impl Disk {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Tells whose a workspace is; nobody's from now on for `None`.
+    pub(crate) fn change_workspace(&self, id: &str, owner: Option<(Uid, Gid)>) {
+        let _invalidation = self.invalidate_directories();
+        let mut workspaces = write(&self.workspaces);
+        match owner {
+            Some(owner) => drop(workspaces.insert(id.to_string(), owner)),
+            None => drop(workspaces.remove(id)),
+        }
+    }
+
+    /// Whose a workspace is, also while it is being archived or restored.
+    fn workspace_owner(&self, name: &str) -> Option<(Uid, Gid)> {
+        let id = name.strip_prefix(mounts::AWAY).or_else(|| name.strip_prefix(mounts::BACK)).unwrap_or(name);
+        read(&self.workspaces).get(id).copied()
     }
 
     fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {

@@ -17,6 +17,7 @@ pub mod tree;
 pub mod upload;
 pub mod versioned;
 pub mod view;
+pub mod workspace;
 
 pub use disk::fingerprint::Fingerprint;
 pub use fault::{Code, Fault};

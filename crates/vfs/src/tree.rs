@@ -9,6 +9,7 @@ use base::limits;
 use base::sync::{read, write};
 use protocol::ids::{Gid, Uid};
 use store::Store;
+use store::workspaces::Filter;
 use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
@@ -107,11 +108,16 @@ impl Tree {
         self.disk.change_home(name, |is| is.filter(|(owner, _)| *owner != uid));
     }
 
-    /// Learns about all homes from the accounts in the store; to be called at start.
+    /// Learns about all homes and workspaces from the accounts in the store; to be called at start.
     pub async fn learn_homes(&self) -> store::Result<()> {
         let accounts = self.store.accounts().all().await?;
         let homes = accounts.into_iter().map(|account| (account.username, (account.uid, account.gid)));
-        self.disk.homes(homes.collect());
+        let homes: HashMap<String, (Uid, Gid)> = homes.collect();
+        for row in self.store.workspaces().list(Filter::default()).await? {
+            let owner = homes.get(&row.owner_username).filter(|(uid, _)| *uid == row.owner_uid);
+            self.disk.change_workspace(&row.workspace_id, owner.copied());
+        }
+        self.disk.homes(homes);
         Ok(())
     }
 }

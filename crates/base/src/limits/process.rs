@@ -86,3 +86,11 @@ pub const KNOWN_CONVERSATIONS_MAX: usize = 64;
 pub const REFUSED_COMMANDS_MAX: usize = 256;
 /// How long a device may take to say whether a file is there that an agent is about to write.
 pub const LOOK_WAIT: Duration = Duration::from_secs(3);
+/// Bytes of the transcript that a workspace keeps of a conversation; the newest messages are kept.
+pub const TRANSCRIPT_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Newest messages that the summary of a workspace is made from.
+pub const CHECKPOINT_MESSAGES: u64 = 64;
+/// How long a model may take for that summary before a process is reset or killed; without it there is a plain one.
+pub const CHECKPOINT_SUMMARY_WAIT: Duration = Duration::from_secs(10);
+/// How long a process is not reset or killed because of its checkpoint.
+pub const CHECKPOINT_WAIT: Duration = Duration::from_secs(20);

@@ -94,3 +94,9 @@ pub const DIRECTORY_NAMES_MAX: usize = 50_000;
 pub const SEARCH_ENTRIES_MAX: usize = 200_000;
 /// Bytes that one comparison reads.
 pub const DIFF_READ_MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Active workspaces that a user may have.
+pub const WORKSPACES_MAX: u64 = 10_000;
+/// Bytes of one commit that keeps an archived workspace; a larger one has several.
+pub const WORKSPACE_COMMIT_BYTES: usize = 32 * 1024 * 1024;
+/// Files and directories of a workspace that is archived or restored.
+pub const WORKSPACE_ENTRIES_MAX: usize = 1_000_000;

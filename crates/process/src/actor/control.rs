@@ -12,6 +12,7 @@ use super::Actor;
 use super::draft::Draft;
 use super::finish::Ending;
 use crate::archive::{self, ArchivedProcess, PendingArchive};
+use crate::checkpoint::Occasion;
 use crate::errors::not_found;
 use crate::mail::Condition;
 use crate::media;
@@ -73,6 +74,7 @@ impl Actor {
             self.stop_run(&mut draft, reason);
             self.keep(draft).await?;
         }
+        self.checkpoint_now(if exit { Occasion::Kill } else { Occasion::Reset }).await?;
         let kept = match archive {
             true => archive::archive_all(&self.host.world, &self.process).await,
             false => Ok(ArchivedProcess::default()),

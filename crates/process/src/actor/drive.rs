@@ -30,6 +30,7 @@ impl Actor {
         loop {
             let Some(run) = &self.durable.run else {
                 if self.durable.queue.is_empty() || self.durable.exited {
+                    self.checkpoint_at_rest();
                     return Ok(());
                 }
                 let mut draft = self.draft();
@@ -148,7 +149,7 @@ impl Actor {
         self.volatile.script_files.insert(place, files);
     }
 
-    fn start(&mut self, work: TaskKind, task: impl Future<Output = TaskOutcome> + Send + 'static) {
+    pub(super) fn start(&mut self, work: TaskKind, task: impl Future<Output = TaskOutcome> + Send + 'static) {
         let handle = self.tasks.spawn(task);
         self.work.insert(handle.id(), work);
     }

@@ -42,6 +42,8 @@ impl Actor {
             host: host.clone(),
             store,
             has_lost_lease: false,
+            checkpointed_at: None,
+            checkpointed_id: process.checkpointed_id,
             process: Arc::new(process),
             durable,
             volatile,

@@ -32,7 +32,11 @@ impl Actor {
                     calls.push((place, Finished::plain(RenderedResult::error(&why))));
                 }
                 Some((TaskKind::Look(place), looked)) => self.looked(place, looked),
-                Some((_, Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_)))) => {}
+                Some((TaskKind::Checkpoint, taken)) => self.checkpointed(taken).await?,
+                Some((
+                    _,
+                    Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_) | TaskOutcome::Checkpointed(_)),
+                )) => {}
                 Some((_, Ok(TaskOutcome::Prepared(prepared)))) => match prepared {
                     Ok(setup) => self.volatile.setup = Some(setup),
                     Err(why) => self.fail_run(generation_failed(&why)).await?,

@@ -34,6 +34,22 @@ struct Line {
     ts: i64,
 }
 
+/// A line of a transcript.
+#[derive(Serialize)]
+struct PlainLine<'a> {
+    role: &'static str,
+    content: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    ts: i64,
+}
+
 /// What is there is there, also a `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::<RawValue>::deserialize(deserializer).map(Some)
@@ -65,6 +81,24 @@ pub(crate) fn text(row: &MessageRow) -> String {
         ts: row.created_at,
     };
     protocol::frame::to_json(&line)
+}
+
+/// A message as a line for those who read it without us: what was said, and nothing that only we need.
+pub(crate) fn plain(row: &MessageRow) -> String {
+    let meta = row.meta.as_deref();
+    let (tool_calls, thinking) = match row.role {
+        MessageRole::Assistant => parts(meta),
+        _ => (meta.and_then(raw), None),
+    };
+    protocol::frame::to_json(&PlainLine {
+        role: role_name(row.role),
+        content: &row.content,
+        tool_calls,
+        thinking,
+        media: row.media.as_deref().and_then(raw),
+        tool_call_id: row.tool_call_id.as_deref(),
+        ts: row.created_at,
+    })
 }
 
 /// The message that a line tells.

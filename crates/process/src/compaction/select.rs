@@ -40,6 +40,26 @@ pub(super) async fn select(
     selected.ok_or_else(|| NOTHING.to_string())
 }
 
+/// Selects the newest messages, so many at most.
+pub(super) async fn newest(
+    world: &World,
+    process: &ProcessRow,
+    conversation: &ConversationId,
+    count: u64,
+) -> Result<Selected, String> {
+    let rows = Rows { store: &world.store, process, conversation }.page(Page::Tail, count).await;
+    let rows = rows.map_err(|error| format!("The conversation could not be read: {error}"))?;
+    match (rows.first(), rows.last()) {
+        (Some(first), Some(last)) => Ok(Selected {
+            span: Span { from_id: first.id, to_id: last.id },
+            count: rows.len() as u64,
+            generation: last.generation,
+            newest_at: last.created_at,
+        }),
+        _ => Err(NOTHING.to_string()),
+    }
+}
+
 struct Rows<'a> {
     store: &'a Store,
     process: &'a ProcessRow,

@@ -30,20 +30,21 @@ pub(crate) fn failed(why: &str) -> String {
 }
 
 /// Lets the model summarize a part of a conversation, in as many passes as it takes. Each is charged at once, whatever
-/// becomes of the summary.
+/// becomes of the summary. `before` is the summary of what came earlier.
 pub(super) async fn generate(
     world: &World,
     process: &ProcessRow,
     conversation: &ConversationId,
     selected: &Selected,
     setup: Option<&Setup>,
+    before: Option<String>,
 ) -> Result<String, String> {
     let setup = setup.ok_or_else(|| failed("AI config unavailable"))?;
     let chars_max = chars_per_pass(setup.model.context_window_tokens);
     let pieces = transcript::read(world, process, conversation, selected.span, chars_max).await;
     let pieces = pieces.map_err(|why| failed(&why))?;
     let author = Author { world, process, conversation, generation: selected.generation, setup };
-    let mut so_far = None;
+    let mut so_far = before;
     for (index, piece) in pieces.iter().enumerate() {
         let ask = question(conversation, piece, (index + 1, pieces.len()), so_far.as_deref());
         so_far = Some(author.write(ask).await.map_err(|why| failed(&why))?);

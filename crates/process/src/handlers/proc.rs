@@ -111,10 +111,23 @@ pub(crate) async fn send(cx: Cx, args: Send) -> Result<Outcome<Sent>, Error> {
         cx.area.ensure_init(&cx.caller.identity).await?;
     }
     let process = reach(&cx, args.pid.as_ref()).await?;
+    if let Some(why) = use_workspace(&cx, &process).await? {
+        return Ok(Outcome::Failed(why));
+    }
     let run_id = RunId(cx.area.gateway.random().uuid());
     // Before the message is taken: the first signal of the run must find its way.
     cx.area.gateway.follow_run(&run_id, &cx.caller.origin);
     cx.area.host.send(&process.pid, args, origin(&cx), Some(run_id)).await
+}
+
+/// Notes that the workspace of a process is used; why the process can not work, where its files were put away.
+pub(crate) async fn use_workspace(cx: &Cx, process: &ProcessRow) -> Result<Option<String>, Error> {
+    let Some(id) = &process.workspace_id else { return Ok(None) };
+    let (workspaces, now_ms) = (cx.area.gateway.store().workspaces(), cx.area.gateway.now_ms());
+    if workspaces.touch(id, now_ms).await? || workspaces.by_id(id).await?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(spawn::place::archived(id)))
 }
 
 /// 413 for a text that no process takes.

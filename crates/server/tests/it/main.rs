@@ -38,3 +38,4 @@ mod toy_area;
 mod transcripts;
 mod transfers;
 mod versions;
+mod workspaces;

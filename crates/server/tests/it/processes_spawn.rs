@@ -109,18 +109,27 @@ async fn profiles_and_parents_that_are_not_the_callers_are_refused() {
 }
 
 #[tokio::test]
-async fn what_needs_repositories_says_so() {
+async fn packages_that_are_not_there_are_not_mounted() {
     let gateway = Gateway::set_up().await;
     let mut user = gateway.user().await;
-    for args in [
-        json!({ "workspace": { "mode": "new" } }),
-        json!({ "workspace": { "mode": "attach", "workspaceId": "w" } }),
-        json!({ "mounts": [{ "kind": "package-source", "packageId": "p" }] }),
+    let source =
+        |path: Option<&str>| json!({ "kind": "package-source", "packageId": "p", "mountPath": path });
+    let twice = json!([source(Some("/src/packages/p")), source(Some("/src/packages/p/"))]);
+    for (mounts, said) in [
+        (
+            json!([{ "kind": "package-repo", "packageId": "p", "mountPath": "/etc" }]),
+            "Unsupported mount path: /etc",
+        ),
+        (json!([source(Some("/srcx"))]), "Unsupported mount path: /srcx"),
+        (twice, "Conflicting package source mount path: /src/packages/p"),
+        (json!([{ "kind": "package-source", "packageId": "p" }]), "Unknown package: p"),
     ] {
-        let failed = spawn(&mut user, args.clone()).await;
-        assert_eq!(failed["ok"], false, "{args}");
-        assert!(failed["error"].as_str().unwrap().contains("no repositories yet"), "{failed}");
+        let failed = spawn(&mut user, json!({ "mounts": mounts, "workspace": { "mode": "new" } })).await;
+        assert_eq!(failed["ok"], false, "{failed}");
+        assert!(failed["error"].as_str().unwrap().starts_with(said), "{failed}");
     }
+    let listed = user.call("sys.workspace.list", json!({})).await.unwrap();
+    assert_eq!(listed["workspaces"], json!([]), "what failed left nothing");
     assert_eq!(spawn(&mut user, json!({ "workspace": { "mode": "none" }, "mounts": [] })).await["ok"], true);
     let listed = user.call("proc.list", json!({})).await.unwrap();
     assert_eq!(listed["processes"].as_array().unwrap().len(), 2, "what failed left nothing");

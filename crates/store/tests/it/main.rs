@@ -28,3 +28,4 @@ mod segments;
 mod sessions;
 mod setup;
 mod tokens;
+mod workspaces;

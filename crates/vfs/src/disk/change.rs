@@ -43,7 +43,8 @@ impl Disk {
         Ok(())
     }
 
-    fn make_with(&self, entry: &Entry, meta: Meta) -> Result<(), Fail> {
+    /// Makes a directory of a name that is free, whoever asks for it.
+    pub(crate) fn make_with(&self, entry: &Entry, meta: Meta) -> Result<(), Fail> {
         if !self.attributes {
             return Ok(mkdirat(&*entry.dir.fd, entry.os_name(), Mode::RWXU)?);
         }

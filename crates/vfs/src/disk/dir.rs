@@ -301,6 +301,13 @@ impl Disk {
             let mount = name.to_str().and_then(|name| mounts::mount(dir.path.join(name).as_str()));
             return mount.map_or(mounts::FIXED_META, |mount| mount.meta);
         }
+        if kind == FileKind::Directory && dir.path.as_str() == mounts::WORKSPACES {
+            return match name.to_str().and_then(|name| self.workspace_owner(name)) {
+                Some((uid, gid)) => DefaultOwner { uid, gid, private: true }.meta(kind),
+                // Nobody has made it through the gateway; what is in it is nobody else's business.
+                None => Meta::root(0o700),
+            };
+        }
         if kind == FileKind::Directory && dir.path.as_str() == "/home" {
             return match name.to_str().and_then(|name| self.home_owner(name)) {
                 Some((uid, gid)) => DefaultOwner { uid, gid, private: true }.meta(kind),

@@ -49,6 +49,9 @@ pub(crate) fn is_kept(path: &str) -> bool {
     })
 }
 
+/// Where workspaces are.
+pub(crate) const WORKSPACES: &str = "/workspaces";
+
 /// Directories whose children each begin a place of their own: what appears in one is its owner's.
 pub(crate) fn holds_places(path: &str) -> bool {
     path == "/home" || path == "/workspaces"
@@ -96,10 +99,15 @@ pub(crate) const DRAFT: &str = ".gsv-tmp-";
 /// Names that begin so are the gateway's own: uploads that are not finished.
 pub(crate) const PARTIAL: &str = ".gsv-part-";
 
+/// Names that begin so are the gateway's own: workspaces that are being archived.
+pub(crate) const AWAY: &str = ".gsv-away-";
+/// Names that begin so are the gateway's own: workspaces that are being restored.
+pub(crate) const BACK: &str = ".gsv-back-";
+
 /// Whether a name is one of the gateway's own: not shown, not found, and refused to users. Some hosts take
 /// names that differ only in case for the same.
 pub(crate) fn is_reserved(name: &OsStr) -> bool {
-    is_draft(name) || is_partial(name)
+    is_draft(name) || is_partial(name) || begins(name, AWAY) || begins(name, BACK)
 }
 
 /// Whether it is the name of something being written or made.

@@ -51,12 +51,16 @@ impl Disk {
         self.remove_empty(who, &entry.dir, entry.os_name())
     }
 
-    /// Removes a home with everything in it, which nobody else can.
-    pub(crate) fn remove_home(&self, root: &ProcessIdentity, home: &Entry) -> Result<(), Fail> {
+    /// Removes a home or a workspace with everything in it, which nobody else can.
+    pub(crate) fn remove_place(&self, root: &ProcessIdentity, place: &Entry) -> Result<(), Fail> {
         debug_assert!(
-            root.uid.is_root() && mounts::protection(home.path().as_str()) == Some(Protected::Home)
+            root.uid.is_root()
+                && matches!(
+                    mounts::protection(place.path().as_str()),
+                    Some(Protected::Home | Protected::Workspace)
+                )
         );
-        self.remove_tree(root, home)
+        self.remove_tree(root, place)
     }
 
     /// The name's lock must be held.

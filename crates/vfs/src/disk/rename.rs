@@ -5,7 +5,7 @@ use rustix::fs::renameat;
 use rustix::io::Errno;
 
 use super::Disk;
-use super::dir::OpenEntry;
+use super::dir::{HostId, OpenEntry};
 use super::fail::Fail;
 use super::meta::WRITE;
 use super::mounts;
@@ -31,6 +31,28 @@ impl Disk {
             return Err(Code::Denied.into());
         }
         self.stamp_before_move(from, &moved, to)?;
+        self.carry_out((from_id, from), (to_id, to), &moved, replaced.as_ref())
+    }
+
+    /// Moves a workspace, which nobody else can, to a name that is free.
+    pub(crate) fn rename_workspace(&self, from: &Entry, to: &Entry) -> Result<(), Fail> {
+        let (from_id, to_id) = (from.dir.id()?, to.dir.id()?);
+        let _held = self.locks.two((from_id, from.os_name()), (to_id, to.os_name()))?;
+        let moved = self.look(&from.dir, from.os_name())?.ok_or(Code::NotFound)?;
+        if self.look(&to.dir, to.os_name())?.is_some() {
+            return Err(Code::Exists.into());
+        }
+        self.carry_out((from_id, from), (to_id, to), &moved, None)
+    }
+
+    /// Moves what may be moved. Both names' locks must be held.
+    fn carry_out(
+        &self,
+        (from_id, from): (HostId, &Entry),
+        (to_id, to): (HostId, &Entry),
+        moved: &OpenEntry,
+        replaced: Option<&OpenEntry>,
+    ) -> Result<(), Fail> {
         let _invalidation = moved.is_directory().then(|| self.invalidate_directories());
         let _closed = if moved.is_directory() { Some(self.journal.close_gate()?) } else { None };
         for (id, entry) in [(from_id, from), (to_id, to)] {
@@ -52,7 +74,7 @@ impl Disk {
             done => done?,
         }
         change.done(&[(from_id, &from.dir.fd), (to_id, &to.dir.fd)]);
-        self.refund_file(replaced.as_ref());
+        self.refund_file(replaced);
         Ok(())
     }
 

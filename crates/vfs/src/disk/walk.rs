@@ -9,7 +9,8 @@ use protocol::identity::ProcessIdentity;
 use super::Disk;
 use super::dir::{Dir, OpenEntry};
 use super::fail::Fail;
-use super::meta::Meta;
+use super::meta::{ENTER, Meta};
+use super::mounts;
 use crate::fault::Code;
 use crate::live;
 use crate::path::VPath;
@@ -46,7 +47,15 @@ impl Entry {
 
     /// What is there; ENOENT when nothing is.
     pub fn existing(&self) -> Result<&OpenEntry, Fail> {
-        self.there.as_ref().ok_or(Code::NotFound.into())
+        self.there.as_ref().ok_or_else(|| self.missing())
+    }
+
+    /// ENOENT, in the words for workspaces where it is one.
+    pub fn missing(&self) -> Fail {
+        if self.dir.path.as_str() == mounts::WORKSPACES {
+            return Fail::because(Code::NotFound, format!("workspace not found '{}'", self.name));
+        }
+        Code::NotFound.into()
     }
 }
 
@@ -91,7 +100,7 @@ impl Disk {
         match self.walk(who, path, follow)? {
             End::Found(found) => Ok(found),
             End::Missing(entry, rest) if rest.is_empty() => Ok(Found::Entry(entry)),
-            End::Missing(..) => Err(Code::NotFound.into()),
+            End::Missing(entry, _) => Err(entry.missing()),
         }
     }
 
@@ -119,7 +128,9 @@ impl Disk {
         let dir = match found {
             Found::Live(_) => return Err(Code::NotFound.into()),
             Found::Root(dir) => dir,
-            Found::Entry(Entry { dir, name, there }) => {
+            Found::Entry(entry) => {
+                entry.existing()?;
+                let Entry { dir, name, there } = entry;
                 self.enter(&dir, OsStr::new(&name), there.ok_or(Code::NotFound)?)?
             }
         };
@@ -171,6 +182,9 @@ impl Walk<'_> {
             let entry = Entry { dir: self.here.clone(), name, there: None };
             return Ok(Some(End::Missing(entry, std::mem::take(&mut self.todo))));
         };
+        if self.here.path.as_str() == mounts::WORKSPACES && !there.meta().allows(self.who, ENTER) {
+            return Err(Fail::because(Code::Denied, format!("permission denied, workspace '{name}'")));
+        }
         if there.is_link() && (!last || follow == Follow::Yes) {
             return self.follow(&name).map(|()| None);
         }

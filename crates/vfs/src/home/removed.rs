@@ -1,7 +1,7 @@
 //! Offboarding of files: those of a removed user are deleted, or kept for root alone until a new user adopts them.
 //!
 //! Conversations that its agents had archived go the same way: they are moved into the home, since nothing else refers
-//! to them any more. What came with messages is removed with the agents. Links are never followed.
+//! to them any more; so do its workspaces. What came with messages is removed with the agents. Links are never followed.
 
 use std::ops::ControlFlow;
 
@@ -52,11 +52,13 @@ impl Tree {
         let fault = |fail: Fail| fail.at("chown", path.as_str());
         self.remove_media(account).map_err(fault)?;
         if !self.is_own_home(account, &path).map_err(fault)? {
+            // There is no home to move its workspaces into either: they stay that user's, whose number nobody gets again.
             return self.close_archives(account).map(|()| false).map_err(fault);
         }
         // The directory itself comes first: from then on nobody gets in.
         self.give_home(&path, Uid::ROOT, Gid::ROOT, CLOSED).map_err(fault)?;
         self.move_archives(account, &path).map_err(fault)?;
+        self.keep_workspaces(account)?;
         self.give_below(&path, Uid::ROOT, Gid::ROOT).map_err(fault)?;
         Ok(true)
     }
@@ -67,13 +69,14 @@ impl Tree {
         let fault = |fail: Fail| fail.at("unlink", path.as_str());
         self.remove_media(account).map_err(fault)?;
         self.remove_archives(account).map_err(fault)?;
+        self.delete_workspaces(account)?;
         if self.is_own_home(account, &path).map_err(fault)? {
-            self.disk.remove_home(&superuser(), &self.home_entry(&path).map_err(fault)?).map_err(fault)?;
+            self.disk.remove_place(&superuser(), &self.home_entry(&path).map_err(fault)?).map_err(fault)?;
         }
         Ok(false)
     }
 
-    fn home_entry(&self, path: &VPath) -> Result<Entry, Fail> {
+    pub(crate) fn home_entry(&self, path: &VPath) -> Result<Entry, Fail> {
         entry(self.disk.find(&superuser(), path, Follow::No)?)
     }
 

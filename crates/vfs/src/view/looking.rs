@@ -147,6 +147,10 @@ fn list(disk: &Disk, who: &ProcessIdentity, found: Found) -> Result<(VPath, Vec<
     let mut names = Vec::new();
     for name in disk.names(&dir)? {
         if let Some(there) = disk.look(&dir, &name)? {
+            // Of workspaces everybody sees those that are theirs.
+            if dir.path.as_str() == mounts::WORKSPACES && !there.meta().allows(who, ENTER) {
+                continue;
+            }
             names.push(Named { name: name.to_string_lossy().into_owned(), stat: there.stat });
         }
     }
@@ -160,7 +164,7 @@ fn open(disk: &Disk, who: &ProcessIdentity, path: &VPath) -> Result<Resolved<Ope
         End::Found(Found::Live(path)) => return Ok(Resolved::Live(path)),
         End::Found(root @ Found::Root(_)) => return Ok(Resolved::Disk(Opened::Directory(root.stat()?))),
         End::Found(Found::Entry(entry)) => entry,
-        End::Missing(..) => return Err(Code::NotFound.into()),
+        End::Missing(entry, _) => return Err(entry.missing()),
     };
     let Some(there) = entry.there else { return Err(Code::NotFound.into()) };
     let stat = there.stat;

@@ -9,10 +9,15 @@ use protocol::ids::Uid;
 use store::changes::Topic;
 
 use crate::disk::fail::Fail;
-use crate::fault::Code;
+use crate::fault::{Code, Fault};
 use crate::view::View;
 
 impl View {
+    /// Lets the disk know the caller's quota before something is written on its behalf by other ways than this view.
+    pub async fn ready_to_write(&self) -> Result<(), Fault> {
+        self.learn_quota().await.map_err(|fail| fail.at("open", "/"))
+    }
+
     /// Lets the disk know the caller's quota as it is now. It is read again only after the config has changed.
     pub(crate) async fn learn_quota(&self) -> Result<(), Fail> {
         let uid = self.who.uid;

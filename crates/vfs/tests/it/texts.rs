@@ -43,6 +43,19 @@ async fn failures_say_what_clients_know() {
         let moved = view.rename(&at("/workspaces/ws_1"), &at("/workspaces/ws_2")).await;
         assert_eq!(says(moved), "EPERM: '/workspaces/ws_1' is a workspace and cannot be renamed");
     }
+    root.chmod(&at("/workspaces/ws_1"), 0o750).await.unwrap();
+    for path in ["/workspaces/ws_1", "/workspaces/ws_1/x"] {
+        let foreign = says(bob.stat(&at(path), Follow::No).await.map(drop));
+        assert_eq!(foreign, "EACCES: permission denied, workspace 'ws_1'");
+        assert_eq!(says(bob.read(&at(path)).await.map(drop)), foreign);
+    }
+    for path in ["/workspaces/ws_none", "/workspaces/ws_none/x"] {
+        for view in [&ann, &root] {
+            let unknown = says(view.stat(&at(path), Follow::No).await.map(drop));
+            assert_eq!(unknown, "ENOENT: workspace not found 'ws_none'");
+            assert_eq!(says(view.read(&at(path)).await.map(drop)), unknown);
+        }
+    }
     let gone = says(ann.mkdir(&at("/home/ann/no/x"), false, 0o755).await);
     assert_eq!(gone, "ENOENT: no such file or directory, mkdir '/home/ann/no/x'");
     let there = says(ann.mkdir(&at("/home/ann/full"), false, 0o755).await);

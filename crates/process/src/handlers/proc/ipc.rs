@@ -125,6 +125,9 @@ async fn prepare(cx: &Cx, outgoing: OutgoingMessage) -> Result<Result<Ready, Str
     if to.uid != from.uid {
         return Ok(Err("Permission denied: target process belongs to another user".to_string()));
     }
+    if let Some(why) = super::use_workspace(cx, &to).await? {
+        return Ok(Err(why));
+    }
     let deliver = Deliver {
         source_pid: source.clone(),
         source: (*cx.caller.identity).clone(),

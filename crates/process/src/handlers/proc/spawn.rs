@@ -1,5 +1,7 @@
 //! Handler of `proc.spawn`: new processes, and the one `init` that every user has.
 
+pub(in crate::handlers) mod place;
+
 use base::limits;
 use protocol::config::PROCESS_MAX_PER_USER;
 use protocol::error::Error;
@@ -7,10 +9,11 @@ use protocol::identity::ProcessIdentity;
 use protocol::ids::{Pid, Uid};
 use protocol::outcome::Outcome;
 use protocol::proc::profile::Profile;
-use protocol::proc::{Assignment, Send, Spawn, Spawned, WorkspaceSpec};
+use protocol::proc::{Assignment, Send, Spawn, Spawned};
 use store::processes::ProcessRow;
 
 use super::{check_length, unknown};
+use crate::checkpoint;
 use crate::handlers::Cx;
 use crate::subsystem::init_pid;
 
@@ -34,6 +37,7 @@ pub(crate) async fn spawn(cx: Cx, args: Spawn) -> Result<Outcome<Spawned>, Error
         if !cx.area.gateway.store().processes().create(&row).await? {
             return Err(Error::conflict(format!("There is a process of that id already: {}", row.pid)));
         }
+        checkpoint::begin(&cx.area.host.world, &row).await;
         row
     };
     set_off(&cx, &row.pid, &args).await?;
@@ -97,29 +101,24 @@ async fn plan(
     parent: Option<ProcessRow>,
     context_files: String,
 ) -> Result<Result<ProcessRow, String>, Error> {
-    let later = |what: &str| Ok(Err(format!("{what}: this gateway has no repositories yet")));
-    let inherited = parent.as_ref().filter(|parent| parent.workspace_id.is_some());
-    let inherited = match &args.workspace {
-        None | Some(WorkspaceSpec::Inherit) => inherited,
-        Some(WorkspaceSpec::None) => None,
-        Some(WorkspaceSpec::New { .. }) => return later("A new workspace cannot be made"),
-        Some(WorkspaceSpec::Attach { workspace_id }) => {
-            return later(&format!("Workspace not found: {workspace_id}"));
-        }
-    };
-    if args.mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
-        return later("Package sources cannot be mounted");
+    if let Err(why) = place::check_mounts(args.mounts.as_deref().unwrap_or_default()) {
+        return Ok(Err(why));
     }
     // A process under another one acts as the same user.
     let who = identity(cx, parent.as_ref().map(|parent| parent.uid)).await?;
     check_run_as(args, &who)?;
     check_count(cx, who.uid).await?;
     let label = args.label.as_deref().map(label).filter(|label| !label.is_empty());
+    // Last of all: killed right now, the gateway leaves an empty workspace, which is listed and can be archived.
+    let place = match place::place(cx, args, &who, parent.as_ref(), label.as_deref()).await? {
+        Ok(place) => place,
+        Err(why) => return Ok(Err(why)),
+    };
     let fresh = cx.area.new_row(Pid(cx.area.gateway.random().uuid()), &who, profile, label);
     Ok(Ok(ProcessRow {
         parent_pid: parent.as_ref().map(|parent| parent.pid.clone()),
-        cwd: inherited.map_or(fresh.cwd, |parent| parent.cwd.clone()),
-        workspace_id: inherited.and_then(|parent| parent.workspace_id.clone()),
+        cwd: place.cwd.unwrap_or(fresh.cwd),
+        workspace_id: place.workspace_id,
         context_files,
         ..fresh
     }))

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use base::limits;
 use protocol::error::Error;
 use protocol::sys::workspace::{Archive, Workspace, WorkspaceState};
 use store::workspaces::WorkspaceRow;
@@ -10,6 +11,7 @@ use store::workspaces::WorkspaceRow;
 use super::create::author_of;
 use super::{Cx, owned, slug_of, snapshot, under_way};
 use crate::repos::Repos;
+use crate::versions::committer::{Held, Look};
 
 /// How often the content is committed anew because somebody was still writing.
 const PASSES_MAX: usize = 8;
@@ -27,6 +29,8 @@ impl Repos {
     async fn archive(self: Arc<Self>, row: WorkspaceRow) -> Result<Workspace, Error> {
         let id = row.workspace_id.clone();
         let Some(_turn) = self.workspace_turn(&id).await? else { return Err(under_way(&id)) };
+        // What was changed is committed by whom it was changed by, and nobody commits while the files leave the tree.
+        let _held = self.alone_with(&row, true).await?;
         let workspaces = self.gateway.store().workspaces();
         if !workspaces.archive(&id, self.gateway.now_ms()).await? {
             return Err(self.why_not(&id).await?);
@@ -37,6 +41,19 @@ impl Repos {
         }
         let row = workspaces.by_id(&id).await?;
         self.shown_one(row.ok_or_else(|| Error::not_found(format!("Workspace not found: {id}")))?).await
+    }
+
+    /// Keeps a workspace and its repository from being brought to agreement while this is held; `agree` does it once
+    /// more first.
+    pub(super) async fn alone_with(
+        self: &Arc<Self>,
+        row: &WorkspaceRow,
+        agree: bool,
+    ) -> Result<Option<Held>, Error> {
+        match self.hold(&slug_of(row)?, limits::versions::HOLD_WAIT).await? {
+            Some(held) if agree => Ok(Some(self.agree(held, Look::Everywhere).await?.0)),
+            held => Ok(held),
+        }
     }
 
     /// Why a workspace is not archived.

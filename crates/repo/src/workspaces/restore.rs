@@ -29,6 +29,7 @@ impl Repos {
         if row.state == WorkspaceState::Active {
             return Err(Error::conflict(format!("Workspace {id} is not archived")));
         }
+        let _held = self.alone_with(&row, false).await?;
         // What a crash has left of archiving it goes into the repository first.
         self.put_away(&row).await?;
         if let Err(error) = self.bring_back(&row).await {

@@ -16,6 +16,40 @@ use serde_json::{Value, json};
 const WORDS: &[&str] = &["fs", "secrets", "network", "processes", "limits", "rehearse"];
 const SECRET: &str = "THE-SECRET-THAT-MUST-STAY";
 
+/// Says where the program is to whom its own directory is closed.
+const HELPER_VARIABLE: &str = "GSV_TEST_HELPER";
+
+fn helper() -> PathBuf {
+    std::env::var_os(HELPER_VARIABLE).map_or_else(|| env!("CARGO_BIN_EXE_gsv").into(), PathBuf::from)
+}
+
+/// Somebody without rights of his own. Not `nobody`, whose number inside is that of all whom a sandbox does not know.
+const SOMEBODY: u32 = 12_345;
+
+/// The same tests once more for an ordinary user, where root runs them: overlays and what may be put in place depend on
+/// who one is.
+#[test]
+fn an_ordinary_user_rehearses_as_root_does() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let place = tempfile::Builder::new().prefix("somebody-").tempdir().unwrap();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let [program, tests, home] = ["gsv", "tests", "home"].map(|name| place.path().join(name));
+    std::fs::copy(env!("CARGO_BIN_EXE_gsv"), &program).unwrap();
+    std::fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    std::os::unix::fs::chown(&home, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    let mut command = std::process::Command::new(&tests);
+    command.args(["rehearsing::", "--skip", "an_ordinary_user", "--skip", "are_bounded"]);
+    command.current_dir(&home).env(HELPER_VARIABLE, &program).env("HOME", &home).env("TMPDIR", &home);
+    let output = std::os::unix::process::CommandExt::uid(&mut command, SOMEBODY);
+    let output = std::os::unix::process::CommandExt::gid(output, SOMEBODY).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("8 passed"), "{said}");
+}
+
 /// A home with a secret and a workspace in it, and a driver's machine.
 struct Stage {
     home: PathBuf,
@@ -44,7 +78,7 @@ impl Stage {
         }
         let files = Files::whole(&home.join("work")).unwrap().at_home(home.clone());
         let enforced = Enforced {
-            sandbox: Sandbox::with_helper(env!("CARGO_BIN_EXE_gsv").into()),
+            sandbox: Sandbox::with_helper(helper()),
             words: WORDS.iter().map(|word| word.to_string()).collect(),
             state: home.join(".local/state/gsv"),
             clock: Clock::system(),

@@ -1,6 +1,7 @@
 //! Confined commands of agents: what a command sees and may change, from the table of places, and what the commands of
 //! one run share (a network namespace, a directory for temporary files, a proxy, a checkpoint of the workspace).
 
+mod ahead;
 mod caches;
 mod environment;
 #[cfg(not(target_os = "linux"))]
@@ -19,9 +20,10 @@ use std::sync::Arc;
 use base::clock::Clock;
 use protocol::confine::{Confine, Way};
 use protocol::error::Error;
-use sandbox::{Sandbox, Setup};
-use tokio::process::Command;
+use sandbox::{Confined, Sandbox, Setup, Spec};
+use tokio::process::{Child, Command};
 
+pub(crate) use ahead::HelperAhead;
 pub(crate) use caches::Lease;
 #[cfg(not(target_os = "linux"))]
 use no_rehearsals as rehearse;
@@ -37,18 +39,32 @@ pub(crate) struct Confiner {
     view: View,
     runs: Runs,
     rehearsals: Rehearsals,
+    ahead: Arc<HelperAhead>,
 }
 
 /// A confined command that is ready to be started.
 pub(crate) struct Prepared {
-    /// Starts the helper, which becomes the command.
-    pub(crate) command: Command,
-    /// Tells afterwards whether the command was started at all.
-    pub(crate) setup: Setup,
+    confiner: Arc<Confiner>,
+    spec: Spec,
     /// What it shares with the other commands of its run. Held as long as it runs.
     pub(crate) run: Arc<Run>,
-    /// Its copy of the package caches. Held as long as it runs.
+    /// Its copy of the package caches. Held until its mounts are gone.
     pub(crate) caches: Option<Lease>,
+}
+
+impl Prepared {
+    /// Starts it: by the helper that waits, or else by a new one, in the way that is given. The child becomes the command.
+    pub(crate) fn start(
+        &self,
+        start: impl FnOnce(Command) -> std::io::Result<Child>,
+    ) -> std::io::Result<(Child, Setup)> {
+        let network = self.run.network();
+        if let Some(started) = self.confiner.ahead.hand_over(&self.spec, network) {
+            return Ok(started);
+        }
+        let Confined { command, setup } = self.confiner.sandbox.command(&self.spec, Some(network))?;
+        Ok((start(Command::from(command))?, setup))
+    }
 }
 
 impl Confiner {
@@ -62,13 +78,20 @@ impl Confiner {
     ) -> Confiner {
         let view = View::new(workspace.clone(), home.clone(), state.clone(), clock.clone());
         let rehearsals = Rehearsals::new(workspace.clone(), home, state.clone(), clock.clone());
-        Confiner { runs: Runs::new(sandbox.clone(), workspace, state, clock), sandbox, view, rehearsals }
+        let ahead = HelperAhead::new(sandbox.clone());
+        let runs = Runs::new(sandbox.clone(), workspace, state, clock);
+        Confiner { runs, sandbox, view, rehearsals, ahead }
     }
 
     /// The same on a machine that lays overlays, where commands get copies of the package caches.
     pub(crate) fn with_caches(mut self, clock: Clock) -> Confiner {
         self.view = self.view.with_caches(clock);
         self
+    }
+
+    /// The helper that waits for the next command.
+    pub(crate) fn ahead(&self) -> &Arc<HelperAhead> {
+        &self.ahead
     }
 
     /// Takes the checkpoint before a run's changes where the run has none yet.
@@ -84,6 +107,9 @@ impl Confiner {
         command: Vec<OsString>,
         cwd: &Path,
     ) -> Result<Prepared, Error> {
+        let confiner = self.clone();
+        // While the checkpoint is taken; both may take a second in a large home.
+        tokio::task::spawn_blocking(move || confiner.view.look_for_secrets());
         let run = self.runs.enter(confine).await?;
         let (confiner, confine, cwd) = (self.clone(), confine.clone(), cwd.to_path_buf());
         let working = tokio::task::spawn_blocking(move || {
@@ -98,11 +124,8 @@ impl Confiner {
             let failed =
                 |error: std::io::Error| Error::new(500, format!("Failed to prepare the sandbox: {error}"));
             let caches = confiner.view.lend_caches(&mut spec, &confine).map_err(failed)?;
-            let confined = confiner.sandbox.command(&spec, Some(run.network())).map_err(failed)?;
-            Ok::<_, Error>((confined, run, caches))
+            Ok::<_, Error>(Prepared { confiner, spec, run, caches })
         });
-        let (confined, run, caches) =
-            working.await.map_err(|error| Error::internal(&error.to_string()))??;
-        Ok(Prepared { command: Command::from(confined.command), setup: confined.setup, run, caches })
+        working.await.map_err(|error| Error::internal(&error.to_string()))?
     }
 }

@@ -8,6 +8,8 @@
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod descriptors;
+#[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
 mod helper;
@@ -39,12 +41,14 @@ mod view;
 #[cfg(target_os = "linux")]
 pub use helper::run_if_helper;
 #[cfg(target_os = "linux")]
-pub use launch::{Confined, Sandbox};
+pub use launch::{Ahead, Confined, Sandbox, Waiting};
 #[cfg(target_os = "linux")]
 pub use network::{Listeners, NetworkNamespace};
 #[cfg(not(target_os = "linux"))]
-pub use nowhere::{Confined, Listeners, NetworkNamespace, Sandbox, Setup, run_if_helper};
+pub use nowhere::{
+    Ahead, Confined, Listeners, NetworkNamespace, Sandbox, Setup, Told, Waiting, run_if_helper,
+};
 pub use probe::{Strength, Trial};
 #[cfg(target_os = "linux")]
-pub use setup::Setup;
+pub use setup::{Setup, Told};
 pub use spec::{Inverted, Limits, Mode, Outcome, Overlay, Spec};

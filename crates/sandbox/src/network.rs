@@ -1,20 +1,19 @@
 //! Network namespace of a run: shared by its commands, with nothing but a loopback interface, kept alive by descriptors
 //! in the caller's process alone. The sockets that its proxy listens on are opened inside and accepted on outside.
 
-use std::io::{self, IoSliceMut, Read};
-use std::mem::MaybeUninit;
+use std::io::{self, Read};
 use std::net::{TcpListener, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use base::limits::sandbox::{FAILURE_MAX_BYTES, NETWORK_OPEN};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 
+use crate::descriptors;
 use crate::request::Request;
 
 /// Descriptors that the helper sends: two namespaces and six sockets.
-pub(crate) const DESCRIPTORS: usize = 8;
+const DESCRIPTORS: usize = 8;
 
 /// First byte of the helper's answer when all went well; else its answer is the reason.
 pub(crate) const READY: u8 = b'+';
@@ -46,19 +45,15 @@ pub struct Listeners {
 }
 
 impl NetworkNamespace {
-    /// Opens one, by a helper that ends at once.
-    pub(crate) fn open(
-        helper: impl FnOnce(&Request<'_>, Vec<OwnedFd>) -> io::Result<Command>,
-    ) -> io::Result<NetworkNamespace> {
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_read_timeout(Some(NETWORK_OPEN))?;
-        let request = Request::Network { socket: theirs.as_raw_fd() };
-        let mut command = helper(&request, vec![theirs.into()])?;
+    /// Opens one, by a helper that ends at once and the socket that leads to it.
+    pub(crate) fn open(mut command: Command, socket: UnixStream) -> io::Result<NetworkNamespace> {
+        socket.set_read_timeout(Some(NETWORK_OPEN))?;
+        Request::Network.send(socket.as_fd(), &[])?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         // The other end must be open in the helper only, or its end would go unnoticed.
         drop(command);
-        let answer = receive(&ours);
+        let answer = receive(&socket);
         if answer.is_err() {
             child.kill()?;
         }
@@ -79,35 +74,19 @@ impl NetworkNamespace {
     }
 
     /// The user and the network namespace, for one command.
-    pub(crate) fn descriptors(&self) -> io::Result<(OwnedFd, OwnedFd)> {
-        Ok((self.user.try_clone()?, self.network.try_clone()?))
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        [self.user.as_fd(), self.network.as_fd()]
     }
 }
 
 fn receive(socket: &UnixStream) -> io::Result<NetworkNamespace> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut first = [0];
-    let received = rustix::net::recvmsg(
-        socket.as_fd(),
-        &mut [IoSliceMut::new(&mut first)],
-        &mut control,
-        RecvFlags::CMSG_CLOEXEC,
-    )?;
-    let mut descriptors = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(list) = message {
-            descriptors.extend(list);
-        }
-    }
-    if received.bytes == 1 && first == [READY] {
+    let (first, descriptors) = descriptors::receive(socket)?;
+    if first == Some(READY) {
         return assemble(descriptors);
     }
-    let mut reason = first.get(..received.bytes).unwrap_or_default().to_vec();
+    let Some(first) = first else { return Err(io::Error::other("the helper ended without an answer")) };
+    let mut reason = vec![first];
     socket.take(FAILURE_MAX_BYTES as u64).read_to_end(&mut reason)?;
-    if reason.is_empty() {
-        reason.extend_from_slice(b"the helper ended without an answer");
-    }
     Err(io::Error::other(String::from_utf8_lossy(&reason).into_owned()))
 }
 

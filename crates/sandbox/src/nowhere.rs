@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::probe::Strength;
 use crate::spec::{Outcome, Spec};
@@ -24,6 +25,30 @@ pub struct Confined {
     pub command: Command,
     /// Never there.
     pub setup: Setup,
+}
+
+/// A helper that cannot be started here.
+#[derive(Debug)]
+pub struct Ahead {
+    /// Never there.
+    pub command: Command,
+    /// Never there.
+    pub helper: Waiting,
+}
+
+/// A helper that is never there.
+#[derive(Debug)]
+pub struct Waiting(Infallible);
+
+/// What nobody ever tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// As on Linux.
+    Ended(ExitStatus),
+    /// As on Linux.
+    Closed,
+    /// As on Linux.
+    Nothing,
 }
 
 /// What became of a set-up that never began.
@@ -72,13 +97,40 @@ impl Sandbox {
         Err(io::Error::new(io::ErrorKind::Unsupported, WHY))
     }
 
+    /// Refuses.
+    pub fn ahead(&self) -> io::Result<Ahead> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, WHY))
+    }
+
     /// Finds nothing.
     pub fn probe(&self, _: &Path) -> Strength {
         Strength::none(WHY)
     }
 }
 
+impl Waiting {
+    /// There is none to hand anything to.
+    pub fn run(self, _: &Spec, _: Option<&NetworkNamespace>) -> io::Result<Setup> {
+        match self.0 {}
+    }
+}
+
 impl Setup {
+    /// There is none to wait for.
+    pub fn socket(&self) -> io::Result<UnixStream> {
+        match self.0 {}
+    }
+
+    /// There is none to listen to.
+    pub fn listen(&mut self) -> Told {
+        match self.0 {}
+    }
+
+    /// There is none to wait for.
+    pub fn wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self.0 {}
+    }
+
     /// There is none to ask.
     pub fn outcome(self) -> Outcome {
         match self.0 {}
@@ -106,6 +158,10 @@ mod tests {
         let spec = Spec::new(vec!["/bin/true".into()], "/w".into(), "/t".into());
         let refused = Sandbox::with_helper("/bin/true".into()).command(&spec, None).map(|_| ());
         assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::Unsupported));
+        assert_eq!(
+            sandbox.ahead().map(|_| ()).map_err(|error| error.kind()),
+            Err(io::ErrorKind::Unsupported)
+        );
         assert_eq!(
             sandbox.network().map(|_| ()).map_err(|error| error.kind()),
             Err(io::ErrorKind::Unsupported)

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 use base::limits::sandbox as limit;
 use serde::{Deserialize, Serialize};
 
+#[cfg(target_os = "linux")]
+pub(crate) use resolved::real_path;
+
 /// Everything the helper must know. Paths are absolute; what does not exist is skipped, because covering it would
 /// create it in somebody's tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]

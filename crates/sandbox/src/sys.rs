@@ -8,6 +8,10 @@ use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 pub(crate) use signals::{
     SignalReader, block_signals, default_signals, die_by, ignore_signal, kill, unblock_signals,
@@ -60,6 +64,27 @@ pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
 pub(crate) fn enter(namespace: BorrowedFd<'_>, kind: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no pointer.
     checked(unsafe { libc::setns(namespace.as_raw_fd(), kind) }.into()).map(drop)
+}
+
+/// Opens a name as it is, without following links anywhere in it. A link at its end is opened itself.
+pub(crate) fn open_unfollowed(from: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    open_name(from, path, OFlags::NOFOLLOW)
+}
+
+/// Opens a name in which there is no link, nor at its end.
+pub(crate) fn open_linkless(path: &Path) -> io::Result<OwnedFd> {
+    open_name(CWD, path, OFlags::empty())
+}
+
+fn open_name(from: impl AsFd, path: &Path, more: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | more;
+    loop {
+        match rustix::fs::openat2(&from, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // The kernel could not be sure of a path while others renamed; it says to try again.
+            Err(Errno::AGAIN) => {}
+            other => return Ok(other?),
+        }
+    }
 }
 
 /// Attributes of mounts that are only ever added here.
@@ -115,8 +140,15 @@ pub(crate) fn close_all_on_exec() -> io::Result<()> {
     close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
 }
 
+/// Closes standard input, output and error of a process that is about to end: whoever reads at their other end need not
+/// wait for it.
+pub(crate) fn close_standard_streams() {
+    // What cannot be closed ends with the process.
+    drop(close_range(0, 2, 0));
+}
+
 fn close_range(first: u32, last: u32, flags: libc::c_uint) -> io::Result<()> {
-    // SAFETY: takes no pointer. What is closed is nobody's: the helper has just begun, or is about to exec.
+    // SAFETY: takes no pointer. What is closed is nobody's: the helper has just begun, or is about to exec or to end.
     checked(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
 }
 
@@ -130,9 +162,9 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
 }
 
-/// Makes `/proc/PID` of the process unreadable to others of the same user.
-pub(crate) fn make_undumpable() -> io::Result<()> {
-    prctl(libc::PR_SET_DUMPABLE, 0)
+/// Makes `/proc/PID` of the process unreadable to others of the same user, or readable again.
+pub(crate) fn set_dumpable(dumpable: bool) -> io::Result<()> {
+    prctl(libc::PR_SET_DUMPABLE, dumpable.into())
 }
 
 /// Has orphaned descendants become children of this process.

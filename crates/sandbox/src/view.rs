@@ -21,7 +21,7 @@ use crate::failure::{At, Failure};
 use crate::spec::Spec;
 use crate::sys::mount_attr::{NO_DEV, NO_SUID, READ_ONLY};
 use covers::Covers;
-use plan::Plan;
+use plan::{Hollows, Plan};
 
 pub(crate) use sockets::listed_sockets;
 
@@ -36,8 +36,9 @@ pub(crate) fn build(spec: &Spec, sockets: &[PathBuf]) -> Result<(), Failure> {
     let names = names::read();
     let root = mounts::open(Path::new("/")).at("open the root directory")?;
     mounts::restrict(&root, true, READ_ONLY | NO_SUID | NO_DEV).at("make everything read-only")?;
+    let hollows = Hollows::mount()?;
     let staging = devices::mount(nodes, spec.limits.shared_memory_bytes, &names)?;
-    plan.place()?;
+    plan.place(&hollows)?;
     runtime_directory()?;
     pins::protect(spec, &covers.covered)?;
     covers.apply(sockets, &staging)?;

@@ -38,6 +38,12 @@ pub const LEDGER_ID_MAX_BYTES: usize = 256;
 pub const RUNS_MAX: usize = 64;
 /// What the commands of a run share is let go when none was started for so long.
 pub const RUN_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+/// A helper that waits for a confined command ends when none came for so long.
+pub const HELPER_AHEAD_IDLE_MAX: Duration = Duration::from_secs(10 * 60);
+/// How long after a confined command that still runs the helper for the next one is started.
+pub const HELPER_AHEAD_AFTER: Duration = Duration::from_millis(100);
+/// How long a command waits for the layer over package caches of the one before it.
+pub const CACHE_LAYER_AWAITED: Duration = Duration::from_secs(5);
 /// Directories of a workspace that are looked into for repositories inside it.
 pub const REPOSITORY_SEARCH_MAX: usize = 2_000;
 /// How many directories deep repositories inside a workspace are looked for.

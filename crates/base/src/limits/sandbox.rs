@@ -10,6 +10,8 @@ pub const FAILURE_MAX_BYTES: usize = 4 * 1024;
 pub const NETWORK_OPEN: Duration = Duration::from_secs(10);
 /// Entries of a directory that are shown one by one because others in it are hidden.
 pub const INVERTED_ENTRIES_MAX: usize = 8_192;
+/// How often a hidden place that somebody removes just then is tried to be covered.
+pub const COVER_ATTEMPTS_MAX: usize = 8;
 /// Bytes of `/proc/net/unix` in which the machine's sockets are looked for.
 pub const SOCKET_TABLE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Bytes of the table of mounts that is searched for other names of hidden places.

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use base::clock::Clock;
@@ -45,7 +45,17 @@ pub(super) struct Caches {
     /// Where layers are kept; none where the machine lays no overlays.
     below: Option<PathBuf>,
     clock: Clock,
-    free: Mutex<Vec<Layer>>,
+    free: Mutex<Free>,
+    /// A layer came back.
+    came_back: Condvar,
+}
+
+/// Layers that no command has.
+#[derive(Default)]
+struct Free {
+    layers: Vec<Layer>,
+    /// How many more there will be in a moment: their commands have ended, and their mounts are about to.
+    coming_back: usize,
 }
 
 /// One upper layer over every cache.
@@ -59,6 +69,7 @@ struct Layer {
 pub(crate) struct Lease {
     caches: Arc<Caches>,
     layer: Option<Layer>,
+    is_coming_back: bool,
 }
 
 impl Caches {
@@ -69,15 +80,15 @@ impl Caches {
         below: Option<PathBuf>,
         clock: Clock,
     ) -> Arc<Caches> {
-        Arc::new(Caches { home, workspace, below, clock, free: Mutex::default() })
+        Arc::new(Caches { home, workspace, below, clock, free: Mutex::default(), came_back: Condvar::new() })
     }
 
     /// A layer for one command, and what is laid over what with it.
     pub(super) fn lease(self: &Arc<Self>) -> io::Result<(Lease, Vec<Overlay>)> {
         let Some(below) = &self.below else {
-            return Ok((Lease { caches: self.clone(), layer: None }, Vec::new()));
+            return Ok((Lease { caches: self.clone(), layer: None, is_coming_back: false }, Vec::new()));
         };
-        let known = lock(&self.free).pop();
+        let known = self.known();
         let now = self.clock.elapsed();
         let layer = match known {
             Some(layer) if now.saturating_sub(layer.measured) < limit::CACHE_LAYER_MEASURED => layer,
@@ -90,9 +101,19 @@ impl Caches {
                 Layer { dir, measured: now }
             }
         };
-        let lease = Lease { caches: self.clone(), layer: Some(layer) };
+        let lease = Lease { caches: self.clone(), layer: Some(layer), is_coming_back: false };
         let overlays = self.overlays(&lease)?;
         Ok((lease, overlays))
+    }
+
+    /// A layer that is there. For one that is about to be the command waits: what the command before it put into the
+    /// caches shall be in them.
+    fn known(&self) -> Option<Layer> {
+        let is_awaited = |free: &mut Free| free.layers.is_empty() && free.coming_back > 0;
+        let waited =
+            self.came_back.wait_timeout_while(lock(&self.free), limit::CACHE_LAYER_AWAITED, is_awaited);
+        let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        free.layers.pop()
     }
 
     fn overlays(&self, lease: &Lease) -> io::Result<Vec<Overlay>> {
@@ -147,17 +168,29 @@ impl Caches {
 /// Caches without which their tools do nothing at all.
 const NEEDS_WRITING: &[&str] = &[".npm", ".cache/pip", ".cache/uv", ".cache/go-build"];
 
+impl Lease {
+    /// Says that its command has ended: the layer comes back when this is dropped, and that is soon.
+    pub(crate) fn is_coming_back(&mut self) {
+        if self.layer.is_some() && !self.is_coming_back {
+            self.is_coming_back = true;
+            lock(&self.caches.free).coming_back += 1;
+        }
+    }
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(layer) = self.layer.take() {
-            lock(&self.caches.free).push(layer);
-        }
+        let Some(layer) = self.layer.take() else { return };
+        let mut free = lock(&self.caches.free);
+        free.layers.push(layer);
+        free.coming_back -= usize::from(self.is_coming_back);
+        self.caches.came_back.notify_all();
     }
 }
 
 impl Drop for Caches {
     fn drop(&mut self) {
-        lock(&self.free).drain(..).for_each(discard);
+        lock(&self.free).layers.drain(..).for_each(discard);
     }
 }
 

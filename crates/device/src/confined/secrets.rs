@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -86,29 +87,57 @@ pub(super) struct Search {
     /// What the trees of this machine begin in.
     root: PathBuf,
     clock: Clock,
-    /// Until when it serves, and what it is.
-    last: Mutex<Option<(Duration, Arc<Found>)>>,
+    last: Mutex<Option<Last>>,
+    /// Whether somebody looks in the background.
+    is_renewed: AtomicBool,
+}
+
+/// The last result of a search.
+struct Last {
+    found: Arc<Found>,
+    /// From when on it is renewed in the background when somebody asks for it.
+    renewed_from: Duration,
+    /// Until when it serves.
+    until: Duration,
 }
 
 impl Search {
     pub(super) fn new(workspace: PathBuf, home: PathBuf, clock: Clock) -> Search {
-        Search { workspace, home, root: PathBuf::from("/"), clock, last: Mutex::default() }
+        let (last, is_renewed) = (Mutex::default(), AtomicBool::new(false));
+        Search { workspace, home, root: PathBuf::from("/"), clock, last, is_renewed }
     }
 
-    /// What was found a short while ago, or now. Whoever comes meanwhile waits for it.
-    pub(super) fn found(&self) -> Arc<Found> {
+    /// What was found a short while ago, or now. Whoever comes meanwhile waits for it; where commands keep coming, nobody
+    /// waits but the first.
+    pub(super) fn found(self: &Arc<Self>) -> Arc<Found> {
         let mut last = lock(&self.last);
-        let began = self.clock.elapsed();
-        if let Some((until, found)) = last.as_ref()
-            && began < *until
-        {
-            return found.clone();
+        let now = self.clock.elapsed();
+        if let Some(last) = last.as_ref().filter(|last| now < last.until) {
+            if now >= last.renewed_from && !self.is_renewed.swap(true, Ordering::Relaxed) {
+                let this = self.clone();
+                std::thread::spawn(move || this.renew());
+            }
+            return last.found.clone();
         }
+        let now = self.look();
+        let found = now.found.clone();
+        *last = Some(now);
+        found
+    }
+
+    fn renew(&self) {
+        let now = self.look();
+        *lock(&self.last) = Some(now);
+        self.is_renewed.store(false, Ordering::Relaxed);
+    }
+
+    fn look(&self) -> Last {
+        let began = self.clock.elapsed();
         let found = Arc::new(self.search());
         let now = self.clock.elapsed();
         let took = now.saturating_sub(began) * limit::SECRET_SEARCH_KEPT_TIMES;
-        *last = Some((now + took.max(limit::SECRET_SEARCH_KEPT), found.clone()));
-        found
+        let kept = took.max(limit::SECRET_SEARCH_KEPT);
+        Last { found, renewed_from: now + kept / 4 * 3, until: now + kept }
     }
 
     fn search(&self) -> Found {
@@ -281,7 +310,7 @@ fn tools(home: &Path, workspace: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn home(paths: &[&str]) -> (tempfile::TempDir, Search) {
+    fn home(paths: &[&str]) -> (tempfile::TempDir, Arc<Search>) {
         let dir = tempfile::Builder::new().prefix("home-").tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         for path in paths {
@@ -291,7 +320,7 @@ mod tests {
         }
         let mut search = Search::new(home.join("src/app"), home.clone(), Clock::system());
         search.root = home.join("nothing");
-        (dir, search)
+        (dir, Arc::new(search))
     }
 
     fn below(search: &Search, paths: &[PathBuf]) -> Vec<String> {
@@ -333,5 +362,20 @@ mod tests {
         let found = search.found();
         assert_eq!(below(&search, &found.secrets), ["notes/.env"]);
         assert_eq!(below(&search, &found.unsearched), ["old"]);
+    }
+
+    #[test]
+    fn what_is_about_to_be_too_old_is_renewed_without_anybody_waiting() {
+        let (_dir, search) = home(&["src/other/README"]);
+        assert!(search.found().secrets.is_empty());
+        fs::write(search.home.join("src/other/.env"), "x").unwrap();
+        assert!(search.found().secrets.is_empty(), "it serves for a while");
+        if let Some(last) = lock(&search.last).as_mut() {
+            last.renewed_from = Duration::ZERO;
+        }
+        while search.found().secrets.is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(below(&search, &search.found().secrets), ["src/other/.env"]);
     }
 }

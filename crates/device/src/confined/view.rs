@@ -21,14 +21,14 @@ pub(super) struct View {
     /// Where the driver keeps its own: checkpoints, temporary files of runs.
     state: PathBuf,
     /// Secrets that are known by their name alone, wherever they are.
-    search: Search,
+    search: Arc<Search>,
     /// The user's package caches.
     caches: Arc<Caches>,
 }
 
 impl View {
     pub(super) fn new(workspace: PathBuf, home: PathBuf, state: PathBuf, clock: Clock) -> View {
-        let search = Search::new(workspace.clone(), home.clone(), clock.clone());
+        let search = Arc::new(Search::new(workspace.clone(), home.clone(), clock.clone()));
         let caches = Caches::new(home.clone(), workspace.clone(), None, clock);
         View { workspace, home, state, search, caches }
     }
@@ -38,6 +38,11 @@ impl View {
         let below = Some(self.state.join("tmp"));
         self.caches = Caches::new(self.home.clone(), self.workspace.clone(), below, clock);
         self
+    }
+
+    /// Looks for secrets, if what was found is too old: a command that comes soon need not wait for it then.
+    pub(super) fn look_for_secrets(&self) {
+        drop(self.search.found());
     }
 
     /// Gives a command package caches that it can write to, as long as the lease is held. What is proved to only read

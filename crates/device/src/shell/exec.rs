@@ -1,6 +1,8 @@
 //! Handler of `shell.exec`: starts a command, or goes on with one.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::limits;
@@ -9,11 +11,13 @@ use protocol::error::Error;
 use protocol::frame;
 use protocol::shell::{Exec, ExecResult};
 
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
+use super::child::Spawner;
 use super::session::{Confined, Session};
 use super::{child, rehearse};
-use crate::machine::Cx;
+use crate::confined::{Confiner, Prepared};
+use crate::machine::{Cx, Machine};
 
 /// `shell.exec`
 pub async fn exec(cx: Cx, args: Exec) -> Result<ExecResult, Error> {
@@ -54,8 +58,14 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
     }
     let time_limit =
         args.timeout.unwrap_or(limits::shell::TIMEOUT_MS).clamp(1, limits::shell::TIMEOUT_MAX_MS);
-    let (command, confined) = command(cx, &args.input, &cwd).await?;
-    let session = shells.start(command, confined, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
+    let ready = ready(cx, &args.input, &cwd).await?;
+    let confiner = ready.confiner(cx);
+    let since_ms = shells.now_ms();
+    let start = |spawner: &Spawner| ready.start(spawner, since_ms);
+    let session = shells.start(start, &cwd, &cx.call_id, Duration::from_millis(time_limit))?;
+    if let Some(confiner) = confiner {
+        tokio::spawn(start_next_helper(cx.machine.clone(), confiner, session.clone()));
+    }
     if args.close_stdin == Some(true) {
         session.close_stdin();
     }
@@ -69,29 +79,58 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
     Ok(result)
 }
 
-/// What is started: a person's command, and one that a person approved, as they are; any other in the sandbox, and not
-/// without it.
-async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Confined>), Error> {
+/// A command that is ready to be started.
+enum Ready {
+    Plain(Box<Command>),
+    Confined(Box<Prepared>),
+}
+
+impl Ready {
+    /// What makes confined commands, if this is one.
+    fn confiner(&self, cx: &Cx) -> Option<Arc<Confiner>> {
+        let is_confined = matches!(self, Ready::Confined(_));
+        cx.machine.agents.confiner().filter(|_| is_confined).cloned()
+    }
+
+    fn start(self, spawner: &Spawner, since_ms: i64) -> io::Result<(Child, Option<Confined>)> {
+        let prepared = match self {
+            Ready::Plain(command) => return Ok((spawner.start(*command)?, None)),
+            Ready::Confined(prepared) => *prepared,
+        };
+        let (child, setup) = prepared.start(|command| spawner.start(command))?;
+        let Prepared { run, caches, .. } = prepared;
+        Ok((child, Some(Confined { setup, run, caches, since_ms })))
+    }
+}
+
+/// Starts the helper of the next confined command when this one has ended, or has been running for a moment: at its
+/// start the two would be in each other's way.
+async fn start_next_helper(machine: Arc<Machine>, confiner: Arc<Confiner>, session: Arc<Session>) {
+    session.wait_for_end(limits::device::HELPER_AHEAD_AFTER).await;
+    machine.shells.start_ahead(confiner.ahead());
+}
+
+/// What is to be started: a person's command, and one that a person approved, as they are; any other in the sandbox, and
+/// not without it.
+async fn ready(cx: &Cx, input: &str, cwd: &Path) -> Result<Ready, Error> {
     let agents = &cx.machine.agents;
+    let plain = || Box::new(child::plain(input, cwd));
     let Some(confine) = cx.confine.as_ref().filter(|confine| confine.way != Way::Approved) else {
-        return Ok((child::plain(input, cwd), None));
+        return Ok(Ready::Plain(plain()));
     };
     let Some(confiner) = agents.confiner() else {
         return match confine.way {
             Way::Proved => {
-                let mut command = child::plain(input, cwd);
+                let mut command = plain();
                 // What a repository's settings would run, git does not run.
                 command.envs(places::git_environment());
-                Ok((command, None))
+                Ok(Ready::Plain(command))
             }
             _ => Err(Error::approval_required("this device has no sandbox")),
         };
     };
     let prepared = confiner.prepare(confine, child::words(input), cwd).await?;
-    let since_ms = cx.machine.shells.now_ms();
-    let caches = prepared.caches;
-    let confined = Confined { setup: prepared.setup, run: prepared.run, caches, since_ms };
-    Ok((prepared.command, Some(confined)))
+    Ok(Ready::Confined(Box::new(prepared)))
 }
 
 /// A poll waits for news only, so that output streams. It is handed over on the socket that asked and nowhere

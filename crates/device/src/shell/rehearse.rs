@@ -10,7 +10,7 @@ use protocol::error::Error;
 use protocol::shell::rehearsal::{Rehearsal, Rehearse};
 use protocol::shell::{Exec, ExecResult, Status};
 
-use super::child;
+use super::child::{self, Spawner};
 use super::session::Session;
 use crate::confined::{Confiner, Reach, Stage};
 use crate::machine::Cx;
@@ -74,7 +74,8 @@ async fn to_its_end(cx: &Cx, stage: &mut Stage, args: &Exec, cwd: &Path) -> Resu
     };
     let time_limit = args.timeout.unwrap_or(limit::REHEARSAL_MAX_MS).clamp(1, limit::REHEARSAL_MAX_MS);
     let shells = &cx.machine.shells;
-    let session = shells.start(command, None, cwd, &cx.call_id, Duration::from_millis(time_limit))?;
+    let start = |spawner: &Spawner| Ok((spawner.start(command)?, None));
+    let session = shells.start(start, cwd, &cx.call_id, Duration::from_millis(time_limit))?;
     session.close_stdin();
     let mut output = Tail::default();
     let result = loop {

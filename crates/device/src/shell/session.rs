@@ -1,5 +1,6 @@
 //! Child process session: the child that runs a command, between its pipes and the session that callers see.
 
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -10,13 +11,14 @@ use std::time::Duration;
 use base::clock::Clock;
 use base::limits;
 use session::{About, End, Stream, Tell};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use sandbox::Setup;
+use sandbox::{Setup, Told};
 
 use super::child;
 use crate::confined::{Lease, Run};
@@ -51,7 +53,7 @@ pub(crate) struct Confined {
     pub(crate) setup: Setup,
     /// What it shares with the other commands of its run.
     pub(crate) run: Arc<Run>,
-    /// Its copy of the package caches.
+    /// Its copy of the package caches. Held until the helper has ended, and its mounts are gone.
     pub(crate) caches: Option<Lease>,
     /// Since when.
     pub(crate) since_ms: i64,
@@ -116,26 +118,30 @@ impl Session {
         }
     }
 
-    async fn watch_over(self: Arc<Self>, mut child: Child, time_limit: Duration, confined: Option<Confined>) {
+    async fn watch_over(
+        self: Arc<Self>,
+        mut child: Child,
+        time_limit: Duration,
+        mut confined: Option<Confined>,
+    ) {
         let stdout = child.stdout.take().map(|pipe| tokio::spawn(self.clone().collect(Stream::Stdout, pipe)));
         let stderr = child.stderr.take().map(|pipe| tokio::spawn(self.clone().collect(Stream::Stderr, pipe)));
-        let (status, timed_out) = match timeout(time_limit, child.wait()).await {
-            Ok(status) => (status.ok(), false),
+        let (status, timed_out) = match timeout(time_limit, end_of(&mut child, confined.as_mut())).await {
+            Ok(status) => (status, false),
             Err(_) => (self.end_by_force(&mut child).await, true),
         };
         self.drain([stdout, stderr].into_iter().flatten().collect()).await;
         let mut end = how_it_ended(status, timed_out);
         if let Some(confined) = confined {
-            self.close_sandbox(confined, &mut end).await;
+            self.close_sandbox(child, confined, &mut end).await;
         }
         self.finish(end);
     }
 
     /// Tells what the sandbox kept a command from, and takes the checkpoint after it.
-    async fn close_sandbox(&self, confined: Confined, end: &mut End) {
+    async fn close_sandbox(&self, child: Child, confined: Confined, end: &mut End) {
         let Confined { setup, run, caches, since_ms } = confined;
-        // The command has ended, and everything that it started: the next one may have its caches.
-        drop(caches);
+        clear_away(child, run.clone(), caches);
         match setup.outcome() {
             sandbox::Outcome::Started => {}
             sandbox::Outcome::OutOfMemory => {
@@ -207,6 +213,46 @@ impl Session {
         }
         None
     }
+}
+
+/// How a child ended. Of a confined command its helper tells that, when no process of it is left, and clears away
+/// afterwards what nobody waits for.
+async fn end_of(child: &mut Child, confined: Option<&mut Confined>) -> Option<ExitStatus> {
+    let Some(confined) = confined else { return child.wait().await.ok() };
+    tokio::select! {
+        status = child.wait() => status.ok(),
+        Some(status) = told(&mut confined.setup) => Some(status),
+    }
+}
+
+/// What the helper tells of the command's end; nothing when it ends without telling.
+async fn told(setup: &mut Setup) -> Option<ExitStatus> {
+    let news = UnixStream::from_std(setup.socket().ok()?).ok()?;
+    loop {
+        news.readable().await.ok()?;
+        let listen = || match setup.listen() {
+            Told::Nothing => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+            told => Ok(told),
+        };
+        match news.try_io(Interest::READABLE, listen) {
+            Ok(Told::Ended(status)) => return Some(status),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            _ => return None,
+        }
+    }
+}
+
+/// Waits for the helper in the background, and gives back what it had mounted.
+fn clear_away(mut child: Child, run: Arc<Run>, mut caches: Option<Lease>) {
+    if let Some(caches) = &mut caches {
+        caches.is_coming_back();
+    }
+    tokio::spawn(async move {
+        if let Err(error) = child.wait().await {
+            tracing::warn!(%error, "the end of a sandbox could not be waited for");
+        }
+        drop((caches, run));
+    });
 }
 
 fn how_it_ended(status: Option<ExitStatus>, timed_out: bool) -> End {

@@ -11,10 +11,11 @@ use base::sync::lock;
 use protocol::error::Error;
 use protocol::frame;
 use session::Tell;
-use tokio::process::Command;
+use tokio::process::Child;
 
 use super::child::Spawner;
 use super::session::{Confined, Session, Started};
+use crate::confined::HelperAhead;
 
 /// Sessions by id.
 pub(crate) struct Shells {
@@ -30,25 +31,30 @@ impl Shells {
         Shells { sessions: Mutex::default(), spawner: Spawner::new(), clock, tell }
     }
 
-    /// Starts a command.
+    /// Starts a command, in the way that is given, once there is room for it.
     pub(crate) fn start(
         &self,
-        command: Command,
-        confined: Option<Confined>,
+        start: impl FnOnce(&Spawner) -> std::io::Result<(Child, Option<Confined>)>,
         cwd: &Path,
         call_id: &str,
         time_limit: Duration,
     ) -> Result<Arc<Session>, Error> {
         let mut sessions = lock(&self.sessions);
         make_room(&mut sessions)?;
-        let child = self
-            .spawner
-            .start(command)
+        let (child, confined) = start(&self.spawner)
             .map_err(|error| Error::new(500, format!("Failed to start the shell: {error}")))?;
         let about = Started { cwd, call_id, time_limit, confined };
         let session = Session::begin(child, about, self.clock.clone(), self.tell.clone());
         sessions.insert(session.id.clone(), session.clone());
         Ok(session)
+    }
+
+    /// Starts a helper for the next confined command, where none waits yet.
+    pub(crate) fn start_ahead(&self, ahead: &Arc<HelperAhead>) {
+        // Without it the next command starts one itself, and says why it cannot.
+        if let Err(error) = ahead.start(|command| self.spawner.start(command)) {
+            tracing::debug!(%error, "no helper could be started ahead");
+        }
     }
 
     /// Wall time, in milliseconds.

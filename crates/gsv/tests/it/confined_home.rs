@@ -14,6 +14,13 @@ use tempfile::TempDir;
 /// What a driver announces where its sandbox does everything.
 pub const ALL_WORDS: &[&str] = &["fs", "secrets", "network", "processes", "limits", "rehearse"];
 
+/// Says where the program is to whom its own directory is closed.
+pub const HELPER_VARIABLE: &str = "GSV_TEST_HELPER";
+
+fn helper() -> PathBuf {
+    std::env::var_os(HELPER_VARIABLE).map_or_else(|| env!("CARGO_BIN_EXE_gsv").into(), PathBuf::from)
+}
+
 /// A home, its workspace `work`, and the machine of a driver that was started there.
 pub struct ConfinedHome {
     pub path: PathBuf,
@@ -40,7 +47,7 @@ impl ConfinedHome {
         }
         let files = Files::whole(&home.join("work")).unwrap().at_home(home.clone());
         let enforced = Enforced {
-            sandbox: Sandbox::with_helper(env!("CARGO_BIN_EXE_gsv").into()),
+            sandbox: Sandbox::with_helper(helper()),
             words: words.iter().map(|word| word.to_string()).collect(),
             state: top.join(state),
             clock: Clock::system(),

@@ -8,9 +8,40 @@ use std::path::{Path, PathBuf};
 use base::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::confined_home::{ALL_WORDS, ConfinedHome};
+use crate::confined_home::{self, ALL_WORDS, ConfinedHome};
 
 const SECRET: &str = "THE-SECRET-THAT-MUST-STAY";
+
+/// Somebody without rights of his own. Not `nobody`, whose number inside is that of all whom a sandbox does not know.
+const SOMEBODY: u32 = 12_345;
+
+/// The same tests once more for an ordinary user, where root runs them: overlays and what may be put in place depend on
+/// who one is.
+#[test]
+fn an_ordinary_user_rehearses_as_root_does() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let place = tempfile::Builder::new().prefix("somebody-").tempdir().unwrap();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let [program, tests, home] = ["gsv", "tests", "home"].map(|name| place.path().join(name));
+    std::fs::copy(env!("CARGO_BIN_EXE_gsv"), &program).unwrap();
+    std::fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    std::os::unix::fs::chown(&home, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    let mut command = std::process::Command::new(&tests);
+    command.args(["rehearsing::", "--skip", "an_ordinary_user", "--skip", "are_bounded"]);
+    command
+        .current_dir(&home)
+        .env(confined_home::HELPER_VARIABLE, &program)
+        .env("HOME", &home)
+        .env("TMPDIR", &home);
+    let output = std::os::unix::process::CommandExt::uid(&mut command, SOMEBODY);
+    let output = std::os::unix::process::CommandExt::gid(output, SOMEBODY).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("8 passed"), "{said}");
+}
 
 /// A home with a secret, and a driver there that can rehearse.
 struct Stage {

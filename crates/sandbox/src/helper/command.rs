@@ -9,7 +9,7 @@ use crate::setup::Reporter;
 use crate::spec::Spec;
 use crate::sys;
 
-/// Exit code of a shell that found no program; here the status pipe tells more.
+/// Exit code of a shell that found no program; here the socket tells more.
 const NOT_FOUND: i32 = 127;
 
 /// Becomes the command, or tells why not and ends.

@@ -16,13 +16,14 @@ use crate::sys::{self, Fork};
 use crate::view;
 
 /// Runs the command and returns its wait status.
-pub(super) fn run(spec: &Spec, user: &OwnedFd, network: &OwnedFd, report: &Reporter) -> Result<i32, Failure> {
+pub(super) fn run(spec: &Spec, user: OwnedFd, network: OwnedFd, report: &Reporter) -> Result<i32, Failure> {
     let spec = &spec.resolved()?;
     // The table shows the sockets of the network namespace that one is in.
     let sockets = view::listed_sockets()?;
     // To be made as the user of the machine, before the namespaces take that right away.
     let (group, door) = Group::make(&spec.limits).unzip();
-    enter(user, network)?;
+    enter(&user, &network)?;
+    drop((user, network));
     sys::block_signals().at("hold signals back")?;
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC).at("open a pipe");
     let (status_read, status_write) = pipe()?;

@@ -51,7 +51,7 @@ fn confine(spec: &Spec) -> Result<(), Failure> {
     privileges::drop_capabilities()?;
     sys::no_new_privileges().at("give up new privileges")?;
     rules::restrict_writes(&view::writable_places(spec))?;
-    sys::make_undumpable().at("hide process 1")?;
+    sys::set_dumpable(false).at("hide process 1")?;
     privileges::filter_calls(Families::Local)
 }
 

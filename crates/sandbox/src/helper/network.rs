@@ -1,27 +1,23 @@
 //! Maker of a network namespace: leaves the machine's, opens the proxy's sockets in the new one, and sends their
 //! descriptors out (`SCM_RIGHTS`). Then it ends; the descriptors keep the namespace.
 
-use std::io::{IoSlice, Write};
-use std::mem::MaybeUninit;
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
-
 use crate::failure::{At, Failure};
-use crate::network::{DESCRIPTORS, READY};
+use crate::network::READY;
 use crate::sys;
 
 /// Makes the namespace and answers on the socket; returns the exit code.
-pub(super) fn make(socket: &OwnedFd) -> i32 {
-    let Err(failure) = enter().and_then(|()| descriptors()).and_then(|list| send(socket, &list)) else {
+pub(super) fn make(mut socket: UnixStream) -> i32 {
+    let Err(failure) = enter().and_then(|()| descriptors()).and_then(|list| send(&socket, &list)) else {
         return 0;
     };
-    if let Ok(copy) = socket.try_clone() {
-        // Whoever asked has gone, or will see that nothing came.
-        drop(std::fs::File::from(copy).write_all(failure.to_string().as_bytes()));
-    }
+    // Whoever asked has gone, or will see that nothing came.
+    drop(socket.write_all(failure.to_string().as_bytes()));
     super::FAILED
 }
 
@@ -62,14 +58,7 @@ fn descriptors() -> Result<Vec<OwnedFd>, Failure> {
     ])
 }
 
-fn send(socket: &OwnedFd, descriptors: &[OwnedFd]) -> Result<(), Failure> {
+fn send(socket: &UnixStream, descriptors: &[OwnedFd]) -> Result<(), Failure> {
     let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !control.push(SendAncillaryMessage::ScmRights(&borrowed)) {
-        return Err(Failure::refused("send the descriptors", "there are too many"));
-    }
-    rustix::net::sendmsg(socket, &[IoSlice::new(&[READY])], &mut control, SendFlags::empty())
-        .map(drop)
-        .at("send the descriptors")
+    crate::descriptors::send(socket, READY, &borrowed).at("send the descriptors")
 }

@@ -1,17 +1,17 @@
 //! Covers over hidden places: an empty file or directory of mode 000 on top of each, under every name that it has.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base::limits::sandbox::COVER_ATTEMPTS_MAX;
 use rustix::fs::FileType;
 
 use super::devices::Staging;
 use super::mounts;
 use super::plan::inside_writable;
 use crate::failure::{At, Failure};
-use crate::spec::Spec;
+use crate::spec::{Spec, real_path};
 
 mod aliases;
 
@@ -34,7 +34,7 @@ impl Covers {
         let by_name = inverted.flat_map(|inverted| inverted.hide.iter().map(|name| inverted.dir.join(name)));
         let mut real = BTreeSet::new();
         for path in spec.hidden.iter().cloned().chain(by_name) {
-            match fs::canonicalize(&path) {
+            match real_path(&path) {
                 Ok(found) => drop(real.insert(found)),
                 // A link that leads to itself leads to no secret.
                 Err(error) if is_out_of_reach(&error) || is_loop(&error) => {}
@@ -76,21 +76,28 @@ impl Covers {
 /// Covers a resolved path. A symbolic link in it means that something else is there now: that is fine where the view
 /// shows other files than the machine does, and else somebody has exchanged it just now.
 fn cover(path: &Path, staging: &Staging, may_be_other: bool) -> Result<(), Failure> {
-    let place = match mounts::open(path) {
-        Ok(place) => place,
-        Err(error) if is_out_of_reach(&error) => return Ok(()),
-        Err(error) if may_be_other && is_loop(&error) => return Ok(()),
-        Err(error) => return Err(error).at_path("find the hidden place", path),
-    };
-    let cover = match mounts::kind(&place).at_path("look at", path)? {
-        FileType::Directory => staging.empty_directory(),
-        FileType::Symlink if may_be_other => return Ok(()),
-        FileType::Symlink => {
-            return Err(Failure::refused(format!("cover {}", path.display()), "it became a link"));
+    for _ in 0..COVER_ATTEMPTS_MAX {
+        let place = match mounts::open(path) {
+            Ok(place) => place,
+            Err(error) if is_out_of_reach(&error) => return Ok(()),
+            Err(error) if may_be_other && is_loop(&error) => return Ok(()),
+            Err(error) => return Err(error).at_path("find the hidden place", path),
+        };
+        let cover = match mounts::kind(&place).at_path("look at", path)? {
+            FileType::Directory => staging.empty_directory(),
+            FileType::Symlink if may_be_other => return Ok(()),
+            FileType::Symlink => {
+                return Err(Failure::refused(format!("cover {}", path.display()), "it became a link"));
+            }
+            _ => staging.empty_file(),
+        };
+        match mounts::attach(cover.at_path("prepare the cover of", path)?, &place) {
+            // It was removed just now. Whatever has its name meanwhile is covered in the next attempt.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other.at_path("cover", path),
         }
-        _ => staging.empty_file(),
-    };
-    cover.and_then(|cover| mounts::attach(cover, &place)).at_path("cover", path)
+    }
+    Err(Failure::refused(format!("cover {}", path.display()), "it is removed and made again all the time"))
 }
 
 fn is_loop(error: &io::Error) -> bool {

@@ -1,11 +1,11 @@
 //! Mount operations by descriptor, with no name resolved twice and no symbolic link followed.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
-use rustix::io::Errno;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
 
 use crate::sys;
@@ -13,18 +13,7 @@ pub(super) use crate::sys::restrict_mount as restrict;
 
 /// A name as it is, without following links anywhere in it.
 pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
-    open_beneath(CWD, path)
-}
-
-fn open_beneath(from: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    loop {
-        match rustix::fs::openat2(&from, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // The kernel could not be sure of a path while others renamed; it says to try again.
-            Err(Errno::AGAIN) => {}
-            other => return Ok(other?),
-        }
-    }
+    sys::open_unfollowed(CWD, path)
 }
 
 /// What a descriptor refers to.
@@ -87,19 +76,22 @@ pub(super) fn mount_point(path: &Path, is_directory: bool) -> io::Result<OwnedFd
     let mut next = names.next();
     while let Some(name) = next {
         next = names.next();
-        let made = if next.is_some() || is_directory {
-            rustix::fs::mkdirat(&at, name, Mode::RWXU)
-        } else {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            rustix::fs::openat(&at, name, flags, Mode::RUSR).map(drop)
-        };
-        match open_beneath(&at, Path::new(name)) {
-            Ok(fd) => at = fd,
-            // The first reason is the better one.
-            Err(error) => return made.map_err(io::Error::from).and(Err(error)),
-        }
+        at = mount_point_in(&at, name, next.is_some() || is_directory)?;
     }
     Ok(at)
+}
+
+/// The place for a mount in a directory, made where it is missing.
+pub(super) fn mount_point_in(directory: impl AsFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd> {
+    let made = if is_directory {
+        rustix::fs::mkdirat(&directory, name, Mode::RWXU)
+    } else {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rustix::fs::openat(&directory, name, flags, Mode::RUSR).map(drop)
+    };
+    // The first reason is the better one.
+    sys::open_unfollowed(&directory, Path::new(name))
+        .or_else(|error| made.map_err(io::Error::from).and(Err(error)))
 }
 
 /// Makes a place read-only beneath a mount that is not, by a mount of its own; it cannot be renamed or removed then.

@@ -1,19 +1,21 @@
 //! Plan of the mounts: what goes where, taken by descriptor before anything changes, put in place from the outside in.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use base::limits::sandbox::{INVERTED_ENTRIES_MAX, RUN_DIRECTORY_MAX_BYTES};
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::mount::MountAttrFlags;
 
 use super::covers::Covers;
 use super::mounts;
 use crate::failure::{At, Failure};
-use crate::spec::{Inverted, Overlay, Spec};
+use crate::spec::{Inverted, Overlay, Spec, real_path};
 use crate::sys::mount_attr::{NO_DEV, NO_SUID, READ_ONLY};
 
 /// Size of an empty directory in memory that only holds mount points.
@@ -23,16 +25,25 @@ pub(super) struct Plan {
     pieces: Vec<Piece>,
 }
 
+/// A file system in memory of which every empty directory is a part: to make and to remove one for each takes longer
+/// than all the rest.
+pub(super) struct Hollows(OwnedFd);
+
 struct Piece {
     target: PathBuf,
     content: Content,
 }
 
 enum Content {
-    /// An empty directory in memory, sealed when all is in place if it is not for the command's own use.
-    Hollow { mount: OwnedFd, sealed: bool },
-    /// A tree or file of the machine, or an overlay.
+    /// An empty directory of this mode, sealed when all is in place.
+    Hollow { mode: u32 },
+    /// An empty directory in memory for the command's own use.
+    Scratch { mount: OwnedFd },
+    /// A tree or file of the machine that may be writable, or an overlay.
     Mount { mount: OwnedFd, is_directory: bool },
+    /// A tree or file of the machine that is taken when everything is read-only, as it is then. One that cannot be
+    /// taken is left out if it may be.
+    ReadOnly { place: OwnedFd, is_directory: bool, may_be_missing: bool },
     /// A symbolic link to make again: it cannot be mounted.
     Link { to: PathBuf },
 }
@@ -52,7 +63,7 @@ impl Plan {
             }
         }
         for hollow in &covers.hollow {
-            plan.hollow(hollow, 0o555, HOLLOW_BYTES, true)?;
+            plan.push(hollow, Content::Hollow { mode: 0o555 });
         }
         for inverted in spec.inverted.iter().filter(|inverted| !inside_writable(spec, &inverted.dir)) {
             plan.invert(spec, inverted)?;
@@ -63,7 +74,7 @@ impl Plan {
         for cache in &spec.cache_overlays {
             // On a disk that takes no overlay, or with mounts in it, a cache is read-only as everything is.
             if plan.overlay(cache).is_err() {
-                plan.take(&cache.target, &cache.target, READ_ONLY)?;
+                plan.take_read_only(&cache.target, false)?;
             }
         }
         for place in std::iter::once(&spec.workspace).chain(&spec.writable) {
@@ -76,30 +87,35 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Puts everything in place.
-    pub(super) fn place(self) -> Result<(), Failure> {
+    /// Puts everything in place. To be called when everything is read-only.
+    pub(super) fn place(self, hollows: &Hollows) -> Result<(), Failure> {
+        let mut points = Points::default();
         let mut to_seal = Vec::new();
         for Piece { target, content } in self.pieces {
-            let put = |mount: &OwnedFd, is_directory: bool| {
-                let point =
-                    mounts::mount_point(&target, is_directory).at_path("find the place for", &target)?;
-                mounts::attach(mount, &point).at_path("mount", &target)
-            };
             match content {
-                Content::Hollow { mount, sealed } => {
-                    put(&mount, true)?;
-                    if sealed {
-                        to_seal.push((target, mount));
+                Content::Hollow { mode } => {
+                    let mount = Rc::new(hollows.directory(to_seal.len(), mode)?);
+                    points.put(&mount, &target, true)?;
+                    points.hollows.insert(target.clone(), mount.clone());
+                    to_seal.push((target, mount));
+                }
+                Content::Scratch { mount } => {
+                    points.put(&mount, &target, true)?;
+                    points.hollows.insert(target, Rc::new(mount));
+                }
+                Content::Mount { mount, is_directory } => points.put(&mount, &target, is_directory)?,
+                Content::ReadOnly { place, is_directory, may_be_missing } => {
+                    match mounts::copy(&place).at_path("take", &target) {
+                        // A mount of somebody else's that cannot be copied is not shown.
+                        Err(failure) if may_be_missing && failure.is_refusal() => {}
+                        mount => points.put(&mount?, &target, is_directory)?,
                     }
                 }
-                Content::Mount { mount, is_directory } => put(&mount, is_directory)?,
-                Content::Link { to } => {
-                    rustix::fs::symlink(&to, &target).at_path("make the link", &target)?;
-                }
+                Content::Link { to } => points.link(&to, &target)?,
             }
         }
         for (target, mount) in to_seal {
-            mounts::restrict(&mount, false, READ_ONLY).at_path("seal", &target)?;
+            mounts::restrict(&*mount, false, READ_ONLY).at_path("seal", &target)?;
         }
         Ok(())
     }
@@ -118,9 +134,19 @@ impl Plan {
         Ok(())
     }
 
-    fn hollow(&mut self, target: &Path, mode: u32, bytes: u64, sealed: bool) -> Result<(), Failure> {
-        let mount = mounts::memory(mode, bytes).at("make a file system in memory")?;
-        self.push(target, Content::Hollow { mount, sealed });
+    /// Plans that a place of the machine is seen where it is, and can only be read.
+    fn take_read_only(&mut self, path: &Path, may_be_missing: bool) -> Result<(), Failure> {
+        let place = mounts::open(path).at_path("open", path)?;
+        let is_directory = mounts::kind(&place).at_path("look at", path)? == FileType::Directory;
+        self.push(path, Content::ReadOnly { place, is_directory, may_be_missing });
+        Ok(())
+    }
+
+    /// Plans an empty directory for the command's own use.
+    fn scratch(&mut self, target: &Path) -> Result<(), Failure> {
+        let mount = mounts::memory(0o755, RUN_DIRECTORY_MAX_BYTES)
+            .at_path("make a file system in memory for", target)?;
+        self.push(target, Content::Scratch { mount });
         Ok(())
     }
 
@@ -130,16 +156,16 @@ impl Plan {
         if !fs::symlink_metadata(run).is_ok_and(|found| found.is_dir()) {
             return Ok(());
         }
-        self.hollow(run, 0o755, RUN_DIRECTORY_MAX_BYTES, false)?;
+        self.scratch(run)?;
         let older = Path::new("/var/run");
         if fs::symlink_metadata(older).is_ok_and(|found| found.is_dir()) {
-            self.hollow(older, 0o755, RUN_DIRECTORY_MAX_BYTES, false)?;
+            self.scratch(older)?;
         }
         for kept in ["current-system", "wrappers", "opengl-driver"] {
             let path = run.join(kept);
             match fs::symlink_metadata(&path) {
                 Ok(found) if found.is_symlink() => self.link(&path)?,
-                Ok(found) if found.is_dir() => self.take(&path, &path, READ_ONLY)?,
+                Ok(found) if found.is_dir() => self.take_read_only(&path, false)?,
                 _ => {}
             }
         }
@@ -154,12 +180,12 @@ impl Plan {
 
     /// Plans an empty directory and, in it, what exists now and is not hidden.
     fn invert(&mut self, spec: &Spec, inverted: &Inverted) -> Result<(), Failure> {
-        let Ok(dir) = fs::canonicalize(&inverted.dir) else { return Ok(()) };
+        let Ok(dir) = real_path(&inverted.dir) else { return Ok(()) };
         let found = fs::metadata(&dir).at_path("look at", &dir)?;
         if !found.is_dir() {
             return Ok(());
         }
-        self.hollow(&dir, found.mode() & 0o777, HOLLOW_BYTES, true)?;
+        self.push(&dir, Content::Hollow { mode: found.mode() & 0o777 });
         let mut count = 0;
         for entry in fs::read_dir(&dir).at_path("list", &dir)? {
             let entry = entry.at_path("list", &dir)?;
@@ -171,7 +197,7 @@ impl Plan {
             let name = entry.file_name();
             let hidden = inverted.hide.iter().any(|hide| hide.as_os_str() == name);
             if !hidden && !is_planned(spec, &dir, &name) {
-                self.show(&entry.path())?;
+                self.show(&entry)?;
             }
         }
         Ok(())
@@ -179,17 +205,16 @@ impl Plan {
 
     /// Shows one entry of an inverted directory. One that is gone already stays away; sockets and pipes of the machine
     /// do as well.
-    fn show(&mut self, path: &Path) -> Result<(), Failure> {
-        let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-        let kind = found.file_type();
+    fn show(&mut self, entry: &fs::DirEntry) -> Result<(), Failure> {
+        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { return Ok(()) };
         if kind.is_symlink() {
-            return self.link(path);
+            return self.link(&path);
         }
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
             return Ok(());
         }
-        match self.take(path, path, READ_ONLY) {
-            // A mount of somebody else's that cannot be entered or copied is not shown.
+        match self.take_read_only(&path, true) {
+            // What is somebody else's and cannot be entered is not shown.
             Err(failure) if failure.is_refusal() => Ok(()),
             other => other,
         }
@@ -212,6 +237,60 @@ impl Plan {
             .at_path("lay an overlay over", &overlay.target)?;
         self.push(&overlay.target, Content::Mount { mount, is_directory: true });
         Ok(())
+    }
+}
+
+impl Hollows {
+    /// Makes the file system. It is put where the view's own `/dev` comes on top of it: parts can only be taken of what
+    /// is mounted somewhere.
+    pub(super) fn mount() -> Result<Hollows, Failure> {
+        let step = "make a file system in memory";
+        let mount = mounts::memory(0o700, HOLLOW_BYTES).at(step)?;
+        let place = mounts::open(Path::new("/dev")).at(step)?;
+        mounts::attach(&mount, place).at(step)?;
+        Ok(Hollows(mount))
+    }
+
+    fn directory(&self, number: usize, mode: u32) -> Result<OwnedFd, Failure> {
+        let (step, name) = ("make an empty directory", number.to_string());
+        let directory = mounts::mount_point_in(&self.0, OsStr::new(&name), true).at(step)?;
+        // By its name: a descriptor that only stands for a place cannot change it.
+        rustix::fs::chmodat(&self.0, name.as_str(), Mode::from_raw_mode(mode), AtFlags::empty()).at(step)?;
+        mounts::copy(directory).at(step)
+    }
+}
+
+/// Places for mounts. In directories that were made for the view they are found without a walk from the root.
+#[derive(Default)]
+struct Points {
+    hollows: HashMap<PathBuf, Rc<OwnedFd>>,
+}
+
+impl Points {
+    fn put(&mut self, mount: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), Failure> {
+        let point = match self.hollow_above(target) {
+            Some((hollow, name)) => mounts::mount_point_in(hollow, name, is_directory),
+            None => mounts::mount_point(target, is_directory),
+        };
+        let point = point.at_path("find the place for", target)?;
+        mounts::attach(mount, &point).at_path("mount", target)?;
+        // What was there is beneath this one now.
+        self.hollows.remove(target);
+        Ok(())
+    }
+
+    fn link(&self, to: &Path, target: &Path) -> Result<(), Failure> {
+        let made = match self.hollow_above(target) {
+            Some((hollow, name)) => rustix::fs::symlinkat(to, hollow, name),
+            None => rustix::fs::symlink(to, target),
+        };
+        made.at_path("make the link", target)
+    }
+
+    /// The empty directory that a place is directly in, and its name there.
+    fn hollow_above<'a>(&self, target: &'a Path) -> Option<(&OwnedFd, &'a OsStr)> {
+        let hollow = self.hollows.get(target.parent()?)?;
+        Some((hollow, target.file_name()?))
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use base::limits::sandbox::SOCKET_TABLE_MAX_BYTES;
 
 use crate::failure::{At, Failure};
+use crate::spec::real_path;
 
 /// The paths of all sockets of this network namespace.
 pub(crate) fn listed_sockets() -> Result<Vec<PathBuf>, Failure> {
@@ -19,8 +20,7 @@ pub(crate) fn listed_sockets() -> Result<Vec<PathBuf>, Failure> {
         return Err(Failure::refused("read the table of sockets", "it is too long"));
     }
     // Many are bound by a name with a link in it, `/var/run` say. One that is gone needs no cover.
-    let mut real: Vec<PathBuf> =
-        parse(&text).iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    let mut real: Vec<PathBuf> = parse(&text).iter().filter_map(|path| real_path(path).ok()).collect();
     real.sort_unstable();
     real.dedup();
     Ok(real)

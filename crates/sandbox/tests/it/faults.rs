@@ -5,6 +5,7 @@ use sandbox::{Confined, Mode, Outcome};
 use crate::stage::Stage;
 
 const FULL: &[libc::c_long] = &[
+    libc::SYS_recvmsg,
     libc::SYS_close_range,
     libc::SYS_prctl,
     libc::SYS_setns,
@@ -38,6 +39,7 @@ const FULL: &[libc::c_long] = &[
 ];
 
 const LANDLOCK: &[libc::c_long] = &[
+    libc::SYS_recvmsg,
     libc::SYS_close_range,
     libc::SYS_prctl,
     libc::SYS_rt_sigprocmask,

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, unsafe_code)]
 #![cfg(target_os = "linux")]
 
+mod ahead;
 mod faults;
 mod files;
 mod kernel;

@@ -180,3 +180,27 @@ fn the_environment_is_the_one_that_was_given() {
     let done = stage.run(&spec);
     assert_eq!(done.out, "A=b c\nd\n", "{done:?}");
 }
+
+#[test]
+fn a_hidden_place_that_comes_and_goes_keeps_no_command_from_starting() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let stage = Stage::new();
+    let place = stage.outside.join("flickers");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                std::fs::create_dir(&place).expect("a directory");
+                std::fs::write(place.join("secret"), SECRET).expect("a file");
+                std::fs::remove_dir_all(&place).expect("removed");
+            }
+        });
+        let mut spec = stage.spec(&["/bin/sh", "-c", "cat $OUT/flickers/secret"]);
+        spec.hidden.push(place.clone());
+        let runs: Vec<_> = (0..60).map(|_| stage.run(&spec)).collect();
+        done.store(true, Ordering::Relaxed);
+        for run in runs {
+            assert_eq!(run.outcome, Outcome::Started, "{run:?}");
+        }
+    });
+}

@@ -33,17 +33,23 @@ fn small_command(bed: &Bed, runs: usize) -> Result<Vec<Row>> {
     let script = "true";
     // Whatever is slow only once is not measured.
     bed.confined(script)?;
+    bed.confined_anew(script)?;
     bed.plain(script)?;
     let pairs = in_turns(runs, || bed.confined(script), || bed.plain(script))?;
     let more = Spread::of(pairs.iter().map(|(confined, plain)| confined - plain).collect());
+    let anew = in_turns(runs.div_ceil(2), || bed.confined_anew(script), || bed.plain(script))?;
     let note = format!(
-        "{} ms, of {runs} pairs in turns; the columns of the next row are confined and unconfined; \
-         the driver's checkpoint and its look for secrets are no part of it",
+        "{} ms, of {runs} pairs in turns; the columns of the next rows are confined and unconfined; \
+         the helper waits already, as a driver's does; the driver's checkpoint and its look for secrets are no part of it",
         more.text()
     );
     let what = "confined sh -c true on a device, time more than unconfined";
     let difference = Row::figure(what, "ms", more.median(), None, Bar::AimAtMost(3.0)).with_note(note);
-    Ok(vec![difference, contest::row_of("… the whole command", "ms", pairs, None)])
+    Ok(vec![
+        difference,
+        contest::row_of("… the whole command", "ms", pairs, None),
+        contest::row_of("… when its helper has to be started too", "ms", anew, None),
+    ])
 }
 
 fn build(bed: &Bed, runs: usize) -> Result<Row> {

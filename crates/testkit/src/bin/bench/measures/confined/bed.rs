@@ -3,16 +3,19 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use base::clock::Clock;
-use sandbox::{Confined, Inverted, NetworkNamespace, Outcome, Sandbox, Spec};
+use sandbox::{Ahead, Confined, Inverted, NetworkNamespace, Outcome, Sandbox, Setup, Spec};
 use tempfile::TempDir;
 
 const SHELL: &str = "/bin/sh";
+/// By then a helper waits.
+const HELPER_STARTS: Duration = Duration::from_millis(20);
 /// What lies in the home.
 const HOME_FILES: &[&str] = &[
     ".aws/credentials",
@@ -128,22 +131,34 @@ impl Bed {
         }
     }
 
-    /// Milliseconds of a script in the sandbox, from its description to its end.
+    /// Milliseconds of a script in the sandbox, from its description to the news of its end, by a helper that waits for it
+    /// as a driver's does.
     pub(super) fn confined(&self, script: &str) -> Result<f64> {
-        let mut spec = self.spec.clone();
-        spec.command = [SHELL, "-c", script].map(OsString::from).into();
+        let spec = self.spec_of(script);
+        let Ahead { mut command, helper } = self.sandbox.ahead().context("prepare a helper")?;
+        let child = quiet(&mut command).spawn().context("start a helper")?;
+        drop(command);
+        // A driver's has been waiting since the command before.
+        std::thread::sleep(HELPER_STARTS);
+        let begin = Clock::system().instant();
+        let setup = helper.run(&spec, Some(&self.network)).context("hand over the command")?;
+        ended(script, child, setup, begin)
+    }
+
+    /// The same by a helper that is started for it, as for a second command at the same time.
+    pub(super) fn confined_anew(&self, script: &str) -> Result<f64> {
+        let spec = self.spec_of(script);
         let begin = Clock::system().instant();
         let Confined { mut command, setup } =
             self.sandbox.command(&spec, Some(&self.network)).context("prepare the sandbox")?;
-        let output = quiet(&mut command).output().context("start the sandbox")?;
-        let elapsed = begin.elapsed();
-        match setup.outcome() {
-            Outcome::Started => {}
-            Outcome::OutOfMemory => bail!("{script}, confined, took too much memory"),
-            Outcome::NotStarted(why) => bail!("{script} could not be confined: {why}"),
-        }
-        succeeded(script, &output).context("confined")?;
-        Ok(elapsed.as_secs_f64() * 1_000.0)
+        let child = quiet(&mut command).spawn().context("start the sandbox")?;
+        drop(command);
+        ended(script, child, setup, begin)
+    }
+
+    fn spec_of(&self, script: &str) -> Spec {
+        let command = [SHELL, "-c", script].map(OsString::from).into();
+        Spec { command, ..self.spec.clone() }
     }
 
     /// Milliseconds of the same script outside, with the same environment.
@@ -157,6 +172,24 @@ impl Bed {
         succeeded(script, &output)?;
         Ok(elapsed.as_secs_f64() * 1_000.0)
     }
+}
+
+/// Waits for a command's end as a driver does: for the end of its output, and for what its helper tells. What the helper
+/// clears away afterwards is waited for, and not measured.
+fn ended(script: &str, mut child: Child, mut setup: Setup, begin: Instant) -> Result<f64> {
+    let mut said = String::new();
+    child.stderr.take().context("no output")?.read_to_string(&mut said).context("read the output")?;
+    let status = setup.wait().context("wait for the end")?;
+    let elapsed = begin.elapsed();
+    child.wait().context("wait for the helper")?;
+    match setup.outcome() {
+        Outcome::Started => {}
+        Outcome::OutOfMemory => bail!("{script}, confined, took too much memory"),
+        Outcome::NotStarted(why) => bail!("{script} could not be confined: {why}"),
+    }
+    let status = status.context("the helper did not tell how the command ended")?;
+    ensure!(status.success(), "{script}, confined: {status}: {}", said.trim());
+    Ok(elapsed.as_secs_f64() * 1_000.0)
 }
 
 fn quiet(command: &mut Command) -> &mut Command {

@@ -206,15 +206,16 @@ impl Repos {
     /// Commits what has changed below a root, now.
     pub(crate) async fn flush(self: &Arc<Self>, root: &Root, look: Look) {
         let flushing = async {
-            let slug = match self.slug_of(root).await? {
-                Some(slug) => slug,
-                // It is nobody's: what was noted is of no use.
-                None => return Ok(drop(self.versions.notes.take(root))),
+            let held = match self.slug_of(root).await? {
+                Some(slug) => self.hold(&slug, limits::HOLD_WAIT).await?,
+                None => None,
             };
-            match self.hold(&slug, limits::HOLD_WAIT).await? {
-                Some(held) => self.agree(held, look).await.map(drop),
-                None => Ok(drop(self.versions.notes.take(root))),
+            match held {
+                Some(held) => drop(self.agree(held, look).await?),
+                // It is nobody's: what was noted is of no use.
+                None => drop(self.versions.notes.take(root)),
             }
+            Ok::<(), Error>(())
         };
         if let Err(error) = flushing.await {
             tracing::warn!(root = root.path(), %error, "changed files could not be committed; it is tried again");

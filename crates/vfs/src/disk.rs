@@ -191,7 +191,7 @@ impl Disk {
         }
     }
 
-    fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
+    pub(crate) fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
         read(&self.homes).get(name).copied()
     }
 

@@ -22,6 +22,8 @@ use crate::git::bare::Bare;
 use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
+use crate::housekeeping::Housekeeping;
+use crate::quota::{Room, Sizes};
 use crate::slug::Slug;
 
 /// Git repositories.
@@ -30,6 +32,8 @@ pub struct Repos {
     pub(crate) traffic: Traffic,
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
+    sizes: Arc<Sizes>,
+    pub(crate) housekeeping: Housekeeping,
 }
 
 /// A repository that somebody may use.
@@ -45,8 +49,30 @@ impl Repos {
     /// The area over what lies in the data directory.
     pub fn new(gateway: Gateway) -> Arc<Repos> {
         let work = Arc::new(Semaphore::new(limits::repo::WORK_MAX));
-        let traffic = Traffic::default();
-        Arc::new(Repos { gateway, traffic, work, imports: Semaphore::new(limits::repo::IMPORTS_MAX) })
+        let (traffic, housekeeping) = (Traffic::default(), Housekeeping::default());
+        let imports = Semaphore::new(limits::repo::IMPORTS_MAX);
+        let sizes = Arc::new(Sizes::new(gateway.repos(), gateway.clock().clone()));
+        let counted = sizes.clone();
+        gateway.tree().count_elsewhere(Box::new(move || counted.of_all()));
+        Arc::new(Repos { gateway, traffic, work, imports, sizes, housekeeping })
+    }
+
+    /// Room in the quota of a repository's owner, for what is to be kept there.
+    pub(crate) async fn room(&self, found: &Found) -> Result<Room, Error> {
+        Room::of(&self.gateway, found.row.owner_uid).await
+    }
+
+    /// What a repository has become counts for its owner, and is looked after in time.
+    pub(crate) async fn settle(&self, found: &Found) -> Result<(), Error> {
+        self.housekeeping.changed(&found.path);
+        let uid = found.row.owner_uid;
+        let is_counted = self.gateway.tree().know_quota(uid).await.map_err(|why| Error::internal(&why))?;
+        if is_counted {
+            let (sizes, path) = (self.sizes.clone(), found.path.clone());
+            let growth = self.work(move || sizes.growth(&path)).await?;
+            self.gateway.tree().recount(uid, growth);
+        }
+        Ok(())
     }
 
     /// Where a repository of that name lies, whether there is one or not.
@@ -158,6 +184,7 @@ impl Repos {
         };
         let (head, has_changed) = self.with(slug, found, make).await?;
         if has_changed {
+            self.settle(found).await?;
             self.touched(slug).await?;
         }
         Ok(head)

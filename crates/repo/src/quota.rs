@@ -3,7 +3,7 @@
 //! Sizes are remembered by directory and read again only where something was added or removed; with no quota set
 //! nothing is measured.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -59,7 +59,8 @@ impl Sizes {
             tracing::warn!(%error, "the sizes of repositories are not counted");
             Vec::new()
         });
-        lock(&self.known).retain(|path, _| paths.contains(path));
+        let there: HashSet<&PathBuf> = paths.iter().collect();
+        lock(&self.known).retain(|path, _| there.contains(path));
         let owner = |path: &Path| Some(path.parent()?.file_name()?.to_str()?.to_string());
         paths.iter().filter_map(|path| Some((owner(path)?, self.measure(path).1))).collect()
     }

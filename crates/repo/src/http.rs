@@ -11,6 +11,7 @@ mod commands;
 mod exchange;
 mod incoming;
 mod leftovers;
+mod meter;
 mod service;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use protocol::error::Error;
 use protocol::repo::RepoKind;
 
 use crate::admission::Admitted;
+use crate::git::hold::Hold;
 use crate::git::refs::Branch;
 use crate::repos::{Found, Repos};
 use crate::slug::Slug;
@@ -37,6 +39,7 @@ use child::GitChild;
 use commands::Commands;
 use exchange::{Exchange, Fed};
 use incoming::Incoming;
+use meter::Meter;
 use service::{Rules, Service, Version};
 
 /// Git over HTTP.
@@ -112,10 +115,11 @@ async fn receive_pack(State(git): Git, named: Named, request: Request) -> Respon
         let held = git.hold(&granted.slug, &commands).await?;
         let is_protected = git.prepare(&granted.found, &commands).await?;
         let rules = Rules { is_protected, push_max_bytes };
+        let (kept, meter) = (git.share(&granted.found).await?, git.meter(&granted.found, &commands).await?);
         let child = service.serve(&granted.found.path, version, &rules)?;
-        let afterwards = git.after_push(&granted.slug, &granted.client, &commands, held);
+        let afterwards = git.after_push(&granted, &commands, held, (kept, meter.clone()));
         let exchange = git.exchange(service, child, granted.turn);
-        let exchange = Exchange { fed: Some(Fed { ahead, rest }), afterwards, ..exchange };
+        let exchange = Exchange { fed: Some(Fed { ahead, rest }), meter, afterwards, ..exchange };
         exchange.answer(&service.content_type("result")).await
     };
     answered.await.unwrap_or_else(Refusal::into_response)
@@ -156,6 +160,7 @@ impl GitHttp {
             stopping: self.repos.traffic.stopping(),
             fed: None,
             preamble: Bytes::new(),
+            meter: None,
             afterwards: Box::pin(async {}),
         }
     }
@@ -194,17 +199,44 @@ impl GitHttp {
         Ok(Some(held))
     }
 
+    /// Objects that are there already, and that a push counts on, stay until its refs have moved.
+    async fn share(&self, found: &Found) -> Result<Hold, Refusal> {
+        let path = found.path.clone();
+        let held = self.repos.work(move || Hold::share(&path)).await.map_err(|error| Refusal::of(&error))?;
+        held.map_err(|error| Refusal::of(&Error::internal(&error.to_string())))
+    }
+
+    /// What a push may bring; one that only deletes is not counted.
+    async fn meter(&self, found: &Found, commands: &Commands) -> Result<Option<Arc<Meter>>, Refusal> {
+        if !commands.has_pack {
+            return Ok(None);
+        }
+        let room = self.repos.room(found).await.map_err(|error| Refusal::of(&error))?;
+        Ok(Some(Arc::new(Meter::new(room, commands.has_side_band))))
+    }
+
     /// What is done once git has ended, whatever became of the client.
-    fn after_push(&self, slug: &Slug, client: &Client, commands: &Commands, held: Option<Held>) -> Later<()> {
-        let (repos, slug, uid) = (self.repos.clone(), slug.clone(), client.uid());
+    fn after_push(
+        &self,
+        granted: &Granted,
+        commands: &Commands,
+        held: Option<Held>,
+        kept: (Hold, Option<Arc<Meter>>),
+    ) -> Later<()> {
+        let (repos, slug, uid) = (self.repos.clone(), granted.slug.clone(), granted.client.uid());
+        let found = granted.found.clone();
         if commands.names().is_empty() {
             return Box::pin(async {});
         }
         Box::pin(async move {
+            drop(kept);
             if let Some(held) = held {
                 repos.agree_afterwards(held).await;
             }
             let Some(uid) = uid else { return };
+            if let Err(error) = repos.count_growth(&found).await {
+                tracing::warn!(%slug, %error, "what a push brought is counted later");
+            }
             if let Err(error) = repos.after_push(&slug, uid).await {
                 tracing::warn!(%slug, %error, "what follows a push was not done");
             }

@@ -22,6 +22,8 @@ use crate::git::bare::Bare;
 use crate::git::commit::{self, NewCommit};
 use crate::git::fault::Fault;
 use crate::git::{init, lock};
+use crate::housekeeping::Housekeeping;
+use crate::quota::{Room, Sizes};
 use crate::slug::Slug;
 use crate::turns::Turns;
 use crate::versions::Versions;
@@ -34,6 +36,8 @@ pub struct Repos {
     work: Arc<Semaphore>,
     pub(crate) imports: Semaphore,
     pub(crate) workspaces: Turns,
+    sizes: Arc<Sizes>,
+    pub(crate) housekeeping: Housekeeping,
 }
 
 /// A repository that somebody may use.
@@ -52,7 +56,29 @@ impl Repos {
         let (traffic, versions) = (Traffic::default(), Versions::new(gateway.clock().clone()));
         gateway.tree().observe(versions.notes.clone());
         let imports = Semaphore::new(limits::repo::IMPORTS_MAX);
-        Arc::new(Repos { gateway, traffic, versions, work, imports, workspaces: Turns::default() })
+        let sizes = Arc::new(Sizes::new(gateway.repos(), gateway.clock().clone()));
+        let counted = sizes.clone();
+        gateway.tree().count_elsewhere(Box::new(move || counted.of_all()));
+        let (housekeeping, workspaces) = (Housekeeping::default(), Turns::default());
+        Arc::new(Repos { gateway, traffic, versions, work, imports, workspaces, sizes, housekeeping })
+    }
+
+    /// Room in the quota of a repository's owner, for what is to be kept there.
+    pub(crate) async fn room(&self, found: &Found) -> Result<Room, Error> {
+        Room::of(&self.gateway, found.row.owner_uid).await
+    }
+
+    /// What a repository has become counts for its owner, and is looked after in time.
+    pub(crate) async fn count_growth(&self, found: &Found) -> Result<(), Error> {
+        self.housekeeping.changed(&found.path);
+        let uid = found.row.owner_uid;
+        let is_counted = self.gateway.tree().know_quota(uid).await.map_err(|why| Error::internal(&why))?;
+        if is_counted {
+            let (sizes, path) = (self.sizes.clone(), found.path.clone());
+            let growth = self.work(move || sizes.growth(&path)).await?;
+            self.gateway.tree().recount(uid, growth);
+        }
+        Ok(())
     }
 
     /// Where a repository of that name lies, whether there is one or not.
@@ -164,6 +190,7 @@ impl Repos {
         };
         let (head, has_changed) = self.with(slug, found, make).await?;
         if has_changed {
+            self.count_growth(found).await?;
             self.touched(slug).await?;
         }
         Ok(head)

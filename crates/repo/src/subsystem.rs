@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use base::limits::repo as limits;
 use gateway::{Call, Cx, Gauges, Gone, Later, Subsystem};
 use protocol::router::Router;
 
 use crate::calls::{change, compare, history, import, look};
+use crate::git::init;
 use crate::repos::Repos;
 use crate::{http, public, workspaces};
 
@@ -69,6 +71,7 @@ impl Subsystem for Repos {
                 tracing::warn!(%error, "workspaces could not be looked through; the next start tries again");
             }
             self.watch_files();
+            self.look_after();
             Ok(())
         })
     }
@@ -84,6 +87,30 @@ impl Subsystem for Repos {
 }
 
 impl Repos {
+    /// Looks after repositories from now on: after a while, and then once a day, after all of them.
+    fn look_after(self: Arc<Self>) {
+        tokio::spawn(async move {
+            let (clock, mut stopping) = (self.gateway.clock().clone(), self.traffic.stopping());
+            let looking = async {
+                let mut wait = limits::HOUSEKEEPING_DELAY;
+                loop {
+                    clock.sleep(wait).await;
+                    wait = limits::HOUSEKEEPING_EVERY;
+                    let root = self.gateway.repos().to_path_buf();
+                    match self.work(move || init::directories(&root, false)).await {
+                        Ok(Ok(all)) => self.housekeeping.add(all),
+                        _ => tracing::warn!("the repositories could not be looked after"),
+                    }
+                }
+            };
+            tokio::select! {
+                () = looking => {}
+                () = self.housekeeping.run(&clock) => {}
+                _ = stopping.wait_for(|stopping| *stopping) => {}
+            }
+        });
+    }
+
     /// What can not be removed now is removed at the next start, and is shown to nobody until then.
     async fn swept(&self, drafts: bool) {
         if let Err(error) = self.sweep(drafts).await {

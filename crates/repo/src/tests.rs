@@ -3,6 +3,10 @@
 mod agree;
 mod crash;
 mod git_agrees;
+mod git_histories;
+mod housekeeping;
 mod kit;
+mod libgit2;
+mod oracle;
 mod packs;
 mod race;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::data::Data;
 use crate::peer::Peer;
 
 /// The first user's name.
@@ -28,7 +29,7 @@ pub struct Gateway {
     pub node_token: String,
     /// What it printed for whoever sets it up from elsewhere.
     pub setup_code: Option<String>,
-    directory: Arc<tempfile::TempDir>,
+    directory: Arc<Data>,
     store_url: Option<String>,
     trigger: Trigger,
     running: Option<JoinHandle<Result<(), server::Error>>>,
@@ -37,13 +38,13 @@ pub struct Gateway {
 impl Gateway {
     /// A fresh one, in setup mode.
     pub async fn fresh() -> Gateway {
-        let own = tempfile::tempdir().expect("a temporary directory");
+        let own = Data::new();
         Gateway::launch(Arc::new(own), None, "127.0.0.1:0").await
     }
 
     /// The same on another address, behind these proxies.
     pub async fn fresh_at(listen: &str, trusted_proxies: &[&str]) -> Gateway {
-        let own = tempfile::tempdir().expect("a temporary directory");
+        let own = Data::new();
         let trusted =
             trusted_proxies.iter().map(|text| text.parse().expect("a block of addresses")).collect();
         Gateway::launch_with(Arc::new(own), None, listen, Vec::new(), trusted).await
@@ -51,7 +52,7 @@ impl Gateway {
 
     /// The same with its store in PostgreSQL, set up.
     pub async fn set_up_on(store_url: &str) -> Gateway {
-        let own = tempfile::tempdir().expect("a temporary directory");
+        let own = Data::new();
         let mut gateway = Gateway::launch(Arc::new(own), Some(store_url.to_string()), "127.0.0.1:0").await;
         gateway.setup().await;
         gateway
@@ -66,19 +67,19 @@ impl Gateway {
 
     /// The same with an area beside the built-in ones.
     pub async fn set_up_with(area: server::NewArea) -> Gateway {
-        let own = tempfile::tempdir().expect("a temporary directory");
+        let own = Data::new();
         let mut gateway =
             Gateway::launch_with(Arc::new(own), None, "127.0.0.1:0", vec![area], Vec::new()).await;
         gateway.setup().await;
         gateway
     }
 
-    async fn launch(directory: Arc<tempfile::TempDir>, store_url: Option<String>, listen: &str) -> Gateway {
+    async fn launch(directory: Arc<Data>, store_url: Option<String>, listen: &str) -> Gateway {
         Gateway::launch_with(directory, store_url, listen, Vec::new(), Vec::new()).await
     }
 
     async fn launch_with(
-        directory: Arc<tempfile::TempDir>,
+        directory: Arc<Data>,
         store_url: Option<String>,
         listen: &str,
         areas: Vec<server::NewArea>,

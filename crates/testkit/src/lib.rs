@@ -3,6 +3,7 @@
 // A helper of tests that cannot do its work has nothing better to do than to end the test.
 #![allow(clippy::expect_used)]
 
+mod data;
 pub mod gateway;
 pub mod peer;
 pub mod postgres;

@@ -216,7 +216,7 @@ impl Disk {
         read(&self.workspaces).get(id).copied()
     }
 
-    fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
+    pub(crate) fn home_owner(&self, name: &str) -> Option<(Uid, Gid)> {
         read(&self.homes).get(name).copied()
     }
 

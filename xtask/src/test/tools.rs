@@ -1,5 +1,5 @@
 //! Installer of what the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the
-//! native shell is compared with, and the TypeScript compiler. Installed when missing.
+//! native shell is compared with, libgit2, and the TypeScript compiler. Installed when missing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use crate::place;
 
 /// The compiler that checks the generated types.
 const TYPESCRIPT: &str = "5.9.3";
+/// The library that opens our repositories besides the git program, in the Python package that carries it. Tests look
+/// for it under this name.
+const PYGIT2: &str = "1.20.1";
 /// Where Debian keeps the programs of each PostgreSQL version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
 /// Programs that scripts of the native shell's conformance corpus use when bash runs them, shells that proofs of commands
@@ -33,12 +36,42 @@ pub fn install() -> Result<()> {
     if !has_postgresql() {
         missing.push("postgresql");
     }
-    if missing.is_empty() { Ok(()) } else { install_packages(&missing) }
+    if !missing.is_empty() {
+        install_packages(&missing)?;
+    }
+    install_libgit2()
+}
+
+/// libgit2 with its Python binding, in an environment of its own under the target directory.
+fn install_libgit2() -> Result<()> {
+    let folder = place::target().join("xtask").join("pygit2");
+    let python = folder.join("bin/python");
+    let knows = |python: &Path| {
+        let asked = format!("import pygit2; assert pygit2.__version__ == '{PYGIT2}'");
+        let mut command = place::command(python);
+        command.args(["-c", &asked]).output().is_ok_and(|output| output.status.success())
+    };
+    if knows(&python) {
+        return Ok(());
+    }
+    let made = || place::run(place::command("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+    if made().is_err() {
+        install_packages(&["python3", "python3-venv"])?;
+        made()?;
+    }
+    let mut pip = place::command(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .arg(format!("pygit2=={PYGIT2}"));
+    place::run(&mut pip).context("pygit2 could not be installed; a package index is needed")?;
+    if knows(&python) { Ok(()) } else { bail!("pip installed pygit2 {PYGIT2}, but it can not be used") }
 }
 
 /// Installs what the benchmark compares with.
 pub fn install_for_bench() -> Result<()> {
-    if place::program("rg").is_some() { Ok(()) } else { install_packages(&["ripgrep"]) }
+    let missing =
+        [("rg", "ripgrep"), ("git", "git")].into_iter().filter(|(name, _)| place::program(name).is_none());
+    let missing: Vec<&str> = missing.map(|(_, package)| package).collect();
+    if missing.is_empty() { Ok(()) } else { install_packages(&missing) }
 }
 
 /// rustfmt and clippy, which a minimal toolchain lacks.

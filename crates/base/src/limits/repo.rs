@@ -100,3 +100,31 @@ pub const WORKSPACES_MAX: u64 = 10_000;
 pub const WORKSPACE_COMMIT_BYTES: usize = 32 * 1024 * 1024;
 /// Files and directories of a workspace that is archived or restored.
 pub const WORKSPACE_ENTRIES_MAX: usize = 1_000_000;
+/// How long ago a directory of objects must have changed, in milliseconds, that its size is remembered.
+pub const SIZE_SETTLED_MS: i64 = 2_000;
+/// Loose objects that a repository may have before they are packed.
+pub const LOOSE_MAX: usize = 1_000;
+/// Packs that it may have before they become one.
+pub const PACKS_MAX: usize = 16;
+/// Objects that nothing names, and that are taken out of packs to be removed in time; more stay packed.
+pub const LOOSENED_MAX: u64 = 20_000;
+/// A repository is looked at after so many changes.
+pub const LOOKED_AT_AFTER_CHANGES: u32 = 64;
+/// Repositories whose changes are counted.
+pub const CHANGES_REMEMBERED_MAX: usize = 10_000;
+/// How often all repositories are looked at.
+pub const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(24 * 3_600);
+/// How long the gateway has been up before that is done for the first time.
+pub const HOUSEKEEPING_DELAY: Duration = Duration::from_secs(300);
+/// How long git may work on one repository.
+pub const HOUSEKEEPING_TIMEOUT: Duration = Duration::from_secs(1_800);
+/// How long objects are kept that nothing names.
+pub const UNNAMED_KEPT: Duration = Duration::from_secs(14 * 24 * 3_600);
+/// How long unfinished files are kept that may be somebody's.
+pub const DRAFTS_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// How long others may have to wait while it is found out what nothing names.
+pub const ALONE_MAX: Duration = Duration::from_secs(10);
+/// Bytes of decoded objects that one piece of work remembers, because others are made of them.
+pub const BASES_MAX_BYTES: usize = 8 * 1024 * 1024;
+/// The largest of these.
+pub const BASE_MAX_BYTES: usize = 1024 * 1024;

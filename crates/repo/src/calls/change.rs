@@ -80,6 +80,8 @@ pub(crate) async fn apply(cx: Cx, args: Apply) -> Result<Applied, Error> {
     let changes = changes.map_err(|fault| refusal(&slug, fault))?;
     let (author, committer) = stamps(&cx.caller, cx.area.gateway.now_ms());
     let found = cx.area.writable_or_new(&cx.caller, &slug).await?;
+    let room = cx.area.room(&found).await?;
+    room.take(changes.iter().map(Change::bytes).sum())?;
     let new = NewCommit {
         branch: branch.clone(),
         author,

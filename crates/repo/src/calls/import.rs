@@ -1,8 +1,8 @@
 //! Handler of `repo.import`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::limits::repo as limits;
 use gix_hash::ObjectId;
@@ -18,11 +18,12 @@ use super::{Cx, MAIN};
 use crate::git::bare::Bare;
 use crate::git::commit;
 use crate::git::fault::Fault;
+use crate::git::hold::Hold;
 use crate::git::refs::Branch;
 use crate::import::local;
 use crate::import::quarantine::{self, Quarantine};
 use crate::import::remote::{Remote, RemoteRef};
-use crate::repos::{Found, refusal};
+use crate::repos::{Found, on_disk, refusal};
 use crate::slug::Slug;
 use crate::versions::committer::Look;
 
@@ -40,6 +41,8 @@ struct Order {
     source: Source,
     /// Whether it is what the next import without words is to bring up to date: what goes to another ref is an aside.
     is_followed: bool,
+    /// What is in the repository already, and is counted on, stays there until the branch names it.
+    held: OnceLock<Hold>,
 }
 
 /// `repo.import`
@@ -56,7 +59,7 @@ pub(crate) async fn import(cx: Cx, args: Import) -> Result<Imported, Error> {
     let Ok(Ok(_turn)) = turn else {
         return Err(Error::too_busy("other repositories are being imported, try again later"));
     };
-    let order = Order { cx, slug, branch, source, is_followed };
+    let order = Order { cx, slug, branch, source, is_followed, held: OnceLock::new() };
     match clock.timeout(limits::IMPORT_TIMEOUT, order.carry_out()).await {
         Ok(imported) => imported,
         Err(_) => Err(Error::new(504, "The import took too long: push the repository with git instead")),
@@ -125,6 +128,7 @@ impl Order {
         }
         let changed = before != Some(head);
         if changed {
+            self.cx.area.count_growth(&found).await?;
             self.cx.area.touched(&self.slug).await?;
         }
         self.tell(ImportStage::Done, 0);
@@ -165,6 +169,13 @@ impl Order {
         Ok(moved)
     }
 
+    async fn hold(&self, found: &Found) -> Result<(), Error> {
+        let path = found.path.clone();
+        let held = self.cx.area.work(move || Hold::share(&path)).await?;
+        self.held.set(held.map_err(|error| on_disk(&self.slug, &error))?).ok();
+        Ok(())
+    }
+
     async fn fetch_remote(&self) -> Result<(Found, String, ObjectId), Error> {
         let area = &self.cx.area;
         let private = area.gateway.store().config().setting(config::REPO_NETWORK_PRIVATE).await?;
@@ -173,6 +184,7 @@ impl Order {
         let RemoteRef { name, id } = remote.find(self.source.reference.as_deref()).await?;
         // Only now: what can not be imported leaves no empty repository.
         let found = area.writable_or_new(&self.cx.caller, &self.slug).await?;
+        self.hold(&found).await?;
         let known = area.with(&self.slug, &found, move |bare| Ok((bare.has(&id), tips(bare)?))).await?;
         if let (false, haves) = known {
             self.receive(&remote, &found, id, haves).await?;
@@ -197,7 +209,8 @@ impl Order {
         };
         let opened: Result<(Quarantine, std::fs::File), Fault> = area.work(opening).await?;
         let (quarantine, file) = opened.map_err(|fault| refusal(slug, fault))?;
-        let mut told = 0;
+        let (mut told, mut counted) = (0, 0);
+        let room = area.room(found).await?;
         let mut pack = tokio::fs::File::from_std(file);
         remote
             .fetch(&id, &haves, &mut pack, |bytes| {
@@ -205,6 +218,7 @@ impl Order {
                     told = bytes;
                     self.tell(ImportStage::Receiving, bytes);
                 }
+                room.take(bytes - std::mem::replace(&mut counted, bytes))
             })
             .await?;
         self.tell(ImportStage::Checking, told);
@@ -232,6 +246,7 @@ impl Order {
         let looked = self.cx.area.work(look).await?;
         let (dir, word, id) = looked.map_err(|fault| refusal(slug, fault))?;
         let found = self.cx.area.writable_or_new(&self.cx.caller, slug).await?;
+        self.hold(&found).await?;
         let copy = move |bare: &Bare| local::copy(&Bare::open(&dir)?, bare, id);
         self.cx.area.with(slug, &found, copy).await?;
         Ok((found, word, id))

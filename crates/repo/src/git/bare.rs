@@ -6,6 +6,7 @@ use base::limits::repo as limits;
 use gix_hash::ObjectId;
 use gix_object::{Find, FindHeader as _, Kind, tree};
 
+use super::bases::Bases;
 use super::fault::Fault;
 
 /// A bare repository that is open. It is opened for each piece of work, and stays on the thread that does it.
@@ -23,7 +24,8 @@ impl Bare {
             alloc_limit_bytes: Some(limits::OBJECT_MAX_BYTES as usize),
             ..Default::default()
         };
-        let odb = gix_odb::at_opts(path.join("objects"), gix_hash::Kind::Sha1, None, options)?;
+        let mut odb = gix_odb::at_opts(path.join("objects"), gix_hash::Kind::Sha1, None, options)?;
+        odb.set_pack_cache(|| Box::new(Bases::default()));
         Ok(Bare { path: path.to_path_buf(), odb })
     }
 
@@ -50,16 +52,18 @@ impl Bare {
 
     /// An object of a certain kind.
     pub(crate) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, Fault> {
-        let (found, size) = self.header(id)?.ok_or_else(|| Fault::Damaged(format!("{id} is missing")))?;
-        if found != kind {
-            return Err(Fault::Damaged(format!("{id} is a {found}, not a {kind}")));
-        }
-        if size > limits::OBJECT_MAX_BYTES {
-            return Err(too_large(id, size));
-        }
         let mut content = Vec::new();
-        match self.odb.try_find(id, &mut content).map_err(Fault::damaged)? {
-            Some(_) => Ok(content),
+        let found = match self.odb.try_find(id, &mut content) {
+            Ok(found) => found.map(|object| object.kind),
+            // What is too large is not read; its header still says so.
+            Err(error) => match self.header(id)? {
+                Some((_, size)) if size > limits::OBJECT_MAX_BYTES => return Err(too_large(id, size)),
+                _ => return Err(Fault::damaged(error)),
+            },
+        };
+        match found {
+            Some(found) if found == kind => Ok(content),
+            Some(found) => Err(Fault::Damaged(format!("{id} is a {found}, not a {kind}"))),
             None => Err(Fault::Damaged(format!("{id} is missing"))),
         }
     }

@@ -11,6 +11,7 @@ use gix_object::{CommitRef, Kind};
 use super::bare::Bare;
 use super::edit::{Change, TreeEditor};
 use super::fault::Fault;
+use super::hold::Hold;
 use super::lock::RefLock;
 use super::paths::TreePath;
 use super::refs::Branch;
@@ -96,6 +97,8 @@ pub(crate) struct NewCommit {
 /// again on top of what is there then, unless the caller expected another commit.
 pub(crate) fn advance(bare: &Bare, new: &NewCommit, clock: &Clock) -> Result<Option<ObjectId>, Fault> {
     check_message(&new.message)?;
+    // What is there already, and is counted on, stays there.
+    let _held = Hold::share(bare.path())?;
     let name = new.branch.full();
     for _ in 0..limits::COMMIT_TRIES_MAX {
         let base = bare.reference(&name)?;

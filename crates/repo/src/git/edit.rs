@@ -29,6 +29,17 @@ pub(crate) enum Change {
     Move { from: TreePath, to: TreePath },
 }
 
+impl Change {
+    /// How much it brings.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Change::Put { content, .. } => content.len() as u64,
+            Change::Link { target, .. } => target.len() as u64,
+            Change::Delete { .. } | Change::Move { .. } => 0,
+        }
+    }
+}
+
 /// A directory, as far as it was read.
 #[derive(Default)]
 struct Directory {

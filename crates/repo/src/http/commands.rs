@@ -6,12 +6,19 @@ use bytes::{Bytes, BytesMut};
 
 use super::incoming::{Cut, Incoming};
 
+/// What a client says that takes messages for people.
+const SIDE_BAND: &[u8] = b"side-band-64k";
+
 /// The refs that a push wants changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commands {
     names: Vec<String>,
     /// Where the client takes each of them to be.
     old: Vec<String>,
+    /// Whether a pack follows: what only deletes has none.
+    pub(crate) has_pack: bool,
+    /// Whether the client reads messages for people.
+    pub(crate) has_side_band: bool,
 }
 
 impl Commands {
@@ -60,6 +67,8 @@ impl Commands {
         if !is_object_id(old) || !is_object_id(new) {
             return Err(Cut::Unreadable);
         }
+        self.has_pack |= new.iter().any(|digit| *digit != b'0');
+        self.has_side_band |= line.windows(SIDE_BAND.len()).any(|part| part == SIDE_BAND);
         // A name that is no text is refused by git itself, and is none that anything here looks for.
         self.names.push(String::from_utf8_lossy(name).into_owned());
         self.old.push(String::from_utf8_lossy(old).to_ascii_lowercase());

@@ -1,6 +1,8 @@
 //! Bidirectional pipe between a client and git with back-pressure: a request flows into git's input while git's output
 //! flows out, each as fast as the slower side, in one task that outlives a client who leaves.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -16,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::answer::{NOT_KEPT, Refusal};
 use super::child::GitChild;
 use super::incoming::{Cut, Incoming};
+use super::meter::Meter;
 use super::service::Service;
 use crate::admission::Admitted;
 
@@ -30,6 +33,8 @@ pub(crate) struct Exchange {
     pub(crate) fed: Option<Fed>,
     /// What the client is told before git's own words.
     pub(crate) preamble: Bytes,
+    /// What a push may bring.
+    pub(crate) meter: Option<Arc<Meter>>,
     /// Done once git has ended.
     pub(crate) afterwards: Later<()>,
 }
@@ -85,19 +90,21 @@ impl Exchange {
 
     /// Carries everything over, waits for git, and does what comes afterwards.
     async fn run(self, pieces: mpsc::Sender<Piece>) -> Ended {
-        let Exchange { service, mut child, turn, clock, mut stopping, fed, preamble, afterwards } = self;
+        let Exchange { service, mut child, turn, clock, mut stopping, fed, preamble, meter, afterwards } =
+            self;
+        let meter = meter.as_deref();
         let (stdin, stdout, stderr) = (child.take_stdin(), child.take_stdout(), child.take_stderr());
         let (slow, mut slowness) = oneshot::channel();
         let carrying = async {
             let feeding = async {
                 match (fed, stdin) {
-                    (Some(fed), Some(stdin)) => fed.feed(stdin, &clock).await,
+                    (Some(fed), Some(stdin)) => fed.feed(stdin, meter, &clock).await,
                     _ => Ok(()),
                 }
             };
             let sending = async {
                 if let Some(stdout) = stdout
-                    && let Err(why) = send_all(stdout, preamble, service, &pieces, &clock).await
+                    && let Err(why) = send_all(stdout, (preamble, meter), service, &pieces, &clock).await
                 {
                     // Whoever waits for this is below.
                     slow.send(why).ok();
@@ -160,10 +167,11 @@ impl Ended {
 
 impl Fed {
     /// Gives git the request. Where it breaks off git's input ends, which git takes as a failure and undoes what it began.
-    async fn feed(mut self, mut stdin: ChildStdin, clock: &Clock) -> Result<(), Cut> {
+    async fn feed(mut self, mut stdin: ChildStdin, meter: Option<&Meter>, clock: &Clock) -> Result<(), Cut> {
         let mut piece = Some(self.ahead);
         while let Some(bytes) = piece {
-            if stdin.write_all(&bytes).await.is_err() {
+            let fits = meter.is_none_or(|meter| meter.admits(bytes.len()));
+            if !fits || stdin.write_all(&bytes).await.is_err() {
                 drop(stdin);
                 drain(&mut self.rest, clock).await;
                 return Ok(());
@@ -194,20 +202,24 @@ async fn drain(rest: &mut Incoming, clock: &Clock) {
 /// Gives the client git's output. A push goes on when its client has left: what it sent is all there.
 async fn send_all(
     mut stdout: impl AsyncRead + Unpin,
-    preamble: Bytes,
+    (preamble, meter): (Bytes, Option<&Meter>),
     service: Service,
     pieces: &mpsc::Sender<Piece>,
     clock: &Clock,
 ) -> Result<(), Stop> {
     let mut buffer = BytesMut::from(&preamble[..]);
-    let mut is_there = true;
+    let (mut is_there, mut is_first) = (true, true);
     loop {
         buffer.reserve(limits::CHUNK_BYTES);
         // An output that can not be read has ended.
         if stdout.read_buf(&mut buffer).await.unwrap_or(0) == 0 {
             return Ok(());
         }
-        let piece = buffer.split().freeze();
+        let mut piece = buffer.split().freeze();
+        if let Some(words) = meter.map(Meter::words).filter(|words| is_first && !words.is_empty()) {
+            piece = [words, piece].concat().into();
+        }
+        is_first = false;
         if !is_there {
             continue;
         }

@@ -44,6 +44,11 @@ impl Incoming {
             Some(b"gzip" | b"x-gzip") => Some(GzDecoder::new(Vec::new())),
             Some(_) => return Err(Cut::Encoding),
         };
+        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        // Whoever says beforehand that it is too much need not send it.
+        if length.and_then(|text| text.parse().ok()).is_some_and(|length: u64| length > max_bytes) {
+            return Err(Cut::TooLarge);
+        }
         let body = request.into_body().into_data_stream();
         Ok(Incoming { body, clock, gzip, raw: Bytes::new(), left_bytes: max_bytes })
     }

@@ -12,6 +12,7 @@ use tokio::process::Command;
 use super::access::Wish;
 use super::answer::Refusal;
 use super::child::{Bounds, GitChild};
+use crate::git::program;
 
 /// What a client asks of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,20 +144,7 @@ impl Service {
     }
 
     fn command(self, version: Version, rules: &Rules) -> Command {
-        let mut command = Command::new("git");
-        command.env_clear().current_dir("/");
-        command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
-        command.envs([
-            ("HOME", "/dev/null"),
-            ("LC_ALL", "C"),
-            ("TZ", "UTC"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_SYSTEM", "/dev/null"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_ATTR_NOSYSTEM", "1"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_NO_LAZY_FETCH", "1"),
-        ]);
+        let mut command = program::command();
         command.envs(version.variable().map(|value| ("GIT_PROTOCOL", value)));
         let own = [
             ("receive.maxInputSize", rules.push_max_bytes.to_string()),

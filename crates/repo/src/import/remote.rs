@@ -106,13 +106,14 @@ impl Remote {
         request
     }
 
-    /// Fetches what a commit needs beyond some that are here, into a file; `told` hears of its growth.
+    /// Fetches what a commit needs beyond some that are here, into a file; `told` hears of its growth, and may
+    /// say that it is enough.
     pub(crate) async fn fetch(
         &self,
         want: &ObjectId,
         have: &[ObjectId],
         pack: &mut File,
-        mut told: impl FnMut(u64),
+        mut told: impl FnMut(u64) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut body = Vec::new();
         pkt::line(&mut body, "command=fetch");
@@ -142,7 +143,7 @@ impl Remote {
                     Some((1, part)) => {
                         pack.write_all(part).await.map_err(failed)?;
                         bytes += part.len() as u64;
-                        told(bytes);
+                        told(bytes)?;
                     }
                     Some((3, why)) => return Err(failed(String::from_utf8_lossy(why).trim())),
                     // What it does meanwhile.

@@ -1,44 +1,58 @@
 //! Many writers on one ref, among them the git program: no commit is lost, and the losers know that they lost.
 
 use std::collections::BTreeSet;
+use std::sync::Barrier;
+
+use gix_hash::ObjectId;
 
 use super::kit::{Repository, git, make, new, put};
+use crate::git::commit::NewCommit;
 use crate::git::fault::Fault;
 
 const WRITERS: usize = 2;
-const ROUNDS: usize = 500;
+const ROUNDS: usize = 1_000;
 
 #[test]
-fn of_two_that_expect_the_same_head_one_wins() {
+fn of_two_that_expect_the_same_head_one_wins_a_thousand_times() {
     let repository = Repository::new();
-    let first =
-        make(&repository.open(), &new("first", vec![put("n", "0")])).expect("a commit").expect("a head");
-    let wins: usize = std::thread::scope(|scope| {
-        let race = |writer: usize| {
-            let bare = repository.open();
-            let mut won = 0;
-            for round in 0..ROUNDS {
-                let head = bare.reference("refs/heads/main").expect("a ref").expect("a head");
-                let mut commit =
-                    new(&format!("{writer} {round}"), vec![put("n", format!("{writer} {round}"))]);
-                commit.expected = Some(head.to_string());
-                match make(&bare, &commit) {
-                    Ok(Some(_)) => won += 1,
-                    Err(Fault::Moved { expected, found, .. }) => {
-                        assert_eq!(expected, head.to_string());
-                        assert_ne!(found, Some(expected));
-                    }
-                    other => panic!("{other:?}"),
+    make(&repository.open(), &new("first", vec![put("n", "0")])).expect("a commit").expect("a head");
+    let (ready, done) = (Barrier::new(WRITERS), Barrier::new(WRITERS));
+    let race = |writer: usize| {
+        let bare = repository.open();
+        let attempt = |round: usize| {
+            // Both see the same head, and neither begins before the other has seen it.
+            let head = bare.reference("refs/heads/main").expect("a ref").expect("a head");
+            let text = format!("{writer} {round}");
+            let commit = NewCommit { expected: Some(head.to_string()), ..new(&text, vec![put("n", &text)]) };
+            ready.wait();
+            let made = match make(&bare, &commit) {
+                Ok(made) => Some(made.expect("a commit")),
+                Err(Fault::Moved { expected, found, .. }) => {
+                    assert_eq!(expected, head.to_string());
+                    assert_ne!(found, Some(expected));
+                    None
                 }
-            }
-            won
+                other => panic!("{other:?}"),
+            };
+            done.wait();
+            made
         };
+        (0..ROUNDS).map(attempt).collect()
+    };
+    let won: Vec<Vec<Option<ObjectId>>> = std::thread::scope(|scope| {
+        let race = &race;
         let threads: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || race(writer))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a writer")).sum()
+        threads.into_iter().map(|thread| thread.join().expect("a writer")).collect()
     });
-    assert!(wins >= ROUNDS, "{wins}: somebody wins each round");
-    let count = repository.git(&["rev-list", "--count", "main"]);
-    assert_eq!(count.trim(), (wins + 1).to_string(), "every commit that was made is there, from {first} on");
+    let winners = (0..ROUNDS).map(|round| {
+        let commits: Vec<ObjectId> = won.iter().filter_map(|by_writer| by_writer[round]).collect();
+        assert_eq!(commits.len(), 1, "round {round}: one wins, and the other is told");
+        commits[0].to_string()
+    });
+    let winners: Vec<String> = winners.collect();
+    let listed = repository.git(&["rev-list", "--reverse", "main"]);
+    let there: Vec<&str> = listed.lines().skip(1).collect();
+    assert_eq!(there, winners, "every commit that was made is there, in its order");
     repository.is_sound();
 }
 

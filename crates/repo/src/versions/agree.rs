@@ -22,6 +22,7 @@ use crate::git::bare::Bare;
 use crate::git::commit::{self, NewCommit, Stamp};
 use crate::git::edit::Change;
 use crate::git::fault::Fault;
+use crate::git::hold::Hold;
 use crate::git::lock::RefLock;
 use crate::git::paths::TreePath;
 use crate::git::refs::Branch;
@@ -57,6 +58,8 @@ impl Agreement<'_> {
         scopes: Option<Vec<String>>,
     ) -> Result<Agreed, Fault> {
         let (bare, branch) = (self.bare, Branch::main().full());
+        // What is read here must still be there when a ref names what was made of it.
+        let _held = Hold::share(bare.path())?;
         let mut head = bare.reference(&branch)?;
         let agreed = bare.reference(TREE)?;
         let tree_of =

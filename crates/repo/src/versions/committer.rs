@@ -77,7 +77,10 @@ impl Repos {
         let (pending, reached) = match self.find_or_make(&held.slug).await {
             Ok(found) => {
                 let pending = pending.map(Arc::new);
-                let reached = self.reach_on_disk(held, found.path, pending.clone(), look).await;
+                let reached = self.reach_on_disk(held, found.path.clone(), pending.clone(), look).await;
+                if reached.as_ref().is_ok_and(|agreed| agreed.has_committed) {
+                    self.count_growth(&found).await?;
+                }
                 (pending.and_then(Arc::into_inner), reached)
             }
             Err(error) => (pending, Err(error)),

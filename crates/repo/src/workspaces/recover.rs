@@ -31,14 +31,18 @@ impl Repos {
         });
         for (row, whereabouts) in unsettled.await? {
             let id = row.workspace_id.clone();
-            if let Err(error) = self.settle(row, whereabouts).await {
+            if let Err(error) = self.bring_to_state(row, whereabouts).await {
                 tracing::warn!(id, %error, "a workspace could not be brought into shape");
             }
         }
         Ok(())
     }
 
-    async fn settle(self: &Arc<Self>, row: WorkspaceRow, whereabouts: Whereabouts) -> Result<(), Error> {
+    async fn bring_to_state(
+        self: &Arc<Self>,
+        row: WorkspaceRow,
+        whereabouts: Whereabouts,
+    ) -> Result<(), Error> {
         let id = row.workspace_id.clone();
         // Another gateway may be at it right now.
         let Some(_turn) = self.workspace_turn(&id).await? else { return Ok(()) };

@@ -2,6 +2,8 @@
 
 pub mod bed;
 mod hostile;
+mod killed;
+mod quota;
 mod slow;
 
 use bed::{Bed, PASSWORD_OF_ALL, basic};

@@ -27,6 +27,7 @@ mod recall;
 mod removed_users;
 mod repos;
 mod repos_import;
+mod repos_race;
 mod routing;
 mod sessions;
 mod setup;

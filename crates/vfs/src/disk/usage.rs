@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use base::limits;
-use base::sync::lock;
+use base::sync::{lock, read};
 use protocol::ids::Uid;
 
 use super::Disk;
@@ -29,7 +29,12 @@ pub(crate) struct Usage {
     /// Whether somebody counts, so that it is done once.
     counting: Mutex<bool>,
     finished: Condvar,
+    /// What users keep beside the files.
+    pub(crate) elsewhere: RwLock<Option<Elsewhere>>,
 }
+
+/// Tells how many bytes users keep beside the files, by their names.
+pub type Elsewhere = Box<dyn Fn() -> Vec<(String, u64)> + Send + Sync>;
 
 struct Counted {
     bytes: HashMap<Uid, i64>,
@@ -182,6 +187,13 @@ impl Disk {
             tracing::warn!(%path, ?fail, "its bytes are not counted");
             if path.as_str() == "/" { Err(fail) } else { Ok(()) }
         })?;
+        let elsewhere = read(&self.usage.elsewhere).as_ref().map(|tell| tell()).unwrap_or_default();
+        for (name, more) in elsewhere {
+            if let Some((uid, _)) = self.home_owner(&name) {
+                let all = bytes.entry(uid).or_default();
+                *all = all.saturating_add(signed(more));
+            }
+        }
         Ok(bytes)
     }
 }

@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use super::bed::{Bed, PASSWORD_OF_ALL, Work, basic, line, noise};
+use super::bed::{Bed, PASSWORD_OF_ALL, Work, basic, line, noise, request_head};
 
 const ZEROS: &str = "0000000000000000000000000000000000000000";
 
@@ -162,6 +164,71 @@ async fn a_push_that_is_too_large_is_refused_and_leaves_nothing() {
     work.commit("small", "small", "small").await;
     work.ok(&["push", &url, "main"]).await;
     bed.fsck("alice/big").await;
+}
+
+const TEN_GIB: u64 = 10 << 30;
+
+/// What stands before a file in a pack: its kind and size.
+fn blob_head(size: u64) -> Vec<u8> {
+    let (mut head, mut left) = (vec![0xb0 | (size & 0xf) as u8], size >> 4);
+    while left > 0 {
+        head.push((left & 0x7f) as u8 | if left > 0x7f { 0x80 } else { 0 });
+        left >>= 7;
+    }
+    head
+}
+
+#[tokio::test]
+async fn a_push_of_ten_gigabytes_is_refused_long_before_its_end() {
+    let bed = Bed::new().await;
+    let (work, url) = (bed.work("work"), bed.url("alice", "alice/huge"));
+    work.push_first(&url).await;
+    let path = "/git/alice/huge/git-receive-pack";
+    let kind = ("content-type".to_string(), "application/x-git-receive-pack-request".to_string());
+    let login = basic("alice", PASSWORD_OF_ALL);
+    // Whoever says how much it will be is told at once.
+    let head = request_head("POST", path, &[login.clone(), kind.clone()], TEN_GIB as usize);
+    let mut socket = TcpStream::connect(bed.gateway.address).await.unwrap();
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    // Whoever does not is cut off when it is too much.
+    let set = json!({ "key": "config/git/push_max_bytes", "value": "1048576" });
+    bed.gateway.root().await.call("sys.config.set", set).await.unwrap();
+    let head = request_head("POST", path, &[login, kind], 0)
+        .replace("content-length: 0", "transfer-encoding: chunked");
+    let command = line(&format!("{ZEROS} {} refs/heads/x\0report-status", "1".repeat(40)));
+    let begin =
+        [command.as_bytes(), b"0000PACK\0\0\0\x02\0\0\0\x01", &blob_head(TEN_GIB), b"\x78\x01"].concat();
+    let (mut reading, mut writing) = TcpStream::connect(bed.gateway.address).await.unwrap().into_split();
+    writing.write_all(head.as_bytes()).await.unwrap();
+    let first = [format!("{:x}\r\n", begin.len()).as_bytes(), &begin, b"\r\n"].concat();
+    writing.write_all(&first).await.unwrap();
+    // Sixteen stored blocks of zlib's format.
+    let block = [b"\0\xff\xff\0\0".as_slice(), &[7; 65_535]].concat();
+    let chunk = [b"100040\r\n".as_slice(), &block.repeat(16), b"\r\n"].concat();
+    let sending = async {
+        let mut sent = 0;
+        while sent < TEN_GIB && writing.write_all(&chunk).await.is_ok() {
+            sent += 1 << 20;
+        }
+        sent
+    };
+    let receiving = async {
+        let mut answer = Vec::new();
+        // It may be reset when it is closed while something is on its way.
+        drop(reading.read_to_end(&mut answer).await);
+        answer
+    };
+    let (sent, _answer) = tokio::join!(sending, receiving);
+    assert!(sent < TEN_GIB / 20, "{sent} bytes were taken");
+    assert_eq!(bed.at(&bed.bare("alice/huge")).ok(&["for-each-ref"]).await.lines().count(), 1);
+    let left = std::fs::read_dir(bed.bare("alice/huge").join("objects")).unwrap();
+    let left: Vec<_> = left.flatten().map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("tmp_")), "{left:?}");
+    work.commit("small", "small", "small").await;
+    work.ok(&["push", &url, "main"]).await;
 }
 
 #[tokio::test]

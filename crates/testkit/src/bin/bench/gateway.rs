@@ -91,6 +91,11 @@ impl Gateway {
         USERNAME
     }
 
+    /// Where git finds a repository of the user's, with a login.
+    pub(crate) fn git_url(&self, address: SocketAddr, repo: &str) -> String {
+        format!("http://{USERNAME}:{}@{address}/git/{repo}", self.user_token)
+    }
+
     /// Its data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")

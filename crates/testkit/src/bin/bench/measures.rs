@@ -12,6 +12,7 @@ mod native_read;
 mod native_search;
 mod native_shell;
 mod native_write;
+mod repo;
 mod routed_large;
 mod routed_small;
 
@@ -42,6 +43,7 @@ pub(crate) static ALL: &[Measure] = &[
     Measure { name: "native-write", run: |stage| Box::pin(native_write::run(stage)) },
     Measure { name: "native-search", run: |stage| Box::pin(native_search::run(stage)) },
     Measure { name: "native-shell", run: |stage| Box::pin(native_shell::run(stage)) },
+    Measure { name: "repo", run: |stage| Box::pin(repo::run(stage)) },
     Measure { name: "confined", run: |stage| Box::pin(confined::run(stage)) },
     Measure { name: "agent-latency", run: |stage| Box::pin(agent_latency::run(stage)) },
     Measure { name: "agent-turns", run: |stage| Box::pin(agent_turns::run(stage)) },

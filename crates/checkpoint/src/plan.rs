@@ -18,7 +18,7 @@ pub(crate) struct Given<'a> {
     pub(crate) present: &'a Snapshot,
     /// Paths to bring back with what is below them; all when there are none.
     pub(crate) scope: Option<&'a [Name]>,
-    /// Only what is different at the run's end, and none of these paths. What is in the way is then left alone, and the
+    /// Only what is different at the run's end, and nothing at or below these paths. What is in the way is then left alone, and the
     /// rest is brought back.
     pub(crate) of_run: Option<&'a [Name]>,
 }
@@ -160,17 +160,11 @@ impl Given<'_> {
 
     pub(crate) fn is_in_scope(&self, name: &[u8]) -> bool {
         if let Some(except) = self.of_run
-            && (except.iter().any(|left| left == name) || !self.is_changed_by_run(name))
+            && (is_below(name, except) || !self.is_changed_by_run(name))
         {
             return false;
         }
-        self.scope.is_none_or(|scope| {
-            scope.iter().any(|wanted| {
-                wanted.is_empty()
-                    || name == wanted.as_slice()
-                    || name.strip_prefix(wanted.as_slice()).is_some_and(|rest| rest.starts_with(b"/"))
-            })
-        })
+        self.scope.is_none_or(|scope| is_below(name, scope))
     }
 
     fn is_changed_by_run(&self, name: &[u8]) -> bool {
@@ -181,6 +175,15 @@ impl Given<'_> {
             _ => true,
         }
     }
+}
+
+/// Whether a path is one of these, or below one of them.
+fn is_below(name: &[u8], paths: &[Name]) -> bool {
+    paths.iter().any(|path| {
+        path.is_empty()
+            || name == path.as_slice()
+            || name.strip_prefix(path.as_slice()).is_some_and(|rest| rest.starts_with(b"/"))
+    })
 }
 
 impl Actions {

@@ -37,7 +37,7 @@ pub struct Restore {
     /// Takes back only what is different at the run's end, and leaves alone what is in the way of that: the rest is
     /// brought back all the same. Without a checkpoint at the run's end that is nothing.
     pub of_run: bool,
-    /// With `of_run`: paths that are not touched, absolute or below the workspace.
+    /// With `of_run`: paths that are not touched, nor what is below them, absolute or below the workspace.
     pub except: Vec<PathBuf>,
     /// Only tells what would be done. Nothing is taken either, so that `before` and `after` are `None`.
     pub dry_run: bool,

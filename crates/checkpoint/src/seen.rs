@@ -33,9 +33,7 @@ pub(crate) fn seen(snapshot: &Snapshot, name: &[u8]) -> Seen {
     if let Some(entry) = snapshot.entries.get(name) {
         let mode = entry.mode & 0o7777;
         return match (entry.kind, entry.oid) {
-            (FileKind::File, Some(oid)) => {
-                Seen::File { digest: oid.to_string(), size: entry.size, mode }
-            }
+            (FileKind::File, Some(oid)) => Seen::File { digest: oid.to_string(), size: entry.size, mode },
             (FileKind::Link, _) => Seen::Link,
             (FileKind::Dir, _) => Seen::Dir { mode },
             _ => Seen::Unknown,

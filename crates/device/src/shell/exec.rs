@@ -74,6 +74,9 @@ async fn start(cx: &Cx, args: &Exec) -> Result<ExecResult, Error> {
 async fn command(cx: &Cx, input: &str, cwd: &Path) -> Result<(Command, Option<Confined>), Error> {
     let agents = &cx.machine.agents;
     let Some(confine) = cx.confine.as_ref().filter(|confine| confine.way != Way::Approved) else {
+        let (keeper, text) = (cx.keeper("shell.exec"), input.to_string());
+        let noting = tokio::task::spawn_blocking(move || keeper.note_command(&text)).await;
+        noting.map_err(|error| Error::internal(&error.to_string()))?;
         return Ok((child::plain(input, cwd), None));
     };
     let Some(confiner) = agents.confiner() else {

@@ -16,6 +16,7 @@ mod config;
 mod context;
 mod conversation;
 mod cost;
+mod deeds;
 mod directories;
 mod discovery;
 mod errors;

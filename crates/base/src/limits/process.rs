@@ -86,3 +86,5 @@ pub const KNOWN_CONVERSATIONS_MAX: usize = 64;
 pub const REFUSED_COMMANDS_MAX: usize = 256;
 /// How long a device may take to say whether a file is there that an agent is about to write.
 pub const LOOK_WAIT: Duration = Duration::from_secs(3);
+/// Runs that are looked at for one that can be undone, newest first.
+pub const UNDO_RUNS_MAX: u64 = 500;

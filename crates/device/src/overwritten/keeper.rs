@@ -93,7 +93,10 @@ impl Keeper {
                     .map(drop)
             }
         };
-        let Err(why) = kept else { return Ok(()) };
+        let Err(why) = kept else {
+            die_if_told();
+            return Ok(());
+        };
         let what = format!("what is at '{}' could not be kept, because {why}", path.display());
         if !is_approved {
             return Err(Failure::Refused(Error::approval_required(&format!(
@@ -135,5 +138,12 @@ impl Keeper {
         };
         let Author { pid, run } = author;
         Record { id: 0, at_ms: store.now_ms(), pid, run, call: call.into(), request, items, command, lost }
+    }
+}
+
+/// Tests kill the driver right here, between keeping and changing. Only builds with debug assertions listen.
+fn die_if_told() {
+    if cfg!(debug_assertions) && std::env::var_os("GSV_DIE_AFTER_KEEPING").is_some() {
+        std::process::abort();
     }
 }

@@ -273,3 +273,46 @@ async fn commands_outside_the_sandbox_are_named() {
     assert_eq!(undone["cannot"], json!(["the command `echo hi > made` ran outside the sandbox"]));
     assert_eq!(bench.text("made"), "hi\n");
 }
+
+#[tokio::test]
+async fn what_commands_did_is_taken_back_with_it() {
+    use checkpoint::{Budget, Checkpoints, Label, When};
+    let bench = Bench::keeping();
+    let (state, work) = (bench.outside().join("state"), bench.path(""));
+    let take = |when| {
+        let kept = Checkpoints::open(&state.join("checkpoints"), &work).unwrap();
+        let label = Label { pid: "p1".into(), run: "r1".into(), call: None, when };
+        kept.take(&label, base::clock::Clock::system().now_ms(), &Budget::default()).unwrap();
+    };
+    for name in ["by-both", "by-call", "by-command", "disputed"] {
+        bench.put(name, "old");
+    }
+    bench.call("fs.write", agent(json!({ "path": "by-both", "content": "call" }))).await;
+    take(When::Before);
+    for name in ["by-both", "by-command", "disputed", "later", "built/x"] {
+        bench.put(name, "command");
+    }
+    take(When::After);
+    bench.call("fs.write", agent(json!({ "path": "later", "content": "call" }))).await;
+    bench.call("fs.write", agent(json!({ "path": "by-call", "content": "call" }))).await;
+    bench.call("fs.write", agent(json!({ "path": "by-command", "content": "call" }))).await;
+    bench.put("disputed", "mine");
+    let all = expect(&[
+        ("built/x", "removed"),
+        ("by-both", "restored"),
+        ("by-call", "restored"),
+        ("by-command", "restored"),
+        ("disputed", "conflict"),
+        ("later", "removed"),
+    ]);
+    let dry = bench.call("fs.undo", json!({ "runId": "r1", "dryRun": true })).await;
+    assert_eq!(told(&bench, &dry), all, "{dry}");
+    assert_eq!(undo(&bench, "r1").await, all);
+    for name in ["by-both", "by-call", "by-command"] {
+        assert_eq!(bench.text(name), "old", "{name}");
+    }
+    assert_eq!(bench.text("disputed"), "mine");
+    assert!(!bench.path("later").exists() && !bench.path("built").exists());
+    let listed = bench.call("fs.history", json!({ "path": "by-both" })).await;
+    assert!(listed["versions"].as_array().unwrap().len() >= 3, "{listed}");
+}

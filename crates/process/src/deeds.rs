@@ -46,7 +46,7 @@ impl Deeds {
                     }
                 }
                 Ok(_) => {}
-                Err(why) => tracing::warn!(run_id = %run.run_id, why, "a step is passed by"),
+                Err(why) => tracing::warn!(run_id = %run.run_id, %why, "a step is passed by"),
             }
         }
         deeds.take(store, run, intents, message_id).await?;

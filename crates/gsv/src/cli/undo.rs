@@ -47,14 +47,13 @@ pub async fn run(context: &Context, args: UndoArgs) -> Result<u8> {
     } else {
         let (planned, raw) = ask(&session, &call).await?;
         if args.dry_run {
-            context.output.answer(&raw, || told(&planned, Tense::Would, context.output.colour))?;
-            return Ok(0);
+            return show(context, &raw, &planned, Tense::Would).map(|()| 0);
         }
         if !prompt::is_possible(&context.output) {
             return Err(Failure::usage("nobody can be asked here whether to undo this")
                 .with_hint("add --yes to do it, or --dry-run to see what it would do"));
         }
-        context.output.note(&told(&planned, Tense::Would, context.output.colour));
+        show(context, &raw, &planned, Tense::Would)?;
         if !is_something(&planned) {
             return Err(Failure::new("there is nothing that could be taken back"));
         }
@@ -65,10 +64,17 @@ pub async fn run(context: &Context, args: UndoArgs) -> Result<u8> {
         call = Undo { run_id: Some(planned.run_id), pid: None, dry_run: None };
     }
     let (undone, raw) = ask(&session, &call).await?;
-    context.output.answer(&raw, || told(&undone, Tense::Did, context.output.colour))?;
+    show(context, &raw, &undone, Tense::Did)?;
     let is_failed = undone.targets.iter().any(|target| target.error.is_some());
     let has_conflicts = paths(&undone).any(|path| path.action == UndoAction::Conflict);
     Ok(u8::from(is_failed || has_conflicts))
+}
+
+fn show(context: &Context, raw: &str, undone: &Undone, tense: Tense) -> Result<()> {
+    match context.output.json {
+        true => context.output.raw_json(raw),
+        false => context.output.text(&(told(undone, tense, context.output.colour) + "\n")),
+    }
 }
 
 async fn ask(session: &client::Session, call: &Undo) -> Result<(Undone, String)> {

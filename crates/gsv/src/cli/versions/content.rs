@@ -30,7 +30,7 @@ pub(super) async fn of_version(session: &Session, at: &Remote, version: &str) ->
     match ask(session, at, &call).await {
         Ok(content) => bytes(&content),
         // Only its size can be told of what is no text.
-        Err(failure) if failure.to_string().starts_with("Binary file") => {
+        Err(failure) if failure.message.starts_with("Binary file") => {
             Ok(Bytes::Binary(known.and_then(|known| known.size).unwrap_or(0)))
         }
         Err(failure) => Err(failure),
@@ -53,13 +53,13 @@ pub(super) async fn last_other(session: &Session, at: &Remote, now: &Bytes) -> R
 pub(super) async fn present(context: &Context, session: &Session, at: &Remote) -> Result<Bytes> {
     let temp = tempfile::tempdir()?;
     let to = temp.path().join("now");
-    match cp::fetch(context, at, &Location::Local(to.clone())).await {
-        Ok(()) => Ok(Bytes::Exactly(std::fs::read(&to)?)),
-        // A file that was deleted has versions all the same.
-        Err(_) if list(session, at, Some(1)).await?.versions.first().is_some_and(|newest| newest.deleted) => {
-            Ok(Bytes::Nothing)
-        }
-        Err(failure) => Err(failure),
+    let Err(failure) = cp::fetch(context, at, &Location::Local(to.clone())).await else {
+        return Ok(Bytes::Exactly(std::fs::read(&to)?));
+    };
+    // A file that was deleted has versions all the same.
+    match list(session, at, Some(1)).await?.versions.first() {
+        Some(newest) if newest.deleted => Ok(Bytes::Nothing),
+        _ => Err(failure),
     }
 }
 

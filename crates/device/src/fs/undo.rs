@@ -36,7 +36,7 @@ pub(super) fn undo(
     for (path, trail) in &trails {
         match judged(files, path, trail) {
             Ok(Some(step)) => steps.push(step),
-            Ok(None) if trail.is_directory() => {}
+            Ok(None) | Err(_) if trail.is_directory() => {}
             Ok(None) => done.tell(path, UndoAction::Unchanged, None),
             Err(why) => done.tell(path, UndoAction::Conflict, Some(why)),
         }
@@ -44,8 +44,9 @@ pub(super) fn undo(
     if !is_dry && !steps.is_empty() {
         done.versions.push(keep(files, store, request, &steps)?);
     }
-    for step in ordered(steps) {
-        let done_so = if is_dry { Ok(()) } else { put_back(files, store, &commands, &step) };
+    let steps = ordered(steps);
+    for step in &steps {
+        let done_so = if is_dry { Ok(()) } else { put_back(files, store, &commands, step) };
         match done_so {
             Err(error) => done.tell(&step.path, UndoAction::Conflict, Some(error.to_string())),
             Ok(()) if step.is_directory() => {}
@@ -54,6 +55,9 @@ pub(super) fn undo(
             }
             Ok(()) => done.tell(&step.path, UndoAction::Restored, None),
         }
+    }
+    if !is_dry {
+        close_directories(files, &steps);
     }
     // What lies in records is done by them; a directory's children are records of their own.
     let taken_care_of: Vec<PathBuf> =
@@ -99,6 +103,16 @@ struct Step {
 impl Step {
     fn is_directory(&self) -> bool {
         matches!(self.wanted, State::Dir { .. }) || matches!(self.present, State::Dir { .. })
+    }
+}
+
+/// Gives directories that came back the modes they had, once what they hold is in them; inner ones first.
+fn close_directories(files: &Files, steps: &[Step]) {
+    for step in steps.iter().rev() {
+        let State::Dir { mode: Some(mode) } = step.wanted else { continue };
+        if let Err(error) = files.entry_exactly(&step.path).and_then(|entry| entry.set_mode(mode)) {
+            tracing::warn!(path = %step.path.display(), %error, "a directory is back with another mode");
+        }
     }
 }
 

@@ -18,6 +18,7 @@ pub mod model;
 pub mod native_shell;
 pub mod oauth;
 pub mod outgoing;
+pub mod overwritten;
 pub mod process;
 pub mod repo;
 pub mod route;

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::faults::step;
 
 /// Writes a file whole or not at all, durable when this returns.
-pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let written = write_new(&temporary, content)
         .and_then(|()| step("rename"))
@@ -28,13 +28,13 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// A new empty file that only we can read; what a crash left under the name is replaced.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<File> {
     remove(path)?;
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Removes a file that may not be there.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
+pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -42,12 +42,12 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Makes what was renamed into or removed from a directory durable.
-pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
+pub fn sync_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
 /// Reads a file that is expected to be small; `None` when it is not there.
-pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,

@@ -11,6 +11,7 @@ use crate::label::{Id, Label, LeftOut, Summary, Taken, Why};
 use crate::objects::ObjectKind;
 use crate::prune::{self, Pruned};
 use crate::restore::{self, Restore, Restored};
+use crate::seen::{self, Seen};
 use crate::store::Store;
 use crate::take;
 
@@ -97,6 +98,16 @@ impl Checkpoints {
         let copied =
             objects.and_then(|objects| objects.copy(&oid, ObjectKind::Blob, bytes_max, &mut content));
         copied.map(|()| Some(content)).map_err(|fault| self.store.told(fault))
+    }
+
+    /// What a checkpoint knows of each of some paths. One outside of the workspace is unknown to it.
+    pub fn seen(&self, id: Id, paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
+        let snapshot = self.store.snapshot(id)?;
+        let one = |path: &PathBuf| match restore::name_in(&self.store.workspace, path) {
+            Ok(name) => seen::seen(&snapshot, &name),
+            Err(_) => Seen::Unknown,
+        };
+        Ok(paths.iter().map(one).collect())
     }
 
     /// Brings the workspace, or paths in it, back to what a checkpoint holds. See [`Restore`] for what is never done.

@@ -121,6 +121,6 @@ impl Fault {
 }
 
 /// Whether a write failed for want of room, on the disk or in a quota.
-pub(crate) fn is_disk_full(error: &io::Error) -> bool {
+pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

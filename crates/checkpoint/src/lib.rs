@@ -15,7 +15,7 @@
 //! its objects up to a limit. Not kept: what is ignored, sockets, devices, FIFOs, extended attributes, that two names
 //! are one file, and what lies on another file system.
 
-mod atomic;
+pub mod atomic;
 mod budget;
 mod cache;
 mod checkpoints;
@@ -26,13 +26,14 @@ mod faults;
 mod label;
 mod list;
 mod load;
-mod lock;
+pub mod lock;
 mod objects;
 mod place;
 mod plan;
 mod prune;
 mod record;
 mod restore;
+mod seen;
 mod side;
 mod snapshot;
 mod state;
@@ -46,7 +47,9 @@ mod walk;
 pub use budget::Budget;
 pub use checkpoints::Checkpoints;
 pub use diff::{Change, Difference};
-pub use error::Error;
+pub use error::{Error, is_disk_full};
 pub use label::{Id, Label, LeftOut, Summary, Taken, When, Why};
 pub use prune::{Pruned, prune_all};
 pub use restore::{Conflict, Failed, Restore, Restored};
+pub use seen::Seen;
+pub use store::open_private;

@@ -1,4 +1,4 @@
-//! Advisory file lock of one workspace's store, with a limited wait. The operating system lets go of it with the process.
+//! Advisory file lock of a store's directory, with a limited wait. The operating system lets go of it with the process.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -9,14 +9,14 @@ use base::limits::checkpoint as limits;
 
 use crate::error::Error;
 
-/// Held while the store of a workspace is changed.
-pub(crate) struct Lock {
+/// Held while a store is changed.
+pub struct Lock {
     file: File,
 }
 
 impl Lock {
     /// Waits for whoever has it, so long at most.
-    pub(crate) fn acquire(dir: &Path, clock: &Clock) -> Result<Lock, Error> {
+    pub fn acquire(dir: &Path, clock: &Clock) -> Result<Lock, Error> {
         let store = |source| Error::Store { path: dir.to_path_buf(), source };
         let open =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(dir.join("lock"));

@@ -18,6 +18,9 @@ pub(crate) struct Given<'a> {
     pub(crate) present: &'a Snapshot,
     /// Paths to bring back with what is below them; all when there are none.
     pub(crate) scope: Option<&'a [Name]>,
+    /// Only what is different at the run's end, and nothing at or below these paths. What is in the way is then left alone, and the
+    /// rest is brought back.
+    pub(crate) of_run: Option<&'a [Name]>,
 }
 
 /// What a restore does, in this order.
@@ -50,6 +53,9 @@ impl Given<'_> {
             }
         }
         actions.make = make.into_iter().collect();
+        if self.of_run.is_some() {
+            actions.leave_conflicts();
+        }
         actions.remove.sort_by(|(a, _), (b, _)| b.cmp(a));
         actions.write.sort_by_key(|(name, _)| git_dir_of_object(name).is_none());
         actions
@@ -153,12 +159,49 @@ impl Given<'_> {
     }
 
     pub(crate) fn is_in_scope(&self, name: &[u8]) -> bool {
-        self.scope.is_none_or(|scope| {
-            scope.iter().any(|wanted| {
-                wanted.is_empty()
-                    || name == wanted.as_slice()
-                    || name.strip_prefix(wanted.as_slice()).is_some_and(|rest| rest.starts_with(b"/"))
-            })
-        })
+        if let Some(except) = self.of_run
+            && (is_below(name, except) || !self.is_changed_by_run(name))
+        {
+            return false;
+        }
+        self.scope.is_none_or(|scope| is_below(name, scope))
+    }
+
+    fn is_changed_by_run(&self, name: &[u8]) -> bool {
+        let Some(after) = self.after else { return false };
+        match (self.target.entries.get(name), after.entries.get(name)) {
+            (Some(before), Some(after)) => !before.is_same(after),
+            (None, None) => false,
+            _ => true,
+        }
+    }
+}
+
+/// Whether a path is one of these, or below one of them.
+fn is_below(name: &[u8], paths: &[Name]) -> bool {
+    paths.iter().any(|path| {
+        path.is_empty()
+            || name == path.as_slice()
+            || name.strip_prefix(path.as_slice()).is_some_and(|rest| rest.starts_with(b"/"))
+    })
+}
+
+impl Actions {
+    /// Drops what would be done to paths that are in the way, and to what is below them.
+    fn leave_conflicts(&mut self) {
+        let conflicts = &self.conflicts;
+        let is_free = |(name, _): &(Name, Entry)| {
+            let mut at: &[u8] = name;
+            while !at.is_empty() {
+                if conflicts.contains(at) {
+                    return false;
+                }
+                at = split(at).0;
+            }
+            true
+        };
+        for list in [&mut self.remove, &mut self.make, &mut self.write, &mut self.modes] {
+            list.retain(is_free);
+        }
     }
 }

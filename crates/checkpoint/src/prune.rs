@@ -38,7 +38,7 @@ pub(crate) fn prune_all_within(
     now_ms: i64,
     bytes_max: u64,
 ) -> Result<Vec<(PathBuf, Pruned)>, Error> {
-    let store = store::open_all(store)?;
+    let store = store::open_private(store)?;
     let unusable = |source| Error::Store { path: store.clone(), source };
     let mut all = Vec::new();
     for entry in fs::read_dir(&store).map_err(unusable)?.take(limits::WORKSPACES_MAX) {

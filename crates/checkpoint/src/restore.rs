@@ -4,6 +4,7 @@
 mod apply;
 mod unlock;
 
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -33,6 +34,13 @@ pub struct Restore {
     pub force: bool,
     /// When the run ended, in milliseconds since the Unix epoch, for a run without a checkpoint after it.
     pub ended_ms: Option<i64>,
+    /// Takes back only what is different at the run's end, and leaves alone what is in the way of that: the rest is
+    /// brought back all the same. Without a checkpoint at the run's end that is nothing.
+    pub of_run: bool,
+    /// With `of_run`: paths that are not touched, nor what is below them, absolute or below the workspace.
+    pub except: Vec<PathBuf>,
+    /// Only tells what would be done. Nothing is taken either, so that `before` and `after` are `None`.
+    pub dry_run: bool,
 }
 
 /// What was brought back. When there are conflicts and no `force`, nothing was.
@@ -99,12 +107,19 @@ pub(crate) fn restore(
         [Some(&target), after.as_ref()].into_iter().flatten().map(|each| &each.entries).collect();
     let root = place::open_root(&at.workspace);
     let root = root.map_err(|source| Error::Workspace { path: at.workspace.clone(), source })?;
+    let except: Vec<Name> =
+        how.except.iter().map(|path| name_in(&at.workspace, path)).collect::<Result<_, _>>()?;
+    let (after, scope, of_run) = (after.as_ref(), scope.as_deref(), how.of_run.then_some(&except[..]));
+    if how.dry_run {
+        let present = take::look(at, &lock, budget, known)?;
+        let given = Given { target: &target, after, ended_ns, present: &present, scope, of_run };
+        return Ok(foretold(&given));
+    }
     let unlocked = unlock::unlock(&root, &target);
     let label = restore_label(id, &entries, When::Before);
     let taken = take::take(at, &lock, &label, now_ms, budget, known.clone());
     let present = taken.inspect_err(|_| unlock::lock_again(&root, &unlocked))?;
-    let (after, scope) = (after.as_ref(), scope.as_deref());
-    let given = Given { target: &target, after, ended_ns, present: &present.snapshot, scope };
+    let given = Given { target: &target, after, ended_ns, present: &present.snapshot, scope, of_run };
     let actions = given.actions();
     let mut restored = Restored {
         before: Some(present.taken.id),
@@ -112,7 +127,7 @@ pub(crate) fn restore(
         left_out: left_out(&target, &given),
         ..Default::default()
     };
-    if !restored.conflicts.is_empty() && !how.force {
+    if !restored.conflicts.is_empty() && !how.force && !how.of_run {
         unlock::lock_again(&root, &unlocked);
         return Ok(restored);
     }
@@ -124,6 +139,21 @@ pub(crate) fn restore(
     restored.after = last.map(|last| last.taken.id);
     prune::prune_when_due(at, now_ms).ok();
     Ok(restored)
+}
+
+/// What a restore would do, told as if it were done.
+fn foretold(given: &Given<'_>) -> Restored {
+    let actions = given.actions();
+    let kept: HashSet<&Name> = actions.write.iter().chain(&actions.make).map(|(name, _)| name).collect();
+    let removed = actions.remove.iter().filter(|(name, _)| !kept.contains(name));
+    let written = actions.make.iter().chain(&actions.write).chain(&actions.modes);
+    Restored {
+        written: written.map(|(name, _)| path_of(name)).collect(),
+        removed: removed.map(|(name, _)| path_of(name)).collect(),
+        conflicts: actions.conflicts.iter().map(|name| conflict(given.present, name)).collect(),
+        left_out: left_out(given.target, given),
+        ..Default::default()
+    }
 }
 
 /// The checkpoint at the end of the run that this one is before of.

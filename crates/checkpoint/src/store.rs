@@ -34,7 +34,7 @@ impl Store {
         let unreadable = |source| Error::Workspace { path: workspace.to_path_buf(), source };
         let resolved = fs::canonicalize(workspace).map_err(unreadable)?;
         fs::read_dir(&resolved).map(|_| ()).map_err(unreadable)?;
-        let all = open_all(all)?;
+        let all = open_private(all)?;
         if all.starts_with(&resolved) || resolved.starts_with(&all) {
             return Err(Error::Overlap { store: all, workspace: resolved });
         }
@@ -108,8 +108,8 @@ impl Store {
     }
 }
 
-/// Makes the directory of all stores where there is none, and sees that only we can enter it.
-pub(crate) fn open_all(path: &Path) -> Result<PathBuf, Error> {
+/// Makes a directory for what is kept where there is none, and sees that only we can enter it.
+pub fn open_private(path: &Path) -> Result<PathBuf, Error> {
     let unusable = |source| Error::Store { path: path.to_path_buf(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
     let path = fs::canonicalize(path).map_err(unusable)?;

@@ -3,7 +3,7 @@
 //! The gateway says of each call of a process how it may run (`confine`, see `protocol::confine`). What this driver was
 //! started with (`--agents`) can only make that stricter. A person's own calls carry no such word and are not touched.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::clock::Clock;
@@ -16,6 +16,7 @@ use sandbox::Sandbox;
 
 use crate::confined::Confiner;
 use crate::files::{Files, Guard};
+use crate::overwritten::{Keeper, Overwritten};
 
 /// What agents may do on this machine.
 pub struct Agents {
@@ -24,6 +25,8 @@ pub struct Agents {
     guard: Arc<Guard>,
     /// Where there is a sandbox that is strong enough.
     confiner: Option<Arc<Confiner>>,
+    /// What keeps files before agents change them, or why that can not be; nothing where that is never done.
+    overwritten: Option<Result<Arc<Overwritten>, Arc<str>>>,
 }
 
 /// The sandbox of a machine, and what it was seen to enforce.
@@ -65,7 +68,37 @@ impl Agents {
             let has_overlays = words.iter().any(|word| word == "rehearse");
             Arc::new(if has_overlays { confiner.with_caches(clock) } else { confiner })
         });
-        Agents { mode, confinement, guard: Arc::new(Guard { workspace, home }), confiner }
+        let guard = Arc::new(Guard { workspace, home, state: None, is_approved: false });
+        Agents { mode, confinement, guard, confiner, overwritten: None }
+    }
+
+    /// The same with a store for what agents overwrite and delete, below the driver's own directory. Where it can not be
+    /// used, agents' changes are asked about.
+    pub fn keeping(mut self, state: Option<&Path>, workspace: &Path, clock: Clock) -> Agents {
+        let opened = match state {
+            None => Err("this user has no directory for what the driver keeps".to_string()),
+            Some(state) => Overwritten::open(state, workspace, clock).map_err(|error| error.to_string()),
+        };
+        if let Err(why) = &opened {
+            tracing::warn!("what agents change can not be kept, so they have to ask: {why}");
+        }
+        let state = state.map(|state| state.canonicalize().unwrap_or_else(|_| state.to_path_buf()));
+        self.guard = Arc::new(Guard { state, ..(*self.guard).clone() });
+        self.overwritten = Some(opened.map(Arc::new).map_err(Arc::from));
+        self
+    }
+
+    /// What keeps what a call of an agent is about to change.
+    pub(crate) fn keeper(&self, confine: Option<&Confine>, call: &'static str, request: &str) -> Keeper {
+        match (&self.overwritten, confine) {
+            (Some(store), Some(confine)) => Keeper::of_agent(store.clone(), confine, call, request),
+            _ => Keeper::Nobody,
+        }
+    }
+
+    /// What was kept of files that agents changed, where it can be used.
+    pub(crate) fn overwritten(&self) -> Option<&Arc<Overwritten>> {
+        self.overwritten.as_ref()?.as_ref().ok()
     }
 
     /// What makes confined commands, where the machine can.
@@ -83,9 +116,12 @@ impl Agents {
         &self.confinement
     }
 
-    /// What checks the files of calls that nobody approved.
-    pub(crate) fn guard(&self) -> Arc<Guard> {
-        self.guard.clone()
+    /// What checks the files of a call of an agent.
+    pub(crate) fn guard(&self, confine: &Confine) -> Arc<Guard> {
+        match confine.way {
+            Way::Approved => Arc::new(Guard { is_approved: true, ..(*self.guard).clone() }),
+            _ => self.guard.clone(),
+        }
     }
 
     /// Takes the checkpoint of a run before a call of it that writes what git is to ignore: a checkpoint taken under the

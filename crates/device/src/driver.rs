@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::agents::Agents;
+use crate::fs;
 use crate::ledger::Ledger;
 use crate::machine::{Machine, router};
 use crate::online::{self, Driver};
@@ -146,14 +147,17 @@ fn forget_old_checkpoints(options: &Options) {
 fn driver(options: &Options) -> Result<Arc<Driver>, RunError> {
     let files = options.files()?;
     let router = router();
-    let implements = implements(router.names(), &options.allow, files.is_confined());
+    let clock = Clock::system();
+    let agents = Agents::new(options.agents, &files, shell::program(), options.sandbox(&clock));
+    let agents = agents.keeping(options.state.as_deref(), files.workspace(), clock.clone());
+    let mut names = router.names().to_vec();
+    names.retain(|name| agents.overwritten().is_some() || !fs::NEED_KEPT.contains(name));
+    let implements = implements(&names, &options.allow, files.is_confined());
     if implements.is_empty() {
         return Err(RunError::Options("--allow leaves nothing to offer".to_string()));
     }
-    let clock = Clock::system();
     let outbox = Outbox::new(clock.clone());
     let statuses = outbox.clone();
-    let agents = Agents::new(options.agents, &files, shell::program(), options.sandbox(&clock));
     let machine = Machine::new(files, agents, clock.clone(), move |text| statuses.status(text));
     Ok(Arc::new(Driver {
         machine,

@@ -160,6 +160,53 @@ impl Files {
         Ok(entry)
     }
 
+    /// The directories that have to be made before a file can be written, the outermost first, by their real paths.
+    pub(crate) fn missing_directories(&self, place: &LocalPath) -> Vec<PathBuf> {
+        let mut missing = Vec::new();
+        for above in place.inner.ancestors().skip(1) {
+            match self.canonical(above) {
+                Ok(found) => {
+                    let real = self.real(&found);
+                    let below = |path: &Path| Some(real.join(path.strip_prefix(above).ok()?));
+                    return missing.into_iter().rev().filter_map(below).collect();
+                }
+                Err(_) => missing.push(above),
+            }
+        }
+        Vec::new()
+    }
+
+    /// The real path of a place that need not exist, as a call may ask about it.
+    pub(crate) fn real_path(&self, place: &LocalPath) -> io::Result<PathBuf> {
+        let canonical = self.canonical(&place.inner).or_else(|_| {
+            let (Some(parent), Some(name)) = (place.inner.parent(), place.inner.file_name()) else {
+                return Ok(place.inner.clone());
+            };
+            // A directory that is gone too can only be taken by its name.
+            Ok::<_, io::Error>(self.canonical(parent).unwrap_or_else(|_| parent.to_path_buf()).join(name))
+        })?;
+        self.check(&canonical, Access::Read)?;
+        Ok(self.real(&canonical))
+    }
+
+    /// What has that real path, which must not lead through links by now. It need not exist, its directory must.
+    pub(crate) fn entry_exactly(&self, real: &Path) -> io::Result<Entry> {
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        };
+        let inner = self.inner(parent)?;
+        let found = self.canonical(if is_top(inner) { Path::new(".") } else { inner })?;
+        if self.real(&found) != parent {
+            return Err(io::Error::other("its directory is another one now"));
+        }
+        self.check(&found.join(name), Access::Write)?;
+        let dir = match &*self.root {
+            Root::Machine => open_without_links(inner)?,
+            Root::Below { .. } => self.open_dir(inner)?,
+        };
+        Ok(Entry::new(dir, name.to_os_string(), real.to_path_buf()))
+    }
+
     /// Opens a file that a walk below an entry has found. Links are not followed.
     pub(crate) fn open_found(&self, real: &Path) -> io::Result<File> {
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {

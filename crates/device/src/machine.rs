@@ -10,7 +10,7 @@ use base::limits;
 use base::sync::lock;
 use client::Connection;
 use futures_util::FutureExt;
-use protocol::confine::{Confine, Way};
+use protocol::confine::Confine;
 use protocol::error::Error;
 use protocol::frame;
 use protocol::router::{Answer, Router};
@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::agents::Agents;
 use crate::files::Files;
 use crate::fs::Uploads;
+use crate::overwritten::Keeper;
 use crate::shell::Shells;
 use crate::{fs, shell};
 
@@ -64,6 +65,10 @@ pub fn router() -> Router<Cx> {
         .on(fs::search)
         .on(fs::pull)
         .on(fs::push)
+        .on(fs::history)
+        .on(fs::history_read)
+        .on(fs::restore)
+        .on(fs::undo)
         .on(shell::exec)
 }
 
@@ -120,11 +125,14 @@ impl Cx {
     /// The files as this call may see them.
     pub(crate) fn files(&self) -> Files {
         match &self.confine {
-            Some(confine) if confine.way != Way::Approved => {
-                self.machine.files.guarded(self.machine.agents.guard())
-            }
-            _ => self.machine.files.clone(),
+            Some(confine) => self.machine.files.guarded(self.machine.agents.guard(confine)),
+            None => self.machine.files.clone(),
         }
+    }
+
+    /// What keeps the files that this call is about to change.
+    pub(crate) fn keeper(&self, call: &'static str) -> Keeper {
+        self.machine.agents.keeper(self.confine.as_deref(), call, &self.call_id)
     }
 
     /// Leaves work that begins once the answer is on its way.

@@ -24,8 +24,10 @@ pub mod repo;
 pub mod run;
 pub mod serve;
 pub mod shell;
+pub mod undo;
 pub mod users;
 pub mod version;
+pub mod versions;
 pub mod workspace;
 
 /// One computer made of all your machines.
@@ -95,6 +97,15 @@ pub enum Command {
     /// Manage workspaces: directories for a piece of work that keep their versions.
     #[command(subcommand)]
     Workspace(workspace::WorkspaceVerb),
+    /// Take back what a run of an agent did to files.
+    ///
+    /// It shows what will be taken back, on the gateway and on each device that the run used, and what can not be, and
+    /// asks first.
+    Undo(undo::UndoArgs),
+    /// List the versions of a file, or bring one back.
+    Log(versions::Log),
+    /// Show what is different between versions of a file.
+    Diff(versions::Diff),
     /// Make any call of the protocol.
     Call(call::Call),
     /// Print completions for a shell.
@@ -124,6 +135,9 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Cp(args) => cp::run(context, args).await,
         Command::Repo(verb) => repo::run(context, verb).await,
         Command::Workspace(verb) => workspace::run(context, verb).await,
+        Command::Undo(args) => undo::run(context, args).await,
+        Command::Log(args) => versions::log(context, args).await,
+        Command::Diff(args) => versions::diff(context, args).await,
         Command::Call(args) => call::run(context, args).await,
         Command::Completions(args) => completions::run(context, args),
         Command::Version => version::run(context),

@@ -13,7 +13,7 @@ pub(crate) type Cx = gateway::Cx<Processes>;
 
 /// All handlers on one page.
 pub(crate) fn router() -> Router<Cx> {
-    use proc::{approval, conversation, ipc, spawn};
+    use proc::{approval, conversation, ipc, spawn, undo};
     Router::new()
         .on(proc::list)
         .on(proc::profiles)
@@ -42,6 +42,7 @@ pub(crate) fn router() -> Router<Cx> {
         .on(conversation::segment_read)
         .on(ipc::send)
         .on(ipc::call)
+        .on(undo::undo)
         .on(ai::config)
         .on(ai::transcribe)
         .on(ai::speak)

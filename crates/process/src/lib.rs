@@ -17,6 +17,7 @@ mod config;
 mod context;
 mod conversation;
 mod cost;
+mod deeds;
 mod directories;
 mod discovery;
 mod errors;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::limits;
 use model::ToolCall;
 use policy::{Action, Call, Circumstances, Judgement, Known, Policy, Remembered, Target};
+use protocol::capability;
 use protocol::confine::{Way, Widening};
 use protocol::error::{Error, Reason};
 use protocol::proc::approval::ScriptFile;
@@ -41,6 +42,9 @@ const NATIVE: &str = "gsv";
 /// What a model is told of a call that a person allowed when it was another one.
 pub(crate) const NOT_APPROVED: &str = "The call is not the one that was approved: its target, arguments or working \
                                        directory changed. Make it again to have it approved.";
+
+/// Told with a question about a call that a device can take back.
+const CAN_BE_UNDONE: &str = "It can be undone: the device keeps what is there now (`gsv undo`).";
 
 /// The call that runs commands.
 pub(crate) const SHELL: &str = "shell.exec";
@@ -225,9 +229,20 @@ pub(crate) fn details(
     // Where a device starts commands is not known here.
     let own = (judgement.target == "gsv").then_some(setup.identity.cwd.as_str());
     let cwd = given.or(own).filter(|_| syscall == SHELL).map(str::to_string);
-    let reasons = judgement.reasons.iter().map(|reason| format!("It {reason}.")).collect();
+    let mut reasons: Vec<String> = judgement.reasons.iter().map(|reason| format!("It {reason}.")).collect();
+    let is_lost = reasons.iter().any(|reason| reason.contains("could not be undone"));
+    if !is_lost && keeps_old(setup, syscall, &judgement.target) {
+        reasons.push(CAN_BE_UNDONE.to_string());
+    }
     let (widening, widened_shape) = (judgement.widening.clone(), judgement.widened_shape.clone());
     Details { reasons, cwd, files, widening, widened_shape, host_shapes: judgement.host_shapes.clone() }
+}
+
+/// Whether a call changes a file on a device that keeps what was there before.
+fn keeps_old(setup: &Setup, syscall: &str, target: &str) -> bool {
+    let device = setup.devices.iter().find(|device| device.id.as_str() == target);
+    matches!(syscall, "fs.write" | "fs.edit" | "fs.delete")
+        && device.is_some_and(|device| capability::covers(&device.implements, "fs.undo"))
 }
 
 /// What an approval is bound to: the call, the widening that was shown with it, and the script files it names.

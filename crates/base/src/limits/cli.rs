@@ -60,3 +60,5 @@ pub const CREDENTIAL_MAX_BYTES: u64 = 64 * 1024;
 pub const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a person may take to unlock the system's keyring.
 pub const KEYRING_UNLOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long an undo, or a look at the versions of a file, may take.
+pub const UNDO_TIMEOUT: Duration = Duration::from_secs(15 * 60);

@@ -94,3 +94,5 @@ pub const CHECKPOINT_MESSAGES: u64 = 64;
 pub const CHECKPOINT_SUMMARY_WAIT: Duration = Duration::from_secs(10);
 /// How long a process is not reset or killed because of its checkpoint.
 pub const CHECKPOINT_WAIT: Duration = Duration::from_secs(20);
+/// Runs that are looked at for one that can be undone, newest first.
+pub const UNDO_RUNS_MAX: u64 = 500;

@@ -281,3 +281,36 @@ fn what_was_ignored_before_is_not_taken_for_made_by_the_run() {
     assert_eq!((restored.conflicts.len(), restored.removed.len()), (0, 0), "{restored:?}");
     assert!(kit.exists("a.log") && kit.exists("out/deep/b"));
 }
+
+#[test]
+fn a_run_is_taken_back_but_for_what_somebody_changed_since() {
+    let kit = Kit::new();
+    for name in ["changed", "deleted", "disputed", "kept", "mine"] {
+        kit.write(name, "old");
+    }
+    let (before, _) = kit.run(|| {
+        kit.write("changed", "by the run");
+        kit.remove("deleted");
+        kit.write("disputed", "by the run");
+        kit.write("kept", "by the run");
+        kit.write("made/by/run", "x");
+    });
+    tick(&kit);
+    kit.write("disputed", "mine since");
+    kit.write("mine", "mine since");
+    let how = Restore { of_run: true, except: vec!["kept".into()], dry_run: true, ..Default::default() };
+    let present = kit.tree();
+    let planned = kit.restore_with(before, &how);
+    assert_eq!((planned.before, planned.after), (None, None));
+    assert_eq!(kit.tree(), present, "a dry run changes nothing");
+    let done = kit.restore_with(before, &Restore { dry_run: false, ..how });
+    assert_eq!((&done.written, &done.removed), (&planned.written, &planned.removed));
+    assert_eq!(done.conflicts, planned.conflicts);
+    assert_eq!(
+        done.conflicts.iter().map(|one| one.path.clone()).collect::<Vec<_>>(),
+        [PathBuf::from("disputed")]
+    );
+    let now = ["changed", "deleted", "disputed", "kept", "mine"].map(|name| kit.read(name));
+    assert_eq!(now, [&b"old"[..], b"old", b"mine since", b"by the run", b"mine since"].map(<[u8]>::to_vec));
+    assert!(!kit.exists("made"), "directories that the run made go with what was in them");
+}

@@ -68,6 +68,54 @@ impl Entry {
         Ok(file)
     }
 
+    /// Where a link leads, as it is written in it.
+    pub(crate) fn link_target(&self) -> io::Result<PathBuf> {
+        self.dir.read_link_contents(&self.name).map_err(say_outside)
+    }
+
+    /// The inside of a directory, which is not reached through a link.
+    pub(crate) fn enter(&self) -> io::Result<Entry> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let dir = self.dir.open_with(&self.name, &options).map_err(say_outside)?.into_std();
+        Ok(Entry::new(Dir::from_std_file(dir), ".".into(), self.real.clone()))
+    }
+
+    /// A name in a directory that was entered.
+    pub(crate) fn child(&self, name: &OsStr) -> io::Result<Entry> {
+        Ok(Entry::new(self.dir.try_clone()?, name.to_os_string(), self.real.join(name)))
+    }
+
+    /// Makes a directory.
+    pub(crate) fn make_directory(&self) -> io::Result<()> {
+        self.dir.create_dir(&self.name)
+    }
+
+    /// Makes a link that leads where it says, be that anywhere.
+    pub(crate) fn make_link(&self, target: &Path) -> io::Result<()> {
+        self.dir.symlink_contents(target, &self.name)
+    }
+
+    /// Sets the permission bits of a file or a directory; a link is not followed.
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        if self.metadata_itself()?.is_symlink() {
+            return Ok(());
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY);
+        let file = self.dir.open_with(&self.name, &options).map_err(say_outside)?.into_std();
+        file.set_permissions(std::fs::Permissions::from_mode(mode & 0o7777))
+    }
+
+    /// Removes a directory that is empty; whether it was.
+    pub(crate) fn remove_empty_directory(&self) -> io::Result<bool> {
+        match self.dir.remove_dir(&self.name) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// What a directory holds.
     pub(crate) fn list(&self) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
         self.dir.read_dir(&self.name).map_err(say_outside)

@@ -5,7 +5,7 @@ use std::io;
 use protocol::error::Error;
 
 use super::LocalPath;
-use super::guard::NeedsApproval;
+use super::guard::{Closed, NeedsApproval};
 
 /// What fails is told inside the answer; what is not allowed refuses the call.
 #[derive(Debug)]
@@ -27,6 +27,9 @@ impl Failure {
         let path = place.text();
         if error.get_ref().is_some_and(|inner| inner.is::<Outside>()) {
             return Failure::outside(&path);
+        }
+        if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<Closed>()) {
+            return Failure::Refused(Error::forbidden(format!("Access denied: '{path}': {why}")));
         }
         if let Some(why) = error.get_ref().and_then(|inner| inner.downcast_ref::<NeedsApproval>()) {
             return Failure::Refused(Error::approval_required(&format!("'{path}': {why}")));

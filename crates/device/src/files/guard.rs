@@ -26,7 +26,16 @@ pub struct Guard {
     pub(crate) workspace: PathBuf,
     /// Against which places are told, resolved.
     pub(crate) home: PathBuf,
+    /// Where the driver keeps its own, resolved: no call of an agent reads or changes that, approved or not.
+    pub(crate) state: Option<PathBuf>,
+    /// A person has approved the call, so that it may do everything else.
+    pub(crate) is_approved: bool,
 }
+
+/// Marks an error of a path that nobody can open to an agent.
+#[derive(Debug, thiserror::Error)]
+#[error("it leads to what the driver keeps for itself, which is closed to agents")]
+pub(super) struct Closed;
 
 /// Marks an error of a path that a person has to be asked about.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +45,12 @@ pub(super) struct NeedsApproval(String);
 impl Guard {
     /// Whether a call may go on to that resolved path.
     pub(super) fn check(&self, real: &Path, access: Access) -> io::Result<()> {
+        if self.state.as_ref().is_some_and(|state| real.starts_with(state)) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Closed));
+        }
+        if self.is_approved {
+            return Ok(());
+        }
         match self.objection(real, access) {
             None => Ok(()),
             Some(why) => Err(io::Error::new(io::ErrorKind::PermissionDenied, NeedsApproval(why))),

@@ -4,8 +4,9 @@ use protocol::error::Error;
 use protocol::fs::{Delete, Deleted};
 
 use crate::files::{Failure, Files};
+use crate::overwritten::Keeper;
 
-pub(super) fn delete(files: &Files, args: &Delete) -> Result<Deleted, Failure> {
+pub(super) fn delete(files: &Files, keeper: &Keeper, args: &Delete) -> Result<Deleted, Failure> {
     let place = files.local_path(&args.path)?;
     let failed = |error| Failure::of("delete", &place, &error);
     let entry = files.entry_itself(&place).map_err(failed)?;
@@ -18,6 +19,7 @@ pub(super) fn delete(files: &Files, args: &Delete) -> Result<Deleted, Failure> {
     if entry.is_mount_point().map_err(failed)? {
         return Err(refused("a mount point"));
     }
+    keeper.before_delete(&entry)?;
     entry.remove().map_err(failed)?;
     Ok(Deleted { path: place.text() })
 }

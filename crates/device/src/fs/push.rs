@@ -16,6 +16,7 @@ use transfer::{Intake, PARTIAL, Running};
 use super::uploads::Uploads;
 use crate::files::{Entry, Failure, Files, LocalPath, cannot_be_replaced, hidden_name, keep_owner_and_mode};
 use crate::machine::Cx;
+use crate::overwritten::{Keeper, State};
 
 /// Where an upload goes at its end.
 struct Target {
@@ -23,6 +24,10 @@ struct Target {
     target: Entry,
     partial: Entry,
     mode: Option<u32>,
+    sha256: String,
+    keeper: Keeper,
+    /// Directories that were made for it.
+    made: Vec<PathBuf>,
 }
 
 type Opened = (Target, Intake, Running<PathBuf>);
@@ -34,7 +39,8 @@ pub(super) async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Erro
     }
     let (connection, slot) = cx.transfer_slot()?;
     let machine = cx.machine.clone();
-    let opening = super::blocking(&cx, move |files| open(files, &machine.uploads, &args)).await?;
+    let keeper = cx.keeper("fs.push");
+    let opening = super::blocking(&cx, move |files| open(files, &machine.uploads, keeper, &args)).await?;
     let (target, intake, running) = match opening {
         Outcome::Done(opened) => opened,
         Outcome::Failed(error) => return Ok(Outcome::Failed(error)),
@@ -48,9 +54,10 @@ pub(super) async fn push(cx: Cx, args: Push) -> Result<Outcome<PushOpened>, Erro
     Ok(Outcome::Done(opened))
 }
 
-fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Opened, Failure> {
+fn open(files: &Files, uploads: &Uploads, keeper: Keeper, args: &Push) -> Result<Opened, Failure> {
     let place = files.local_path(&args.path)?;
     let failed = |error| Failure::of("write", &place, &error);
+    let made = keeper.missing_directories(files, &place);
     let target = files.entry_to_write(&place).map_err(failed)?;
     uploads.sweep(&target);
     let tag = transfer::partial_tag(&args.sha256);
@@ -68,7 +75,8 @@ fn open(files: &Files, uploads: &Uploads, args: &Push) -> Result<Opened, Failure
         offset = 0;
     }
     let intake = Intake { file, offset, size: args.size, sha256: args.sha256.clone() };
-    Ok((Target { place, target, partial, mode: args.mode }, intake, running))
+    let sha256 = args.sha256.to_ascii_lowercase();
+    Ok((Target { place, target, partial, mode: args.mode, sha256, keeper, made }, intake, running))
 }
 
 /// An upload that was ended may still have a write under way; the lock is free once that is done.
@@ -108,6 +116,12 @@ fn store(mut file: File, partial: &Entry, target: &Entry, mode: Option<u32>) -> 
 
 impl transfer::Destination for Target {
     fn store(self, file: File) -> Result<(), String> {
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
+        let after = || State::File { sha256: self.sha256, size, mode: None, changed_ms: None };
+        self.keeper.before_write(&self.target, after, self.made).map_err(|failure| match failure {
+            Failure::Failed(why) => why,
+            Failure::Refused(error) => error.message,
+        })?;
         let stored = store(file, &self.partial, &self.target, self.mode);
         stored.map_err(|error| format!("Failed to write '{}': {error}", self.place.text()))
     }

@@ -116,6 +116,9 @@ async fn ready(cx: &Cx, input: &str, cwd: &Path) -> Result<Ready, Error> {
     let agents = &cx.machine.agents;
     let plain = || Box::new(child::plain(input, cwd));
     let Some(confine) = cx.confine.as_ref().filter(|confine| confine.way != Way::Approved) else {
+        let (keeper, text) = (cx.keeper("shell.exec"), input.to_string());
+        let noting = tokio::task::spawn_blocking(move || keeper.note_command(&text)).await;
+        noting.map_err(|error| Error::internal(&error.to_string()))?;
         return Ok(Ready::Plain(plain()));
     };
     let Some(confiner) = agents.confiner() else {

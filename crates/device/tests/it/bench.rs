@@ -44,6 +44,28 @@ impl Bench {
         Bench { machine, router: router(), statuses, temp }
     }
 
+    /// The whole machine, with a driver that keeps what agents change.
+    pub fn keeping() -> Bench {
+        let temp = tempfile::tempdir().unwrap();
+        let (workspace, state) = (temp.path().join("work"), temp.path().join("state"));
+        std::fs::create_dir(&workspace).unwrap();
+        Bench::keeping_at(temp, &workspace, &state)
+    }
+
+    fn keeping_at(temp: tempfile::TempDir, workspace: &Path, state: &Path) -> Bench {
+        let files = Files::whole(workspace).unwrap();
+        let agents = Agents::new(Default::default(), &files, "/bin/sh".into(), None);
+        let agents = agents.keeping(Some(state), workspace, Clock::system());
+        let machine = Machine::new(files, agents, Clock::system(), |_| {});
+        Bench { machine, router: router(), statuses: Arc::default(), temp }
+    }
+
+    /// The same machine with a driver that was started anew.
+    pub fn restarted(self) -> Bench {
+        let (workspace, state) = (self.temp.path().join("work"), self.temp.path().join("state"));
+        Bench::keeping_at(self.temp, &workspace, &state)
+    }
+
     pub fn outside(&self) -> &Path {
         self.temp.path()
     }

@@ -9,6 +9,7 @@ mod gateway;
 mod ledger;
 mod mounts;
 mod online;
+mod overwritten;
 mod read;
 mod search;
 mod shell;

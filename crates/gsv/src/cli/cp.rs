@@ -15,7 +15,7 @@ mod transfer;
 mod tree;
 mod unfinished;
 
-use location::Location;
+pub use location::{Location, Remote};
 use transfer::Copier;
 
 /// Arguments of `gsv cp`.
@@ -28,6 +28,16 @@ pub struct Cp {
     source: String,
     /// The same; into an existing directory the source is copied under its own name.
     destination: String,
+}
+
+/// Copies one file of a target to this machine, byte by byte.
+pub async fn fetch(context: &Context, from: &Remote, to: &Location) -> Result<()> {
+    let mut copier = Copier::new(context, session::open(context).await?);
+    tree::copy(&mut copier, &Location::Remote(from.clone()), to, false).await?;
+    match copier.finish().await.failed {
+        0 => Ok(()),
+        _ => Err(Failure::new(format!("{from} could not be read"))),
+    }
 }
 
 /// Copies, and says how much.

@@ -41,6 +41,7 @@ mod terminal;
 mod tls;
 #[cfg(target_os = "linux")]
 mod told_to_end;
+mod undoing;
 #[cfg(target_os = "linux")]
 mod watching;
 mod widened;

@@ -4,6 +4,7 @@ pub(crate) mod approval;
 pub(crate) mod conversation;
 pub(crate) mod ipc;
 pub(crate) mod spawn;
+pub(crate) mod undo;
 
 use base::limits;
 use protocol::error::Error;

@@ -170,3 +170,13 @@ pub enum UndoAction {
     /// It was changed since in the same place: it is left as it is.
     Conflict,
 }
+
+/// How a command that ran outside of the sandbox is named among what can not be taken back. The gateway and the device
+/// both know of it, and say it alike.
+pub fn ran_outside(command: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let text: String = command.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let cut: String = text.chars().take(CHARS_MAX).collect();
+    let dots = if cut.len() < text.len() { "…" } else { "" };
+    format!("the command `{cut}{dots}` ran outside the sandbox")
+}

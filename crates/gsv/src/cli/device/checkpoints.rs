@@ -55,7 +55,7 @@ pub fn run(context: &Context, arguments: Arguments, workspace: PathBuf, state: P
         Action::Show { id } => show(context, &kept, Id(id)),
         Action::Restore { id, paths, force } => {
             let paths = Some(paths).filter(|paths| !paths.is_empty());
-            restore(context, &kept, Id(id), &Restore { paths, force, ended_ms: None })
+            restore(context, &kept, Id(id), &Restore { paths, force, ..Restore::default() })
         }
         Action::Forget => {
             let gone = kept.forget().map_err(told)?;

@@ -28,11 +28,11 @@ use protocol::error::Error;
 use protocol::repo::RepoKind;
 
 use crate::admission::Admitted;
+use crate::committer::{Held, Look};
 use crate::git::hold::Hold;
 use crate::git::refs::Branch;
 use crate::repos::{Found, Repos};
 use crate::slug::Slug;
-use crate::versions::committer::{Held, Look};
 use access::{Client, Wish};
 use answer::Refusal;
 use child::GitChild;

@@ -7,6 +7,7 @@ mod access;
 mod admission;
 mod calls;
 mod commits;
+mod committer;
 mod faults;
 mod git;
 mod housekeeping;

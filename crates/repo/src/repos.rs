@@ -222,7 +222,7 @@ impl Repos {
             owner: slug.owner().to_string(),
             name: slug.name().to_string(),
             owner_uid: account.uid,
-            kind: kind_of(slug),
+            kind: slug.kind(),
             public: false,
             description: None,
             upstream: None,
@@ -310,16 +310,7 @@ fn owns_name(caller: &Caller, slug: &Slug) -> bool {
 }
 
 fn is_home_of(caller: &Caller, slug: &Slug) -> bool {
-    caller.identity.username == slug.owner() && kind_of(slug) == RepoKind::Home
-}
-
-/// What a name says about what it is for.
-pub(crate) fn kind_of(slug: &Slug) -> RepoKind {
-    match slug.name() {
-        "home" => RepoKind::Home,
-        name if name.starts_with("ws_") => RepoKind::Workspace,
-        _ => RepoKind::User,
-    }
+    caller.identity.username == slug.owner() && slug.kind() == RepoKind::Home
 }
 
 /// What a fault is on the wire.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use base::limits::repo::NAME_MAX_BYTES;
 use protocol::error::Error;
+use protocol::repo::RepoKind;
 
 /// The checked name of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +43,15 @@ impl Slug {
     /// The part behind the slash.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the name says about what it is for.
+    pub(crate) fn kind(&self) -> RepoKind {
+        match self.name() {
+            "home" => RepoKind::Home,
+            name if name.starts_with("ws_") => RepoKind::Workspace,
+            _ => RepoKind::User,
+        }
     }
 
     /// Its directory below that of all repositories.

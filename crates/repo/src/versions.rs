@@ -1,11 +1,10 @@
 //! Versioning of homes and workspaces: what changes in the file tree becomes commits, and commits that come otherwise
 //! are put into the file tree.
 //!
-//! `notes` is told of every change and remembers it, `committer` decides when it is seen to, `agree` does it, with
+//! `notes` is told of every change and remembers it, the crate's `committer` decides when it is seen to, `agree` does it, with
 //! `live` to find what differs. `roots` is the rule of what is versioned. `undo` takes back what a run did.
 
 pub(crate) mod agree;
-pub(crate) mod committer;
 pub(crate) mod live;
 pub(crate) mod merge;
 pub(crate) mod message;
@@ -47,7 +46,7 @@ impl Versions {
     }
 
     /// Held while a repository and its directory are brought to agreement.
-    fn lock_of(&self, slug: &Slug) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn lock_of(&self, slug: &Slug) -> Arc<tokio::sync::Mutex<()>> {
         let mut locks = lock(&self.locks);
         if let Some(held) = locks.get(slug).and_then(Weak::upgrade) {
             return held;
@@ -58,11 +57,11 @@ impl Versions {
         new
     }
 
-    fn take_index(&self, root: &Root) -> Index {
+    pub(crate) fn take_index(&self, root: &Root) -> Index {
         lock(&self.indexes).remove(root).unwrap_or_default()
     }
 
-    fn keep_index(&self, root: Root, index: Index) {
+    pub(crate) fn keep_index(&self, root: Root, index: Index) {
         let mut indexes = lock(&self.indexes);
         let known: usize = indexes.values().map(Index::len).sum();
         if known + index.len() > limits::KNOWN_FILES_MAX {
@@ -72,7 +71,7 @@ impl Versions {
     }
 
     /// Says once of each file that it is not versioned.
-    fn say_skipped(&self, root: &Root, skipped: Skipped) {
+    pub(crate) fn say_skipped(&self, root: &Root, skipped: Skipped) {
         let mut said = lock(&self.said);
         for (path, why) in skipped {
             let path = format!("{}/{path}", root.path());

@@ -45,6 +45,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use base::clock::Clock;
 use base::sync::{lock, read, write};
 use journal::Journal;
+use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
@@ -58,7 +59,7 @@ use mounts::MOUNTS;
 use text_cache::TextCache;
 use usage::Usage;
 
-use crate::observe::Observed;
+use crate::observe::{Agent, Change, Observed};
 
 /// The files on disk.
 pub struct Disk {
@@ -141,6 +142,12 @@ impl Disk {
             said_strange: AtomicBool::new(false),
             observed: Observed::default(),
         }
+    }
+
+    /// An entry has just been changed by somebody.
+    pub(crate) fn changed(&self, entry: &walk::Entry, who: &ProcessIdentity, agent: Option<&Agent>) {
+        let (directory, name) = (entry.dir.path.as_str(), entry.name.as_str());
+        self.observed.tell(Change { directory, name, who, agent });
     }
 
     /// Tells whose homes are whose by name, for homes that keep no owner themselves.

@@ -12,10 +12,6 @@ use base::sync::{read, write};
 use protocol::identity::ProcessIdentity;
 use protocol::ids::{Pid, RunId};
 
-use crate::disk::Disk;
-use crate::disk::walk::Entry;
-use crate::tree::Tree;
-
 /// The agent that works for somebody.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Agent {
@@ -56,33 +52,24 @@ pub type Settled = Pin<Box<dyn Future<Output = ()> + Send>>;
 #[derive(Default)]
 pub(crate) struct Observed(RwLock<Option<Arc<dyn Observer>>>);
 
+impl Observed {
+    pub(crate) fn set(&self, observer: Arc<dyn Observer>) {
+        *write(&self.0) = Some(observer);
+    }
+
+    pub(crate) fn get(&self) -> Option<Arc<dyn Observer>> {
+        read(&self.0).clone()
+    }
+
+    pub(crate) fn tell(&self, change: Change<'_>) {
+        if let Some(observer) = read(&self.0).as_ref() {
+            observer.changed(change);
+        }
+    }
+}
+
 impl fmt::Debug for Observed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Observed")
-    }
-}
-
-impl Tree {
-    /// From now on this is told of every change, and whoever was before no more.
-    pub fn observe(&self, observer: Arc<dyn Observer>) {
-        *write(&self.disk.observed.0) = Some(observer);
-    }
-
-    /// What somebody has changed so far is set apart from what they, or agents for them, change from now on. An agent
-    /// that goes on with its own need not wait for that.
-    pub fn settle(&self, who: &ProcessIdentity, but: Option<&Agent>) -> Settled {
-        match read(&self.disk.observed.0).as_ref() {
-            Some(observer) => observer.settle(who, but),
-            None => Box::pin(async {}),
-        }
-    }
-}
-
-impl Disk {
-    /// An entry has just been changed by somebody.
-    pub(crate) fn changed(&self, entry: &Entry, who: &ProcessIdentity, agent: Option<&Agent>) {
-        if let Some(observer) = read(&self.observed.0).as_ref() {
-            observer.changed(Change { directory: entry.dir.path.as_str(), name: &entry.name, who, agent });
-        }
     }
 }

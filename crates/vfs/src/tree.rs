@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, RwLock};
 use base::clock::Clock;
 use base::limits;
 use base::sync::{read, write};
+use protocol::identity::ProcessIdentity;
 use protocol::ids::{Gid, Uid};
 use store::Store;
 use store::workspaces::Filter;
 use tokio::sync::Semaphore;
 
 use crate::disk::Disk;
+use crate::observe::{Agent, Observer, Settled};
 use crate::search::Admission;
 use crate::view::inline_write::WriteLatency;
 
@@ -80,6 +82,20 @@ impl Tree {
             live_changes: Default::default(),
             quotas_read: Mutex::default(),
             sources: Sources::default(),
+        }
+    }
+
+    /// From now on this is told of every change of a file on disk, and whoever was before no more.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.disk.observed.set(observer);
+    }
+
+    /// What somebody has changed so far is set apart from what they, or agents for them, change from now on. An agent
+    /// that goes on with its own need not wait for that.
+    pub fn settle(&self, who: &ProcessIdentity, but: Option<&Agent>) -> Settled {
+        match self.disk.observed.get() {
+            Some(observer) => observer.settle(who, but),
+            None => Box::pin(async {}),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::disk::dir::{Dir, OpenEntry};
 use crate::disk::fail::Fail;
 use crate::disk::meta::READ;
 use crate::disk::swap::Swap;
+pub use crate::disk::swap::Wanted;
 use crate::disk::text_cache::FileVersion;
 use crate::disk::walk::{Entry, Found};
 use crate::disk::write::read_open;
@@ -61,14 +62,6 @@ pub enum Content {
     Skipped(&'static str),
     /// A directory.
     Directory,
-}
-
-/// What is to be there instead.
-#[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
-    Nothing,
-    File { bytes: &'a [u8], executable: bool },
-    Link { target: &'a str },
 }
 
 /// What became of a replacement.

@@ -18,6 +18,7 @@ use vfs::{FileKind, Follow, VPath};
 
 use super::Cx;
 use crate::access;
+use crate::committer::Look;
 use crate::git::bare::Bare;
 use crate::git::commit::{Commit, NewCommit};
 use crate::git::edit::Change;
@@ -27,7 +28,6 @@ use crate::git::paths::TreePath;
 use crate::git::refs::Branch;
 use crate::repos::refusal;
 use crate::slug::Slug;
-use crate::versions::committer::Look;
 use crate::versions::live::Side;
 use crate::versions::message::{self, PID, RUN};
 use crate::versions::notes::By;

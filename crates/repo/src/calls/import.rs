@@ -15,6 +15,7 @@ use store::repos::{RepoRow, Upstream};
 use url::Url;
 
 use super::{Cx, MAIN};
+use crate::committer::Look;
 use crate::git::bare::Bare;
 use crate::git::commit;
 use crate::git::fault::Fault;
@@ -25,7 +26,6 @@ use crate::import::quarantine::{self, Quarantine};
 use crate::import::remote::{Remote, RemoteRef};
 use crate::repos::{Found, on_disk, refusal};
 use crate::slug::Slug;
-use crate::versions::committer::Look;
 
 /// Where something is imported from.
 struct Source {

@@ -39,7 +39,7 @@ impl Root {
 
     /// The root that a repository follows; nothing for repositories that follow none.
     pub(crate) fn followed_by(slug: &Slug) -> Option<Root> {
-        match crate::repos::kind_of(slug) {
+        match slug.kind() {
             RepoKind::Home => Some(Root::Home(slug.owner().to_string())),
             RepoKind::Workspace => Some(Root::Workspace(slug.name().to_string())),
             RepoKind::Package | RepoKind::User => None,

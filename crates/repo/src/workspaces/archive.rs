@@ -10,8 +10,8 @@ use store::workspaces::WorkspaceRow;
 
 use super::create::author_of;
 use super::{Cx, owned, slug_of, snapshot, under_way};
+use crate::committer::{Held, Look};
 use crate::repos::Repos;
-use crate::versions::committer::{Held, Look};
 
 /// How often the content is committed anew because somebody was still writing.
 const PASSES_MAX: usize = 8;

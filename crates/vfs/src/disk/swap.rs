@@ -11,7 +11,14 @@ use super::walk::Entry;
 use super::write::Filling;
 use crate::fault::Code;
 use crate::stat::FileKind;
-use crate::versioned::Wanted;
+
+/// What is to be there instead.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    Nothing,
+    File { bytes: &'a [u8], executable: bool },
+    Link { target: &'a str },
+}
 
 /// A replacement that is wanted.
 pub(crate) struct Swap<'a> {

@@ -11,16 +11,17 @@ use protocol::identity::ProcessIdentity;
 use tokio::sync::OwnedMutexGuard;
 use vfs::VPath;
 
-use super::agree::{self, Agreed, Agreement};
-use super::live::Live;
-use super::notes::Pending;
-use super::roots::Root;
 use crate::git::bare::Bare;
 use crate::git::commit::NewCommit;
 use crate::git::fault::Fault;
 use crate::git::refs::Branch;
 use crate::repos::{Found, Repos, refusal};
 use crate::slug::Slug;
+use crate::versions::agree::{self, Agreed, Agreement};
+use crate::versions::live::Live;
+use crate::versions::notes::Pending;
+use crate::versions::roots;
+use crate::versions::roots::Root;
 
 /// A repository that nobody else brings to agreement with its directory while this lives.
 pub(crate) struct Held {
@@ -153,7 +154,7 @@ impl Repos {
             let place = agree::place(gateway.tree(), &root, &owner)?;
             let mut met = Vec::new();
             for top in root.tops() {
-                place.survey(top, &super::roots::has_place, 0, &mut met).ok()?;
+                place.survey(top, &roots::has_place, 0, &mut met).ok()?;
             }
             Some(met.iter().any(|one| one.stamp.is_some()))
         };

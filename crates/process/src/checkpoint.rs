@@ -1,5 +1,5 @@
-//! Checkpoint of a process in its workspace: the transcript of its conversation and a summary of the work, written as
-//! the process and committed together. Whoever works there next reads the summary.
+//! Checkpoint of a process in its workspace: the transcript of its conversation and a summary of the work, committed
+//! together as the process. Whoever works there next reads the summary.
 //!
 //! It is taken when the process has come to rest, before it is reset and before it is killed. Nothing fails because of
 //! it: what can not be written now is written by the next one.
@@ -82,11 +82,7 @@ pub(crate) async fn take(
     let summary = summary::after(world, process, &conversation, &before, occasion).await;
     let files = [(chat(process), transcript), (SUMMARY.to_string(), summary)];
     let files: Vec<_> = files.into_iter().filter_map(|(path, text)| Some((path, text?))).collect();
-    for (path, text) in &files {
-        let how = Writing { parents: true, ..Writing::default() };
-        let written = view.write(&at(id, path)?, text.clone().into_bytes(), how).await;
-        written.map_err(|fault| fault.to_string())?;
-    }
+    // What is committed appears among the files: writing them too would be a commit of its own before this one.
     let put = |(path, text): (String, String)| Op::Put {
         path,
         content: Some(text),
@@ -104,7 +100,7 @@ pub(crate) async fn take(
     let request_id = world.random.uuid();
     let args = protocol::frame::to_json(&apply);
     let committed = world.gateway.call(process, &request_id, "repo.apply", &args).await;
-    committed.map_err(|error| format!("it was written and not committed: {error}"))?;
+    committed.map_err(|error| format!("it was not committed: {error}"))?;
     Ok(Some(newest))
 }
 

@@ -216,7 +216,10 @@ async fn what_is_said_is_kept_in_the_workspace() {
         .map(|line| (line["role"].as_str().unwrap(), line["content"].as_str().unwrap()))
         .collect();
     assert_eq!(said, [("user", "Mend it"), ("assistant", "It is mended.")]);
-    assert_eq!(std::fs::read_to_string(place(gateway, id).join(&chat_path)).unwrap(), transcript);
+    // What is committed appears among the files a moment later.
+    while std::fs::read_to_string(place(gateway, id).join(&chat_path)).unwrap() != transcript {
+        tokio::task::yield_now().await;
+    }
     let summary = git(&repository, &["show", "main:.gsv/summary.md"]);
     assert!(summary.contains("Mend it") && summary.contains("It is mended."), "{summary}");
 

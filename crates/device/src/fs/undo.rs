@@ -195,7 +195,7 @@ fn ordered(steps: Vec<Step>) -> Vec<Step> {
 
 fn what_cannot(records: &[Record]) -> Vec<String> {
     let commands = records.iter().filter_map(|record| record.command.as_deref());
-    let mut told: Vec<String> = commands.map(|text| protocol::fs::history::ran_outside(text)).collect();
+    let mut told: Vec<String> = commands.map(protocol::fs::history::ran_outside).collect();
     told.dedup();
     let more = told.len().saturating_sub(limits::COMMANDS_TOLD_MAX);
     told.truncate(limits::COMMANDS_TOLD_MAX);

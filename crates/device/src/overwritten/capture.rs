@@ -41,16 +41,16 @@ impl From<io::Error> for Unkept {
 
 /// What is at an entry now. Contents are read and not kept.
 pub(crate) fn present(entry: &Entry) -> io::Result<State> {
-    state(entry, |file| digest_of(file))
+    state(entry, digest_of)
 }
 
 /// The same with the content taken into a batch.
 pub(crate) fn captured(entry: &Entry, batch: &mut Batch<'_>) -> Result<State, Unkept> {
     let mut unkept = None;
     let taken = state(entry, |file| {
-        batch.add(file).or_else(|why| {
+        batch.add(file).map_err(|why| {
             unkept = Some(why);
-            Err(io::Error::other("not kept"))
+            io::Error::other("not kept")
         })
     });
     match unkept {

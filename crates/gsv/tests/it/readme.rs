@@ -25,8 +25,8 @@ const PROMPTS: [&str; 3] = ["$ ", "laptop$ ", "gsv$ "];
 fn what_the_readme_shows_is_what_happens() {
     let readme = include_str!("../../../../README.md");
     let blocks =
-        <[_; 8]>::try_from(blocks(readme)).expect("the README has as many sessions as are typed here");
-    let [serve, set_up, used, goes_on, computer, chat, approved, chat_goes_on] = blocks;
+        <[_; 9]>::try_from(blocks(readme)).expect("the README has as many sessions as are typed here");
+    let [serve, set_up, used, goes_on, computer, chat, approved, chat_goes_on, kept] = blocks;
     let desk = Desk::new();
 
     let mut first = desk.terminal();
@@ -51,6 +51,7 @@ fn what_the_readme_shows_is_what_happens() {
     fourth.show(&approved);
     third.expect(&chat_goes_on, None);
     assert!(!desk.home.path().join("shopping.txt").exists());
+    fourth.show(&kept);
 }
 
 /// What stands in the README's blocks of `console`.
@@ -102,6 +103,12 @@ impl Desk {
                 Some(value) => shell.env(name, value),
                 None => shell.env_remove(name),
             };
+        }
+        // Whoever uses git has told it who they are.
+        for who in ["AUTHOR", "COMMITTER"] {
+            shell
+                .env(format!("GIT_{who}_NAME"), "alice")
+                .env(format!("GIT_{who}_EMAIL"), "alice@example.org");
         }
         shell.env("TERM", "xterm-256color").env_remove("NO_COLOR").current_dir(home);
         Terminal::start(shell, self.port)
@@ -276,6 +283,8 @@ fn plain(line: &str) -> String {
     let differs = [
         (r"gsv_node_[\w-]+", "KEY"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "ID"),
+        (r"[0-9a-f]{40}", "HASH"),
+        (r"(just now|WHEN|\d+ \w+ ago) +", "WHEN  "),
         (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME"),
         (r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d", "TIME"),
         (r"was lost: .*; trying", "was lost: …; trying"),

@@ -28,6 +28,7 @@ mod probe;
 mod request;
 #[cfg(target_os = "linux")]
 mod rules;
+mod seclusion;
 #[cfg(target_os = "linux")]
 mod setup;
 mod spec;
@@ -45,6 +46,7 @@ pub use network::{Listeners, NetworkNamespace};
 #[cfg(not(target_os = "linux"))]
 pub use nowhere::{Confined, Listeners, NetworkNamespace, Sandbox, Setup, run_if_helper};
 pub use probe::{Strength, Trial};
+pub use seclusion::{Seclusion, seclude};
 #[cfg(target_os = "linux")]
 pub use setup::Setup;
 pub use spec::{Inverted, Limits, Mode, Outcome, Overlay, Spec};

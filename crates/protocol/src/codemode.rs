@@ -54,8 +54,9 @@ pub struct Run {
 pub enum ExecResult {
     /// It returned.
     Completed {
-        /// What it returned.
-        result: Value,
+        /// What it returned; absent when that was nothing.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
         /// What it logged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         logs: Option<Vec<String>>,
@@ -68,4 +69,9 @@ pub enum ExecResult {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         logs: Option<Vec<String>>,
     },
+}
+
+/// A member that is there is a value, `null` too.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used)]
 
 pub mod gateway;
+pub mod guest_program;
 pub mod peer;
 pub mod postgres;
 pub mod tls;

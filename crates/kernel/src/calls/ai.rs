@@ -180,6 +180,7 @@ mod tests {
             may_approve: false,
             origin: Origin::Process(row.pid),
             permit: None,
+            door: None,
         };
         (kernel, caller)
     }

@@ -7,6 +7,7 @@ mod abuse;
 mod accounts;
 mod agents;
 mod asked_back;
+mod codemode;
 mod config;
 mod connect;
 mod doors;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{Caller, Gateway, Origin, OutgoingSignal, Permit, Recalled};
+use protocol::calls::Calls;
 use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
@@ -46,6 +47,19 @@ impl ProcessGateway {
         args: &str,
     ) -> Result<String, Error> {
         let caller = Caller { permit: Some(Arc::new(permit)), ..self.caller(process).await? };
+        self.0.call(caller, request_id, name, args).await
+    }
+
+    /// The same for a block of code, whose own calls go through a door of the process.
+    pub(crate) async fn call_through(
+        &self,
+        process: &ProcessRow,
+        permit: Permit,
+        door: Calls,
+        (request_id, name, args): (&str, &str, &str),
+    ) -> Result<String, Error> {
+        let caller = self.caller(process).await?;
+        let caller = Caller { permit: Some(Arc::new(permit)), door: Some(door), ..caller };
         self.0.call(caller, request_id, name, args).await
     }
 

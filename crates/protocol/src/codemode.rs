@@ -10,6 +10,9 @@ use crate::spec::syscalls;
 syscalls! {
     /// Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
     /// The block is the body of an async function: `await` works at the top, and `return` gives the result.
+    /// `shell(input, { target, cwd, sessionId })` and `fs.read`, `fs.write`, `fs.edit`, `fs.delete`, `fs.search` (one
+    /// object each, with `target`) take what the tools of these names take and return objects, not text to be parsed;
+    /// several run at once with `Promise.all`. There is no network and no `require`.
     "codemode.exec" Exec => ExecResult, Program, Local, Opaque, Users.*,
         tool "CodeMode"(code);
     /// Runs a script for a person, in a process of theirs; their init process when none is named.

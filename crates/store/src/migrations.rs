@@ -15,6 +15,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0009_session_way.sql"),
     include_str!("../migrations/0010_families_of_tokens.sql"),
     include_str!("../migrations/0011_repos.sql"),
+    include_str!("../migrations/0014_nested_calls.sql"),
 ];
 
 /// The version this program knows.

@@ -267,14 +267,6 @@ impl Pool {
     }
 }
 
-impl Guest {
-    /// The child, as the operating system counts.
-    #[cfg(test)]
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-}
-
 impl Drop for Guest {
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {

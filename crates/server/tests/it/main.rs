@@ -8,6 +8,8 @@ mod accounts;
 mod agents;
 mod asked_back;
 mod codemode;
+mod codemode_agents;
+mod codemode_escapes;
 mod config;
 mod connect;
 mod doors;

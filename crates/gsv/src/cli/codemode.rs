@@ -13,9 +13,11 @@ use crate::session;
 
 /// Arguments of `gsv codemode`.
 #[derive(Args, Debug)]
-#[command(after_help = "The script is the body of an async function: `await` works at the top, and `return` gives the \
+#[command(
+    after_help = "The script is the body of an async function: `await` works at the top, and `return` gives the \
     result.\n\nExamples:\n  gsv codemode -e 'return (await shell(\"uname\", { target: \"laptop\" })).output'\n  \
-    gsv codemode ./check.js --target laptop --cwd '~/project' -- one two")]
+    gsv codemode ./check.js --target laptop --cwd '~/project' -- one two"
+)]
 pub struct CodeModeArgs {
     /// A script on this machine, or `-` for standard input. A leading `run` may stand before it.
     #[arg(value_name = "FILE", num_args = 0..)]

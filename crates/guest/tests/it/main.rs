@@ -83,7 +83,11 @@ async fn hostile_children_harm_one_block() {
     ] {
         let why = outcome(&pool, 1, what).await.expect_err(what).to_string();
         assert!(why.contains(expected), "{what}: {why}");
-        assert_eq!(outcome(&pool, 1, "count").await, Ok("1".to_string()), "{what}: the child was thrown away");
+        assert_eq!(
+            outcome(&pool, 1, "count").await,
+            Ok("1".to_string()),
+            "{what}: the child was thrown away"
+        );
         assert_eq!(pool.busy(), 0, "{what}");
     }
 }

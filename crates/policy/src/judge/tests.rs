@@ -88,7 +88,12 @@ fn what_asks_without_a_policy() {
         assert_eq!(run(command).action, Action::Ask, "{command}");
     }
     // A script may do anything, with rights that ask nobody.
-    for command in ["codemode -e 'return 1'", "codemode run ./x.js", "gsv codemode list", "gsv call codemode.run --code x"] {
+    for command in [
+        "codemode -e 'return 1'",
+        "codemode run ./x.js",
+        "gsv codemode list",
+        "gsv call codemode.run --code x",
+    ] {
         assert_eq!(run(command).action, Action::Ask, "{command}");
     }
     assert_eq!(action("codemode.exec", json!({ "code": "x" })), Action::Auto, "each call in it is judged");

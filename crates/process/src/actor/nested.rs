@@ -101,9 +101,11 @@ impl Actor {
         let Some(setup) = self.volatile.setup.clone() else { return Ok(None) };
         let gateway = self.host.world.gateway.clone();
         let refused = std::mem::take(&mut self.refused);
-        let known = draft.durable.run.as_ref().map(|run| self.known.of(&run.conversation_id)).unwrap_or_default();
+        let known =
+            draft.durable.run.as_ref().map(|run| self.known.of(&run.conversation_id)).unwrap_or_default();
         let in_force = self.in_force(&draft, &setup, &gateway, (&known, &refused)).await;
-        let verdict = in_force.map(|in_force| tools::judge(&setup, &self.process, call, (0, None), &in_force));
+        let verdict =
+            in_force.map(|in_force| tools::judge(&setup, &self.process, call, (0, None), &in_force));
         self.refused = refused;
         Ok(match verdict? {
             Verdict::Go(checked) => Some(checked),
@@ -191,7 +193,8 @@ impl Actor {
         let parent_call_id = call.parent.and_then(|block| Some(run.calls.get(block)?.id.clone()));
         let finished = ToolFinished {
             name: call.name.clone(),
-            syscall: tools::syscall(&call.name).map_or_else(|| call.name.clone(), |spec| spec.name.to_string()),
+            syscall: tools::syscall(&call.name)
+                .map_or_else(|| call.name.clone(), |spec| spec.name.to_string()),
             call_id: call.id.clone(),
             parent_call_id,
             ok,
@@ -250,8 +253,9 @@ fn answer_to_block(result: RenderedResult, raw: Option<Result<String, Error>>) -
 
 /// What a model is told of a block that the gateway's end cut short, with what it had called.
 pub(super) fn interrupted(run: &RunState, block: usize) -> String {
-    let mut error = "The gateway stopped while the block ran, and the block ended with it. Nothing of it is repeated."
-        .to_string();
+    let mut error =
+        "The gateway stopped while the block ran, and the block ended with it. Nothing of it is repeated."
+            .to_string();
     let mut called = run.nested_of(block).peekable();
     if called.peek().is_some() {
         error += "\nWhat it had called that changes something:";

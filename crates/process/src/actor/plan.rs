@@ -13,9 +13,9 @@ use store::approvals::ApprovalRow;
 use store::sessions::ShellSession;
 
 use super::draft::Draft;
+use super::nested::BLOCK;
 use super::order::Order;
 use super::{Actor, StoreResult};
-use super::nested::BLOCK;
 use crate::approval;
 use crate::known_files::KnownFiles;
 use crate::prepare;
@@ -240,7 +240,10 @@ impl Actor {
             syscall: syscall.to_string(),
             args: call.arguments.clone(),
             call_id: call.id.clone(),
-            parent_call_id: run.calls.get(place).and_then(|call| Some(run.calls.get(call.parent?)?.id.clone())),
+            parent_call_id: run
+                .calls
+                .get(place)
+                .and_then(|call| Some(run.calls.get(call.parent?)?.id.clone())),
             pid: self.pid().clone(),
             run_id: run_id.clone(),
             conversation_id: run.conversation_id.clone(),

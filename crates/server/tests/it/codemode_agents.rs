@@ -103,7 +103,10 @@ async fn what_a_block_wants_is_asked_about_as_if_the_model_wanted_it() {
     for question in &asked {
         assert_eq!(question["parentCallId"], "t1", "{question}");
         let reasons = question["reasons"].as_array().unwrap();
-        assert!(reasons.iter().any(|reason| reason.as_str().unwrap().contains("CodeMode block")), "{question}");
+        assert!(
+            reasons.iter().any(|reason| reason.as_str().unwrap().contains("CodeMode block")),
+            "{question}"
+        );
         let decision = if question["syscall"] == "shell.exec" { "approve" } else { "deny" };
         let answer = json!({ "requestId": question["requestId"], "decision": decision });
         assert_eq!(user.call("proc.hil", answer).await.unwrap()["ok"], true);
@@ -145,7 +148,9 @@ async fn a_restart_ends_a_block_and_the_run_goes_on() {
     // It may have ended before this connection was there.
     let text = loop {
         let said = agents::said(&mut user, "init:1000").await;
-        if let Some((_, text)) = said.iter().rev().find(|(role, text)| role == "assistant" && !text.is_empty()) {
+        if let Some((_, text)) =
+            said.iter().rev().find(|(role, text)| role == "assistant" && !text.is_empty())
+        {
             break text.clone();
         }
         tokio::task::yield_now().await;

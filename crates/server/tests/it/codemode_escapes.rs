@@ -62,7 +62,10 @@ async fn what_grows_hits_its_limit() {
         ("let o = {}; for (let i = 0; i < 1e6; i++) o = { o }; return JSON.stringify(o)", ""),
         ("for (;;) console.log('x'.repeat(1000))", "logged more than"),
         ("for (;;) fs.read({ path: '/' })", ""),
-        ("for (let i = 0; i < 5000; i++) setTimeout(() => {}, 1000); await new Promise(() => {})", "too many timers"),
+        (
+            "for (let i = 0; i < 5000; i++) setTimeout(() => {}, 1000); await new Promise(() => {})",
+            "too many timers",
+        ),
         ("return 'x'.repeat(6 * 1024 * 1024)", "larger than"),
         ("__crash('memory')", ""),
     ] {
@@ -77,7 +80,8 @@ async fn what_grows_hits_its_limit() {
 async fn native_crashes_and_forbidden_calls_of_the_system_end_one_block() {
     let (gateway, mut alice) = tight().await;
     for how in ["segfault", "abort", "exit", "open", "socket", "exec", "thread"] {
-        let why = failed(&mut alice, &format!("console.log('before'); __crash('{how}'); return 'survived'")).await;
+        let why =
+            failed(&mut alice, &format!("console.log('before'); __crash('{how}'); return 'survived'")).await;
         assert!(why.contains("crashed its sandbox"), "{how}: {why}");
     }
     for how in ["open", "socket", "exec", "thread"] {
@@ -107,7 +111,10 @@ async fn there_is_no_way_out_of_the_engine() {
         // However it ends, it ends, and the next block finds everything as it was.
         let ended = run(&mut alice, code).await;
         assert!(ended["status"] == "completed" || ended["status"] == "failed", "{code}: {ended}");
-        assert_eq!(run(&mut alice, "return [typeof fs.read, typeof shell]").await["result"], json!(["function", "function"]));
+        assert_eq!(
+            run(&mut alice, "return [typeof fs.read, typeof shell]").await["result"],
+            json!(["function", "function"])
+        );
     }
     let leaked = "return Object.getOwnPropertyNames(globalThis).filter(name => name.startsWith('__') && name !== '__crash')";
     assert_eq!(run(&mut alice, leaked).await["result"], json!([]));
@@ -119,5 +126,8 @@ async fn there_is_no_way_out_of_the_engine() {
 async fn what_a_block_left_is_not_there_for_the_next() {
     let (_gateway, mut alice) = tight().await;
     run(&mut alice, "globalThis.left = 1; Array.prototype.left = 2; return 1").await;
-    assert_eq!(run(&mut alice, "return [typeof left, typeof [].left]").await["result"], json!(["undefined", "undefined"]));
+    assert_eq!(
+        run(&mut alice, "return [typeof left, typeof [].left]").await["result"],
+        json!(["undefined", "undefined"])
+    );
 }

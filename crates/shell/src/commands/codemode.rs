@@ -54,7 +54,9 @@ async fn carry_out(cx: &Cx<'_>, asked: Asked) -> Result<Done, Done> {
     // The shell's directory means something on the gateway only.
     let is_here = asked.target.as_deref().is_none_or(|target| target.is_empty() || target == "gsv");
     let cwd = match asked.cwd {
-        Some(cwd) if is_here => Some(cx.view.path(&cwd).map_err(|fault| cx.misused(words(&fault)))?.to_string()),
+        Some(cwd) if is_here => {
+            Some(cx.view.path(&cwd).map_err(|fault| cx.misused(words(&fault)))?.to_string())
+        }
         Some(cwd) => Some(cwd),
         None if is_here => Some(cx.view.path(".").map_err(|fault| cx.misused(words(&fault)))?.to_string()),
         None => None,
@@ -97,7 +99,10 @@ fn parse(given: &[String]) -> Result<Asked, String> {
             None => (word, None),
         };
         let mut value = || {
-            inline.or_else(|| rest.next()).map(str::to_string).ok_or_else(|| format!("{name} requires a value"))
+            inline
+                .or_else(|| rest.next())
+                .map(str::to_string)
+                .ok_or_else(|| format!("{name} requires a value"))
         };
         match name {
             "--" => {
@@ -121,7 +126,9 @@ fn parse(given: &[String]) -> Result<Asked, String> {
                     serde_json::from_str(&value()?).map_err(|error| format!("--args-json: {error}"))?;
                 asked.args = Some(merged(given, asked.args.take())?);
             }
-            option if option.starts_with('-') && option != "-" => return Err(format!("unknown option: {option}")),
+            option if option.starts_with('-') && option != "-" => {
+                return Err(format!("unknown option: {option}"));
+            }
             file if asked.file.is_none() && asked.code.is_none() => asked.file = Some(file.to_string()),
             more => asked.argv.push(more.to_string()),
         }
@@ -147,7 +154,19 @@ mod tests {
 
     #[test]
     fn options_stand_anywhere_and_the_rest_is_for_the_script() {
-        let all = ["run", "./a.js", "--target", "mac", "--cwd=~/x", "--arg", "k=v=w", "one", "--json", "--", "--two"];
+        let all = [
+            "run",
+            "./a.js",
+            "--target",
+            "mac",
+            "--cwd=~/x",
+            "--arg",
+            "k=v=w",
+            "one",
+            "--json",
+            "--",
+            "--two",
+        ];
         let asked = asked(&all).unwrap();
         assert_eq!(asked.file.as_deref(), Some("./a.js"));
         assert_eq!((asked.target.as_deref(), asked.cwd.as_deref()), (Some("mac"), Some("~/x")));

@@ -72,6 +72,32 @@ export interface Syscalls {
     result: ({ ok: true } & FsPushOpened) | OperationError;
   };
   /**
+   * Lists the versions of a file that are kept, newest first.
+   * `limit` defaults to 50 and clamps to 1-500.
+   */
+  "fs.history": {
+    args: FsHistoryArgs & Routable;
+    result: ({ ok: true } & FsVersions) | OperationError;
+  };
+  /** Reads a file as it was in one of its versions, as `fs.read` shows it. */
+  "fs.history.read": {
+    args: FsHistoryReadArgs & Routable;
+    result: ({ ok: true } & FsFileContent) | OperationError;
+  };
+  /** Puts a file back as it was in one of its versions. What is there now is kept as a version first. */
+  "fs.restore": {
+    args: FsRestoreArgs & Routable;
+    result: ({ ok: true } & FsRestored) | OperationError;
+  };
+  /**
+   * Takes back what one run of an agent did to files: three-way, so that what changed since is kept or named as a
+   * conflict. The undo is itself a version. With `dryRun` nothing is changed.
+   */
+  "fs.undo": {
+    args: FsUndoArgs & Routable;
+    result: ({ ok: true } & FsUndone) | OperationError;
+  };
+  /**
    * Starts a shell command, or goes on with one.
    * Without `sessionId`, `input` is the command. With it, `input` is stdin for that command; empty just polls.
    */
@@ -82,6 +108,9 @@ export interface Syscalls {
   /**
    * Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
    * The block is the body of an async function: `await` works at the top, and `return` gives the result.
+   * `shell(input, { target, cwd, sessionId })` and `fs.read`, `fs.write`, `fs.edit`, `fs.delete`, `fs.search` (one
+   * object each, with `target`) take what the tools of these names take and return objects, not text to be parsed;
+   * several run at once with `Promise.all`. There is no network and no `require`.
    */
   "codemode.exec": {
     args: CodeModeExecArgs;
@@ -254,6 +283,14 @@ export interface Syscalls {
   "proc.cost": {
     args: ProcCostArgs;
     result: ProcCostResult;
+  };
+  /**
+   * Takes back what a run did to files, on the gateway and on every device it used, and says what it can not take
+   * back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
+   */
+  "proc.undo": {
+    args: ProcUndoArgs;
+    result: ({ ok: true } & ProcUndone) | OperationError;
   };
   /** Lists the packages the caller sees: its own scope first, then the global one. */
   "pkg.list": {
@@ -428,6 +465,27 @@ export interface Syscalls {
   "sys.workspace.list": {
     args: SysWorkspaceListArgs;
     result: SysWorkspaceListResult;
+  };
+  /**
+   * Makes a workspace: a directory `/workspaces/<workspaceId>` and a repository of the same name that keeps its
+   * versions. `proc.spawn` with workspace mode `new` does the same.
+   */
+  "sys.workspace.create": {
+    args: SysWorkspaceCreateArgs;
+    result: SysWorkspace;
+  };
+  /**
+   * Puts a workspace away: its files are committed and leave the tree, its repository stays.
+   * One in which a process has something to do is refused.
+   */
+  "sys.workspace.archive": {
+    args: SysWorkspaceArchiveArgs;
+    result: SysWorkspace;
+  };
+  /** Brings the files of an archived workspace back. */
+  "sys.workspace.restore": {
+    args: SysWorkspaceRestoreArgs;
+    result: SysWorkspace;
   };
   /** Starts connecting an account: authorization code with PKCE. The person opens the URL it answers with. */
   "sys.oauth.start": {
@@ -1294,10 +1352,10 @@ export interface CodeModeExecArgs {
 /** How a script ended. */
 export type CodeModeResult = {
   status: "completed";
-  /** What it returned. */
-  result: unknown;
   /** What it logged. */
   logs?: string[];
+  /** What it returned; absent when that was nothing. */
+  result?: unknown;
 } | {
   status: "failed";
   /** Why. */
@@ -1486,6 +1544,26 @@ export interface FsFileContent {
   lines?: number;
 }
 
+/** Arguments of `fs.history`. */
+export interface FsHistoryArgs {
+  /** The file, which need not be there any more. */
+  path: string;
+  /** At most so many versions. */
+  limit?: number;
+}
+
+/** Arguments of `fs.history.read`. */
+export interface FsHistoryReadArgs {
+  /** The file. */
+  path: string;
+  /** Which version, as `fs.history` names it. */
+  version: string;
+  /** Lines to return; all when absent. */
+  limit?: number;
+  /** Lines to skip; 0 when absent. */
+  offset?: number;
+}
+
 /** A directory as `fs.read` returns it. */
 export interface FsListing {
   /** The path that was listed. */
@@ -1565,6 +1643,24 @@ export interface FsReadArgs {
 /** A file's content or a directory's names. */
 export type FsReadResult = FsFileContent | FsListing;
 
+/** Arguments of `fs.restore`. */
+export interface FsRestoreArgs {
+  /** The file. */
+  path: string;
+  /** Which version, as `fs.history` names it. One that deleted the file deletes it again. */
+  version: string;
+}
+
+/** Result of `fs.restore`. */
+export interface FsRestored {
+  /** The path, absolute. */
+  path: string;
+  /** The file's size in bytes now; absent when it is deleted. */
+  size?: number;
+  /** The version that this made; absent when the file was like that already. */
+  version?: string;
+}
+
 /** Arguments of `fs.search`. */
 export interface FsSearchArgs {
   /** Plain text to find. */
@@ -1582,6 +1678,67 @@ export interface FsSearchResult {
   /** How many there are. */
   count: number;
   /** True when there may be more. */
+  truncated?: boolean;
+}
+
+/** What an undo does to a path. */
+export type FsUndoAction = "restored" | "removed" | "merged" | "unchanged" | "conflict";
+
+/** Arguments of `fs.undo`. */
+export interface FsUndoArgs {
+  /** The run whose changes are taken back. */
+  runId: string;
+  /** Whether only to tell what would happen; false when absent. */
+  dryRun?: boolean;
+}
+
+/** Result of `fs.undo`. */
+export interface FsUndone {
+  /** What became of each path that the run had changed, sorted. */
+  paths: FsUndonePath[];
+  /** What can not be taken back there, in words. */
+  cannot?: string[];
+  /** The versions that the undo made, one for each repository. */
+  versions?: string[];
+}
+
+/** What an undo does to one path. */
+export interface FsUndonePath {
+  /** The path, absolute. */
+  path: string;
+  /** What happens, or happened. */
+  action: FsUndoAction;
+  /** Why, where it is a conflict. */
+  why?: string;
+}
+
+/** A file as it was after one change. */
+export interface FsVersion {
+  /** Its id, for `fs.history.read` and `fs.restore`. Natively the hash of a commit. */
+  version: string;
+  /** When it came about, in milliseconds. */
+  at: number;
+  /** Who made the change: a person, or an agent. */
+  author: string;
+  /** What was changed, in words. */
+  message: string;
+  /** Whether the change deleted the file. */
+  deleted: boolean;
+  /** The process that made the change. */
+  pid?: string;
+  /** The run that made the change. */
+  runId?: string;
+  /** The file's size in bytes in this version; absent when the change deleted it. */
+  size?: number;
+}
+
+/** Result of `fs.history`. */
+export interface FsVersions {
+  /** The path, absolute. */
+  path: string;
+  /** Newest first. */
+  versions: FsVersion[];
+  /** True when there are older ones. */
   truncated?: boolean;
 }
 
@@ -2985,6 +3142,8 @@ export interface ProcHilRequest {
   files?: ProcHilFile[];
   /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3238,6 +3397,8 @@ export interface ProcPendingApproval {
   files?: ProcHilFile[];
   /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3386,6 +3547,8 @@ export interface ProcRunHilRequested {
   files?: ProcHilFile[];
   /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3478,6 +3641,8 @@ export interface ProcRunToolFinished {
   error?: string;
   /** What it gave. */
   output?: unknown;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
 }
 
 /** Payload of `proc.run.tool.started`. */
@@ -3496,6 +3661,8 @@ export interface ProcRunToolStarted {
   runId: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
 }
 
 /** How a segment came about. */
@@ -3725,6 +3892,40 @@ export interface ProcSummary {
   lastActiveAt?: number;
   /** Messages that wait for that run to end. */
   queuedCount?: number;
+}
+
+/** Arguments of `proc.undo`. */
+export interface ProcUndoArgs {
+  /** Whether only to tell what would happen; false when absent. */
+  dryRun?: boolean;
+  /** Only runs of this process. */
+  pid?: string;
+  /** Which run; the beginning of its id is enough where no other run of yours begins so. */
+  runId?: string;
+}
+
+/** Result of `proc.undo`. */
+export interface ProcUndone {
+  /** The run. */
+  runId: string;
+  /** Its process. */
+  pid: string;
+  /** What happened on each target that the run used, the gateway (`gsv`) first. */
+  targets: ProcUndoneTarget[];
+  /** What the run did that can not be taken back, in words. */
+  cannot: string[];
+}
+
+/** What an undo does on one target. */
+export interface ProcUndoneTarget {
+  /** `gsv`, or a device. */
+  target: string;
+  /** What became of each path, sorted. */
+  paths: FsUndonePath[];
+  /** Why nothing could be done there: a device that is away. */
+  error?: string;
+  /** The versions that the undo made. */
+  versions?: string[];
 }
 
 /** Which workspace a new process works in. */
@@ -5503,6 +5704,20 @@ export interface SysWorkspace {
   processCount: number;
 }
 
+/** Arguments of `sys.workspace.archive`. */
+export interface SysWorkspaceArchiveArgs {
+  /** Which one. */
+  workspaceId: string;
+}
+
+/** Arguments of `sys.workspace.create`. */
+export interface SysWorkspaceCreateArgs {
+  /** What it is for; `thread` when absent. */
+  kind?: WorkspaceKind;
+  /** A note for people. */
+  label?: string;
+}
+
 /** Arguments of `sys.workspace.list`. */
 export interface SysWorkspaceListArgs {
   /** Only of this kind. */
@@ -5523,7 +5738,7 @@ export interface SysWorkspaceListResult {
 
 /** A process in a workspace. */
 export interface SysWorkspaceProcess {
-  /** Id of the workspace, unique in the gateway. */
+  /** Its id. */
   pid: string;
   /** A note for people. */
   label: string | null;
@@ -5531,6 +5746,12 @@ export interface SysWorkspaceProcess {
   cwd: string;
   /** When it was started, in milliseconds. */
   createdAt: number;
+}
+
+/** Arguments of `sys.workspace.restore`. */
+export interface SysWorkspaceRestoreArgs {
+  /** Which one. */
+  workspaceId: string;
 }
 
 /** Words of a model. */

@@ -1,14 +1,14 @@
 //! One block, as the gateway sees it: checked, handed to a guest, and its end put into the words of `codemode.*`.
 
 use base::limits::codemode as limits;
-use gateway::Cx;
-use guest::{Block, CallNote, Report, Tenant};
+use gateway::Gateway;
+use guest::{Block, CallNote, Pool, Report, Tenant};
 use protocol::calls::Calls;
 use protocol::codemode::ExecResult;
 use serde_json::Value;
 
 use crate::program::{Ended, Program};
-use crate::subsystem::CodeMode;
+use crate::settings::Settings;
 
 /// The calls that blocks may make.
 const MAY_CALL: &[&str] =
@@ -24,47 +24,57 @@ pub(crate) struct Given {
     pub(crate) args: Value,
 }
 
-/// Runs a block. One of an agent has no time limit here beside its own: its run has.
-pub(crate) async fn run(
-    cx: &Cx<CodeMode>,
-    tenant: Tenant,
-    calls: &Calls,
-    given: Given,
-    is_agents: bool,
-) -> ExecResult {
-    if given.code.trim().is_empty() {
-        let name = if is_agents { "CodeMode" } else { "codemode" };
-        return failed(format!("{name} requires a non-empty code string"), Vec::new());
+/// What blocks run with.
+pub(crate) struct Blocks {
+    pub(crate) gateway: Gateway,
+    pub(crate) pool: Pool,
+    pub(crate) settings: Settings,
+}
+
+impl Blocks {
+    /// Runs a block. One of an agent has no time limit here beside its own: its run has.
+    pub(crate) async fn run(
+        &self,
+        tenant: Tenant,
+        calls: &Calls,
+        given: Given,
+        is_agents: bool,
+        is_abandoned: impl Fn() -> bool + Send,
+    ) -> ExecResult {
+        if given.code.trim().is_empty() {
+            let name = if is_agents { "CodeMode" } else { "codemode" };
+            return failed(format!("{name} requires a non-empty code string"), Vec::new());
+        }
+        if given.code.len() > limits::CODE_MAX_BYTES {
+            return failed(format!("The code is longer than {} bytes", limits::CODE_MAX_BYTES), Vec::new());
+        }
+        let own_time = self.settings.own_time();
+        let program = Program {
+            code: given.code,
+            argv: given.argv,
+            args: given.args,
+            target: given.target.filter(|target| !target.is_empty()),
+            cwd: given.cwd.filter(|cwd| !cwd.is_empty()),
+            mcp_tools: Vec::new(),
+            slice_ms: u64::try_from(own_time.as_millis()).unwrap_or(u64::MAX),
+            heap_bytes: self.settings.heap_bytes(),
+        };
+        let block = Block {
+            id: self.gateway.random().uuid(),
+            tenant,
+            body: protocol::frame::to_json(&program),
+            may_call: MAY_CALL,
+            own_time,
+            total: (!is_agents).then_some(limits::TOTAL),
+            log: (limits::LOG_LINES_MAX, limits::LOG_MAX_BYTES),
+        };
+        let (id, uid) = (block.id.clone(), block.tenant.uid);
+        let report = block.run(&self.pool, calls, is_abandoned).await;
+        if let Err(why) = &report.outcome {
+            tracing::info!(block = id, %uid, %why, "a block was ended");
+        }
+        result(report, is_agents)
     }
-    if given.code.len() > limits::CODE_MAX_BYTES {
-        return failed(format!("The code is longer than {} bytes", limits::CODE_MAX_BYTES), Vec::new());
-    }
-    let own_time = cx.area.settings.own_time();
-    let program = Program {
-        code: given.code,
-        argv: given.argv,
-        args: given.args,
-        target: given.target.filter(|target| !target.is_empty()),
-        cwd: given.cwd.filter(|cwd| !cwd.is_empty()),
-        mcp_tools: Vec::new(),
-        slice_ms: u64::try_from(own_time.as_millis()).unwrap_or(u64::MAX),
-        heap_bytes: cx.area.settings.heap_bytes(),
-    };
-    let block = Block {
-        id: cx.area.gateway.random().uuid(),
-        tenant,
-        body: protocol::frame::to_json(&program),
-        may_call: MAY_CALL,
-        own_time,
-        total: (!is_agents).then_some(limits::TOTAL),
-        log: (limits::LOG_LINES_MAX, limits::LOG_MAX_BYTES),
-    };
-    let id = block.id.clone();
-    let report = block.run(&cx.area.pool, calls, || cx.is_abandoned()).await;
-    if let Err(why) = &report.outcome {
-        tracing::info!(block = id, uid = %cx.caller.uid(), %why, "a block was ended");
-    }
-    result(report, is_agents)
 }
 
 /// How a block ended, in the words of the protocol.

@@ -11,22 +11,18 @@ use protocol::router::Router;
 use store::processes::ProcessState;
 
 use crate::GUEST;
-use crate::blocks::{self, Given};
+use crate::blocks::{Blocks, Given};
 use crate::settings::Settings;
 
 /// Blocks and the guests that run them.
-pub struct CodeMode {
-    pub(crate) gateway: Gateway,
-    pub(crate) pool: Pool,
-    pub(crate) settings: Settings,
-}
+pub struct CodeMode(Blocks);
 
 impl CodeMode {
     /// CodeMode of a gateway. No guest is started before the first block.
     pub fn new(gateway: Gateway) -> Arc<CodeMode> {
         let program = gateway.guest_program().to_path_buf();
         let pool = Pool::new(program, GUEST.name, gateway.clock().clone());
-        Arc::new(CodeMode { gateway, pool, settings: Settings::new() })
+        Arc::new(CodeMode(Blocks { gateway, pool, settings: Settings::new() }))
     }
 }
 
@@ -41,14 +37,14 @@ async fn exec(cx: Cx<CodeMode>, args: Exec) -> Result<ExecResult, Error> {
     };
     let given = Given { code: args.code, ..Given::default() };
     let tenant = Tenant { uid: cx.caller.uid(), pid: Some(pid) };
-    Ok(blocks::run(&cx, tenant, &door, given, true).await)
+    Ok(cx.area.0.run(tenant, &door, given, true, || cx.is_abandoned()).await)
 }
 
 /// Of a person, or of a command that an agent runs: its calls are the caller's own.
 async fn run(cx: Cx<CodeMode>, args: Run) -> Result<ExecResult, Error> {
     let uid = cx.caller.uid();
     let pid = args.pid.clone().unwrap_or_else(|| Pid(format!("init:{uid}")));
-    let process = cx.area.gateway.store().processes().by_id(&pid).await?;
+    let process = cx.area.0.gateway.store().processes().by_id(&pid).await?;
     let gone = || Error::not_found(format!("Process not found: {pid}"));
     let process = match process {
         Some(process) if process.uid != uid && !cx.caller.is_root() => {
@@ -62,17 +58,17 @@ async fn run(cx: Cx<CodeMode>, args: Run) -> Result<ExecResult, Error> {
     if let Some(process) = &process {
         if process.uid != uid {
             // In somebody else's process root acts as that user.
-            caller = cx.area.gateway.on_behalf_of(process.uid, cx.caller.origin.inward()).await?;
+            caller = cx.area.0.gateway.on_behalf_of(process.uid, cx.caller.origin.inward()).await?;
         }
         let mut identity = protocol::identity::ProcessIdentity::clone(&caller.identity);
         identity.cwd.clone_from(&process.cwd);
         caller.identity = Arc::new(identity);
     }
-    let calls = cx.area.gateway.calls(&caller);
+    let calls = cx.area.0.gateway.calls(&caller);
     let tenant = Tenant { uid: caller.uid(), pid: caller.origin.pid().cloned() };
     let Run { code, target, cwd, argv, args, .. } = args;
     let given = Given { code, target, cwd, argv: argv.unwrap_or_default(), args: args.unwrap_or_default() };
-    Ok(blocks::run(&cx, tenant, &calls, given, false).await)
+    Ok(cx.area.0.run(tenant, &calls, given, false, || cx.is_abandoned()).await)
 }
 
 impl Subsystem for CodeMode {
@@ -90,32 +86,32 @@ impl Subsystem for CodeMode {
 
     fn start(self: Arc<Self>) -> Later<Result<(), store::Error>> {
         Box::pin(async move {
-            let config = self.gateway.store().config();
+            let config = self.0.gateway.store().config();
             for (key, value) in config.matching("config", Settings::is_known).await? {
-                self.settings.apply(&key, Some(&value));
+                self.0.settings.apply(&key, Some(&value));
             }
             Ok(())
         })
     }
 
     fn stop(self: Arc<Self>) -> Later<()> {
-        self.pool.close();
+        self.0.pool.close();
         Box::pin(async {})
     }
 
     fn gone(self: Arc<Self>, gone: Gone) -> Later<()> {
         if let Gone::User(uid) = gone {
-            self.pool.forget_user(uid);
+            self.0.pool.forget_user(uid);
         }
         Box::pin(async {})
     }
 
     fn metrics(&self, gauges: &mut Gauges) {
-        gauges.gauge("gsv_guests_busy", "Children that run code that is not ours.", self.pool.busy());
-        gauges.gauge("gsv_guests_waiting", "Children that are ready to.", self.pool.waiting());
+        gauges.gauge("gsv_guests_busy", "Children that run code that is not ours.", self.0.pool.busy());
+        gauges.gauge("gsv_guests_waiting", "Children that are ready to.", self.0.pool.waiting());
     }
 
     fn config_changed(&self, key: &str, value: Option<&str>) {
-        self.settings.apply(key, value);
+        self.0.settings.apply(key, value);
     }
 }

@@ -120,10 +120,17 @@ impl Block {
             }
             Err(_) => drop(hired),
         }
-        running.waiting.clear();
+        // What a block asked for before it ended is made; what one that was ended asked for is not begun.
+        if outcome.is_err() {
+            running.waiting.clear();
+        }
+        running.start_waiting();
         while !matches!(outcome, Err(Failure::Abandoned)) && !running.under_way.is_empty() {
             tokio::select! {
-                Some((_, place, result)) = running.under_way.next() => running.note(place, &result),
+                Some((_, place, result)) = running.under_way.next() => {
+                    running.note(place, &result);
+                    running.start_waiting();
+                }
                 () = pool.clock().sleep(limits::LOOK_EVERY) => {
                     if is_abandoned() {
                         break;

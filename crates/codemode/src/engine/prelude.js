@@ -126,7 +126,10 @@
   };
 
   // What is thrown, as far as it can be told.
+  // An engine without room for an error throws `null`.
+  const exhausted = stringify({ name: "InternalError", message: "out of memory (or `throw null`)", stack: "" });
   const tell = (thrown) => {
+    if (thrown === null) return exhausted;
     try {
       if (isObject(thrown) && "message" in thrown) {
         const { name, message, stack } = thrown;

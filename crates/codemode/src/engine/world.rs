@@ -26,7 +26,6 @@ pub(super) struct World {
     hooks: Persistent<Object<'static>>,
     context: Context,
     runtime: Runtime,
-    heap_bytes: usize,
     host: Rc<Host>,
 }
 
@@ -94,7 +93,7 @@ impl World {
             let hooks: Object<'_> = prelude.call((functions, input))?;
             Ok(Persistent::save(&ctx, hooks))
         })?;
-        Ok(World { hooks, context, runtime, heap_bytes: program.heap_bytes, host })
+        Ok(World { hooks, context, runtime, host })
     }
 
     /// Runs the block to its end.
@@ -109,7 +108,7 @@ impl World {
                 return Ended::Threw("Execution timed out".to_string());
             }
             if let Some(ended) = self.host.ended.borrow_mut().take() {
-                return self.explained(ended);
+                return ended;
             }
             let next = self.host.timers.borrow().first().copied();
             if next.is_none() && self.host.pending.get() == 0 {
@@ -132,17 +131,6 @@ impl World {
                 Some(_) => {}
                 None => self.fire_timers(),
             }
-        }
-    }
-
-    /// An engine without room for an error throws `null`.
-    fn explained(&self, ended: Ended) -> Ended {
-        let used = usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0);
-        match ended {
-            Ended::Threw(why) if why == "null" && used > self.heap_bytes / 2 => {
-                Ended::Threw("InternalError: out of memory".to_string())
-            }
-            ended => ended,
         }
     }
 

@@ -52,11 +52,13 @@ fn scripts_run_in_the_native_shell() {
                 codemode ./s.js --arg k=v --json -- one";
     let printed: serde_json::Value = serde_json::from_str(&shell(made).out).unwrap();
     assert_eq!(printed["result"], json!(["/home/alice/d\n", ["one"], { "k": "v" }]));
-    let failed = shell("codemode -e 'throw new Error(1)'; echo $?");
-    assert_eq!((failed.out.as_str(), failed.err.as_str()), ("1\n", "1\n"));
+    let failed = shell("codemode -e 'console.log(1); throw new Error(2)' 2>errors; echo $?; cat errors");
+    assert_eq!(failed.out, "1\n1\n2\n", "the exit code, then the log and the error");
+    let both = shell("codemode run d/s.js -e x");
+    let told = both.out + &both.err;
     assert_eq!(
-        shell("codemode run d/s.js -e x").err,
-        "codemode: use either -e/--eval or a script file, not both\n"
+        (both.code, told.as_str()),
+        (1, "codemode: use either -e/--eval or a script file, not both\n")
     );
     assert!(shell("codemode").out.starts_with("usage: codemode "));
     assert!(shell("man codemode").out.contains("codemode"));
@@ -66,9 +68,10 @@ fn scripts_run_in_the_native_shell() {
 fn a_child_that_is_killed_ends_its_block_and_nothing_else() {
     let world = World::set_up();
     let gateway = world.gateway.child.id();
-    let code = "console.log('under way'); await new Promise(done => setTimeout(done, 50000)); return 1";
+    let code =
+        "await fs.write({ path: 'mark', content: 'x' }); await new Promise(done => setTimeout(done, 50000))";
     let mut block = Running::start(&mut world.command(&["codemode", "--json", "-e", code]));
-    wait_until("a guest runs", || !guests(gateway).is_empty());
+    wait_until("the block runs", || world.run(&["run", "--", "cat mark"]).code == 0);
     // Blank ones among them; the block's is one of all.
     wait_until("the block ends", || {
         for pid in guests(gateway) {

@@ -133,8 +133,7 @@ impl Pool {
                 return Err("the gateway is stopping".to_string());
             }
             shelf.used = Some(self.0.clock.instant());
-            let served = shelf.kept.iter().rposition(|(of, ..)| of == tenant);
-            served.map(|at| shelf.kept.swap_remove(at).2).or_else(|| shelf.blank.pop())
+            shelf.take(tenant)
         };
         let guest = match ready {
             Some(guest) => guest,
@@ -264,6 +263,29 @@ impl Pool {
                 }
             }
         });
+    }
+}
+
+impl Shelf {
+    /// A child that waits and lives: the system may have ended some meanwhile.
+    fn take(&mut self, tenant: &Tenant) -> Option<Guest> {
+        loop {
+            let served = self.kept.iter().rposition(|(of, ..)| of == tenant);
+            let guest = served.map(|at| self.kept.swap_remove(at).2).or_else(|| self.blank.pop())?;
+            if guest.waits() {
+                return Some(guest);
+            }
+        }
+    }
+}
+
+impl Guest {
+    /// Whether it lives and says nothing.
+    fn waits(&self) -> bool {
+        use rustix::net::{RecvFlags, recv};
+        let mut byte = [0_u8; 1];
+        let read = recv(&self.socket, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        matches!(read, Err(rustix::io::Errno::AGAIN))
     }
 }
 

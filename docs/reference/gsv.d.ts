@@ -108,6 +108,9 @@ export interface Syscalls {
   /**
    * Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
    * The block is the body of an async function: `await` works at the top, and `return` gives the result.
+   * `shell(input, { target, cwd, sessionId })` and `fs.read`, `fs.write`, `fs.edit`, `fs.delete`, `fs.search` (one
+   * object each, with `target`) take what the tools of these names take and return objects, not text to be parsed;
+   * several run at once with `Promise.all`. There is no network and no `require`.
    */
   "codemode.exec": {
     args: CodeModeExecArgs;
@@ -282,7 +285,7 @@ export interface Syscalls {
     result: ProcCostResult;
   };
   /**
-   * Takes back what a run did to files, on the gateway and on every device it used, and says what it cannot take
+   * Takes back what a run did to files, on the gateway and on every device it used, and says what it can not take
    * back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
    */
   "proc.undo": {
@@ -493,11 +496,6 @@ export interface Syscalls {
   "sys.oauth.list": {
     args: SysOAuthListArgs;
     result: SysOAuthListResult;
-  };
-  /** Renews the tokens of a connected account now, in place of shortly before they end. */
-  "sys.oauth.refresh": {
-    args: SysOAuthRefreshArgs;
-    result: SysOAuthRefreshResult;
   };
   /** Forgets a connected account. */
   "sys.oauth.forget": {
@@ -1149,9 +1147,9 @@ export interface AiSpeechCreateArgs {
 export interface AiSpeechCreateResult {
   /** The sound. */
   audio: AiAudioOutput;
-  /** Provider that was asked. */
+  /** Who did it. */
   provider: string;
-  /** The provider's name for the model. */
+  /** With which model. */
   model: string;
   /** The container format, such as `ogg`. */
   container?: string;
@@ -1217,9 +1215,9 @@ export interface AiTranscriptionCreateArgs {
 export interface AiTranscriptionCreateResult {
   /** What was said. */
   text: string;
-  /** Provider that was asked. */
+  /** Who did it. */
   provider: string;
-  /** The provider's name for the model. */
+  /** With which model. */
   model: string;
   /** How long it is, in seconds. */
   duration?: number;
@@ -1354,10 +1352,10 @@ export interface CodeModeExecArgs {
 /** How a script ended. */
 export type CodeModeResult = {
   status: "completed";
-  /** What it returned. */
-  result: unknown;
   /** What it logged. */
   logs?: string[];
+  /** What it returned; absent when that was nothing. */
+  result?: unknown;
 } | {
   status: "failed";
   /** Why. */
@@ -1698,7 +1696,7 @@ export interface FsUndoArgs {
 export interface FsUndone {
   /** What became of each path that the run had changed, sorted. */
   paths: FsUndonePath[];
-  /** What cannot be taken back there, in words. */
+  /** What can not be taken back there, in words. */
   cannot?: string[];
   /** The versions that the undo made, one for each repository. */
   versions?: string[];
@@ -1766,7 +1764,7 @@ export type ImportStage = "receiving" | "checking" | "done";
 /** How a connection stands. */
 export type McpConnectionState = "not-connected" | "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed";
 
-/** An MCP server of a user, how the connection to it stands and what it offers. */
+/** A server. */
 export interface McpServerSummary {
   /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
@@ -2061,8 +2059,6 @@ export interface OAuthFlowSummary {
   createdAt: number;
   /** Until when it waits. */
   expiresAt: number;
-  /** Who must answer. */
-  issuer?: string;
 }
 
 /** The first user, in the form. */
@@ -2289,7 +2285,7 @@ export interface PkgChanged {
   changed: boolean;
   /** Whether the package can be used. */
   enabled: boolean | null;
-  /** Name of the package, for people. */
+  /** Its name. */
   name: string | null;
   /** The repository, after a bootstrap. */
   repo: string | null;
@@ -3144,8 +3140,10 @@ export interface ProcHilRequest {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3199,7 +3197,7 @@ export interface ProcHistoryArgs {
   tail?: boolean;
 }
 
-/** One message of a conversation, as it is stored. */
+/** One message. */
 export interface ProcHistoryMessage {
   /** Who said it. */
   role: ProcMessageRole;
@@ -3397,8 +3395,10 @@ export interface ProcPendingApproval {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3418,7 +3418,7 @@ export interface ProcPendingApproval {
   wideningText?: string;
 }
 
-/** What a kind of agent is called, and when to choose it. */
+/** A profile. */
 export interface ProcProfile {
   /** Its id, as `proc.spawn` takes it. */
   id: AiContextProfile;
@@ -3545,8 +3545,10 @@ export interface ProcRunHilRequested {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
   hostsText?: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
   /** Why it waits, in sentences, the most important first. */
   reasons?: string[];
   /** What `rememberScope: "shape"` would cover. */
@@ -3610,7 +3612,7 @@ export interface ProcRunStream {
   /**
    * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
    * events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
-   * on with a larger one. To resume, use the frame's own `seq`, which counts all signals of a user.
+   * on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
    */
   seq: number;
   /** What the model did. */
@@ -3639,6 +3641,8 @@ export interface ProcRunToolFinished {
   error?: string;
   /** What it gave. */
   output?: unknown;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
 }
 
 /** Payload of `proc.run.tool.started`. */
@@ -3657,6 +3661,8 @@ export interface ProcRunToolStarted {
   runId: string;
   /** Id of the conversation, within its process; `default` always exists. */
   conversationId: string;
+  /** The tool call of the CodeMode block that makes it. */
+  parentCallId?: string;
 }
 
 /** How a segment came about. */
@@ -3906,7 +3912,7 @@ export interface ProcUndone {
   pid: string;
   /** What happened on each target that the run used, the gateway (`gsv`) first. */
   targets: ProcUndoneTarget[];
-  /** What the run did that cannot be taken back, in words. */
+  /** What the run did that can not be taken back, in words. */
   cannot: string[];
 }
 
@@ -4280,8 +4286,6 @@ export interface RepoMatch {
 export interface RepoReadArgs {
   /** The repository. */
   repo: string;
-  /** Whether a file that is not text is given too, in `contentBase64`. */
-  binary?: boolean;
   /** The path; the root when absent. */
   path?: string;
   /** The ref; `main` when absent. */
@@ -4313,8 +4317,6 @@ export type RepoReadResult = {
   isBinary: boolean;
   /** The text; `null` when it is binary. */
   content: string | null;
-  /** The bytes of a file that is not text, in base64, when `binary` asked for them. */
-  contentBase64?: string;
 };
 
 /** Arguments of `repo.refs`. */
@@ -4520,7 +4522,7 @@ export interface SchedulePatch {
   target?: ScheduleTarget;
 }
 
-/** What is run when, and how it went. */
+/** A schedule. */
 export interface ScheduleRecord {
   /** Its id, unique in the gateway. */
   id: string;
@@ -4726,7 +4728,7 @@ export interface ShellRehearsal {
   cannot: string[];
   /** How many changes were put in place; absent when none were to be. */
   applied?: number;
-  /** Why its changes cannot be put in place as they are; absent when they can. */
+  /** Why its changes can not be put in place as they are; absent when they can. */
   blocked?: string;
   /** The checkpoint of the workspace from just before they were put in place. */
   checkpoint?: number;
@@ -5110,7 +5112,7 @@ export interface SysGrantedCapability {
   capability: string;
 }
 
-/** A group with its members. */
+/** One group. */
 export interface SysGroup {
   /** Its number. */
   gid: number;
@@ -5147,7 +5149,7 @@ export interface SysGroupResult {
   group: SysGroup;
 }
 
-/** Which account of a chat service is which user. */
+/** A link. */
 export interface SysLink {
   /** The chat service. */
   adapter: string;
@@ -5361,20 +5363,6 @@ export interface SysOAuthListResult {
   flows?: OAuthFlowSummary[];
 }
 
-/** Arguments of `sys.oauth.refresh`. */
-export interface SysOAuthRefreshArgs {
-  /** Id of the account, as `sys.oauth.list` gives it. */
-  accountId: string;
-  /** Whose; the caller's when absent. */
-  uid?: number;
-}
-
-/** Result of `sys.oauth.refresh`. */
-export interface SysOAuthRefreshResult {
-  /** The account as it is now; `null` when there is no such account for the caller. */
-  account: OAuthAccountSummary | null;
-}
-
 /** Arguments of `sys.oauth.start`. */
 export interface SysOAuthStartArgs {
   /** What uses the account. */
@@ -5393,11 +5381,6 @@ export interface SysOAuthStartArgs {
   accountKey?: string;
   /** Further query parameters. */
   extraAuthParams?: Record<string, string>;
-  /**
-   * Who must answer, as the service's own metadata say (RFC 9207). When absent, an answer that says who it is from
-   * must be from the origin of `authorizationEndpoint`.
-   */
-  issuer?: string;
   /** A note for people. */
   label?: string;
   /** The resource to ask for. */
@@ -5620,7 +5603,7 @@ export interface SysUser {
   workspaceId: string | null;
   /** Names of all its groups. */
   groups: string[];
-  /** Whether it cannot log in with a password. */
+  /** Whether it can not log in with a password. */
   locked: boolean;
 }
 

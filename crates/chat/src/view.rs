@@ -187,7 +187,8 @@ impl View {
 
     /// A tool runs.
     pub fn tool_started(&mut self, started: &ToolStarted) {
-        let call = self.call(&started.call_id, &started.name, &started.syscall, &started.args);
+        let name = shown_name(&started.name, started.parent_call_id.as_deref());
+        let call = self.call(&started.call_id, &name, &started.syscall, &started.args);
         if call.started {
             return;
         }
@@ -200,10 +201,13 @@ impl View {
     pub fn tool_finished(&mut self, finished: &ToolFinished) {
         let output = finished.output.as_ref();
         let args = Args::new();
-        let call = self.call(&finished.call_id, &finished.name, &finished.syscall, &args);
+        let name = shown_name(&finished.name, finished.parent_call_id.as_deref());
+        let call = self.call(&finished.call_id, &name, &finished.syscall, &args);
         let (was_started, was_finished) = (call.started, call.finished);
         (call.started, call.finished) = (true, true);
-        if was_finished {
+        // What a block was answered is the block's: the block says what came of it.
+        let is_blocks = finished.parent_call_id.is_some() && finished.ok && was_started;
+        if was_finished || is_blocks {
             return;
         }
         if !was_started || self.last_call.as_deref() != Some(&finished.call_id) {
@@ -380,6 +384,14 @@ impl View {
             (Some(Piece::Aside(before)), Piece::Aside(text)) => before.push_str(&text),
             (_, piece) => self.pieces.push(piece),
         }
+    }
+}
+
+/// A call of a block is shown as such.
+fn shown_name<'n>(name: &'n str, parent_call_id: Option<&str>) -> std::borrow::Cow<'n, str> {
+    match parent_call_id {
+        Some(_) => format!("CodeMode > {name}").into(),
+        None => name.into(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
+use protocol::calls::Calls;
 use protocol::confine::{Confine, Way, Widening};
 use protocol::identity::{ProcessIdentity, Role};
 use protocol::ids::{Gid, Pid, RunId, Uid};
@@ -32,6 +33,9 @@ pub struct Caller {
     pub origin: Origin,
     /// How a call of a program runs on a device; nothing said means confined.
     pub permit: Option<Arc<Permit>>,
+    /// What further calls go through that are made in the course of this one, where they do not simply go in as the
+    /// caller's: those of an agent's block go to its process, which decides on each and journals it.
+    pub door: Option<Calls>,
 }
 
 /// How calls of a program run on a device. It says nothing about what a person does.

@@ -98,6 +98,8 @@ pub struct Around {
     pub tree: Arc<Tree>,
     /// The directory of the git repositories.
     pub repos: PathBuf,
+    /// The program whose children run code that is not ours: this one, but for tests.
+    pub guest_program: PathBuf,
     /// The time.
     pub clock: Clock,
     /// The chance.
@@ -145,6 +147,11 @@ impl Gateway {
     /// The directory of the git repositories, which may not be there yet.
     pub fn repos(&self) -> &Path {
         &self.0.around.repos
+    }
+
+    /// The program that guests are run by.
+    pub fn guest_program(&self) -> &Path {
+        &self.0.around.guest_program
     }
 
     /// The time.
@@ -244,6 +251,7 @@ impl Gateway {
                     may_approve: false,
                     origin: Origin::Inside,
                     permit: None,
+                    door: None,
                 };
                 let mut standings = lock(&self.0.standings);
                 if standings.len() >= STANDINGS_MAX {
@@ -286,6 +294,9 @@ impl Gateway {
 
     /// The caller's right to make further calls, from within the gateway, with the rights of the moment.
     pub fn calls(&self, caller: &Caller) -> Calls {
+        if let Some(door) = &caller.door {
+            return door.clone();
+        }
         let standing = Arc::new(Mutex::new(Caller { origin: caller.origin.inward(), ..caller.clone() }));
         let gateway = self.clone();
         Calls::new(move |name, args| {

@@ -11,6 +11,7 @@ pub mod approvals;
 pub mod auth;
 pub mod call;
 pub mod capabilities;
+pub mod codemode;
 pub mod completions;
 pub mod config;
 pub mod cost;
@@ -89,6 +90,9 @@ pub enum Command {
     /// Its input and output travel as text: output that is not UTF-8 is shown with replacement characters, input
     /// that is not UTF-8 ends the command. `gsv cp` copies any bytes.
     Run(run::Run),
+    /// Run a script over files, commands and devices, in the gateway's sandbox.
+    #[command(name = "codemode")]
+    CodeMode(codemode::CodeModeArgs),
     /// Copy files between this machine and targets.
     Cp(cp::Cp),
     /// Manage repositories: history, changes, content.
@@ -132,6 +136,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Cost(args) => cost::run(context, args).await,
         Command::Shell(args) => shell::run(context, args).await,
         Command::Run(args) => run::run(context, args).await,
+        Command::CodeMode(args) => codemode::run(context, args).await,
         Command::Cp(args) => cp::run(context, args).await,
         Command::Repo(verb) => repo::run(context, verb).await,
         Command::Workspace(verb) => workspace::run(context, verb).await,

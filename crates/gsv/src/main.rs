@@ -28,6 +28,8 @@ use context::Context;
 fn main() -> ExitCode {
     // A confined command is started by this very program; before anything else, and on its only thread.
     sandbox::run_if_helper();
+    // So is a child that runs code that is not ours.
+    server::run_if_guest();
     let cli = Cli::parse();
     let context = Context::new(cli.globals);
     // What holds a login is closed to other programs of this user, what agents run among them. The gateway has a user of

@@ -123,5 +123,6 @@ pub(crate) fn caller(kernel: &Kernel, connection: &Arc<Connection>, login: &Logi
         may_approve,
         origin: Origin::Connection(connection.clone()),
         permit: None,
+        door: None,
     }
 }

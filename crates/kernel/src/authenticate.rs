@@ -29,6 +29,7 @@ impl Kernel {
             may_approve,
             origin: Origin::Inside,
             permit: None,
+            door: None,
         })
     }
 }

@@ -50,9 +50,8 @@ pub(crate) fn router() -> Router<Cx> {
         .on(account::revoke)
 }
 
-/// Documented calls that the gateway itself does not carry out yet; they answer 501. `codemode.exec` is not one:
-/// it runs inside a process and never reaches the gateway. Nor are calls that only the kernel makes: nobody can send
-/// them, and it hands over what they stand for without a frame.
+/// Documented calls that the gateway itself does not carry out yet; they answer 501. What is
+/// answered inside a process is not one, nor are calls that only the kernel makes: nobody can send them, and it hands over what they stand for without a frame.
 pub fn not_implemented() -> Vec<&'static str> {
     let (mut built, before_login) = (crate::subsystems::calls(), ["sys.connect", "sys.setup"]);
     built.extend(router().names());
@@ -75,7 +74,6 @@ mod tests {
         "adapter.send",
         "adapter.state.update",
         "adapter.status",
-        "codemode.run",
         "notification.create",
         "notification.dismiss",
         "notification.list",

@@ -35,7 +35,7 @@ mod text_signal;
 mod ticket;
 mod user_memory;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -99,6 +99,8 @@ pub struct Setting<'a> {
     pub store: Store,
     /// The directory of the native file tree.
     pub files: &'a Path,
+    /// The program whose children run code that is not ours; this one where none is named.
+    pub guest_program: Option<PathBuf>,
     /// The time.
     pub clock: Clock,
     /// The chance.
@@ -118,12 +120,16 @@ impl Kernel {
         version: &str,
     ) -> Result<Arc<Kernel>, store::Error> {
         let random = Random::system();
-        Kernel::start_in(Setting { store, files, clock, random, version, more: Vec::new() }).await
+        let guest_program = None;
+        Kernel::start_in(Setting { store, files, guest_program, clock, random, version, more: Vec::new() })
+            .await
     }
 
     /// Brings the store's content into shape and into memory, and starts every area.
     pub async fn start_in(setting: Setting<'_>) -> Result<Arc<Kernel>, store::Error> {
-        let Setting { store, files, clock, random, version, more } = setting;
+        let Setting { store, files, guest_program, clock, random, version, more } = setting;
+        // The very program that runs, even if its file was replaced meanwhile.
+        let guest_program = guest_program.unwrap_or_else(|| "/proc/self/exe".into());
         let now_ms = clock.now_ms();
         // Before anything is read: what another gateway changes meanwhile is read again.
         let changes = store.changes().subscribe();
@@ -147,6 +153,7 @@ impl Kernel {
             store: store.clone(),
             tree: tree.clone(),
             repos: files.with_file_name("repos"),
+            guest_program,
             clock: clock.clone(),
             random: random.clone(),
             version: version.to_string(),

@@ -17,6 +17,7 @@ const AREAS: &[Area] = &[
     Area { calls: files::Files::calls, new: |gateway| files::Files::new(gateway.clone()) },
     Area { calls: shell::ShellArea::calls, new: |gateway| shell::ShellArea::new(gateway.clone()) },
     Area { calls: process::Processes::calls, new: |gateway| process::Processes::new(gateway.clone()) },
+    Area { calls: codemode::CodeMode::calls, new: |gateway| codemode::CodeMode::new(gateway.clone()) },
     Area { calls: repo::Repos::calls, new: |gateway| repo::Repos::new(gateway.clone()) },
     Area { calls: oauth::OAuth::calls, new: |gateway| oauth::OAuth::new(gateway.clone()) },
 ];

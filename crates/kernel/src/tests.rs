@@ -85,6 +85,7 @@ async fn process(kernel: &Kernel) -> Caller {
         may_approve: false,
         origin: Origin::Process(Pid::from("init:1000")),
         permit: None,
+        door: None,
     }
 }
 

@@ -10,6 +10,7 @@ mod files;
 mod finish;
 mod hil;
 mod load;
+mod nested;
 mod order;
 mod outcome;
 mod plan;
@@ -25,6 +26,7 @@ use base::limits;
 use base::shutdown::Shutdown;
 use futures_util::FutureExt;
 use model::{Cancel, ToolCall};
+use protocol::error::Error;
 use protocol::ids::{ConversationId, Pid, RunId, Uid};
 use protocol::proc::approval::ScriptFile;
 use store::Store;
@@ -45,6 +47,7 @@ use crate::setup::Setup;
 use crate::tools::Finished as CallEnd;
 use crate::turn::TurnEnd;
 use draft::{Draft, DurableState};
+use nested::Reading;
 
 /// A process that is awake.
 pub(crate) struct Actor {
@@ -79,6 +82,13 @@ struct VolatileState {
     calls: Vec<ToolCall>,
     /// The files that calls under way are about, by their place: target and resolved path.
     touched: HashMap<usize, (String, String)>,
+    /// Blocks that wait for a call of theirs, by its place.
+    nested: HashMap<usize, Reply<String>>,
+    /// What such calls answered, until it is kept that they did.
+    raw_answers: HashMap<usize, Result<String, Error>>,
+    /// Calls of blocks that only read.
+    readings: HashMap<u64, Reading>,
+    readings_made: u64,
     /// Those that waited or wait for a person.
     approvals: HashMap<String, ApprovalRow>,
     /// The script files of calls, by their place, as they were a moment ago. Looked at for one decision only.
@@ -112,6 +122,8 @@ enum TaskKind {
     Prepare,
     Turn,
     Call(usize),
+    /// A call of a block that only reads.
+    Reading(u64),
     /// Looks at the script files of a call.
     Look(usize),
     /// Takes a checkpoint in the workspace; a new run ends it, and its end begins it again.
@@ -151,6 +163,10 @@ impl VolatileState {
             setup: None,
             calls: Vec::new(),
             touched: HashMap::new(),
+            nested: HashMap::new(),
+            raw_answers: HashMap::new(),
+            readings: HashMap::new(),
+            readings_made: 0,
             approvals: HashMap::new(),
             script_files: HashMap::new(),
             cancel: Cancel::new(),
@@ -302,6 +318,7 @@ impl Actor {
             Mail::Reset(reply) => drop(reply.send(self.reset().await)),
             Mail::ResetConversation(args, reply) => drop(reply.send(self.reset_conversation(&args).await)),
             Mail::Hil(args, by, reply) => drop(reply.send(self.hil(&args, &by).await)),
+            Mail::Nested(call, reply) => self.nested(*call, reply).await?,
             Mail::ReserveIds(count, reply) => drop(reply.send(Ok(self.reserve_ids(count)))),
             Mail::Apply(condition, change, archive, reply) => {
                 drop(reply.send(self.apply(condition, change, archive).await))
@@ -391,6 +408,12 @@ impl Actor {
         self.remember_rows(draft.rows);
         for signal in draft.signals {
             self.host.world.gateway.emit(signal);
+        }
+        for (place, answer) in draft.answers {
+            if let Some(reply) = self.volatile.nested.remove(&place) {
+                // The block may have gone meanwhile.
+                drop(reply.send(answer));
+            }
         }
         for finished in &draft.finished {
             crate::host::ipc::run_ended(&self.host, finished);

@@ -46,6 +46,7 @@ pub(crate) fn request(row: &ApprovalRow) -> HilRequest {
         run_id: row.run_id.clone(),
         conversation_id: Some(row.conversation_id.clone()),
         call_id: row.call_id.clone(),
+        parent_call_id: row.parent_call_id.clone(),
         tool_name: row.tool_name.clone(),
         syscall: row.syscall.clone(),
         args: serde_json::from_str(&row.args).unwrap_or_default(),

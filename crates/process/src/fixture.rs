@@ -155,6 +155,7 @@ impl Fixture {
 
 fn gateway(store: &Store, clock: &Clock, tree: &Arc<Tree>, around: &Arc<Around>) -> Gateway {
     let around_handle = gateway::Around {
+        guest_program: "/proc/self/exe".into(),
         store: store.clone(),
         tree: tree.clone(),
         repos: std::path::PathBuf::new(),

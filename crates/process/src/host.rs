@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::errors::not_found;
 use crate::ids::is_init;
-use crate::mail::{Mail, Reply};
+use crate::mail::{Mail, NestedCall, Reply};
 use crate::world::World;
 use crate::{actor, archive};
 
@@ -123,6 +123,14 @@ impl Host {
             }
             Err(_) => Err(Error::new(504, format!("Process {pid} is busy: no answer in time"))),
         }
+    }
+
+    /// Has a process decide on a call of a block of its active run, and make it. Waits as long as it takes: a person may
+    /// have to be asked, and whoever ends the run ends this.
+    pub(crate) async fn call_nested(&self, pid: &Pid, call: NestedCall) -> Result<String, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(pid, Mail::Nested(Box::new(call), reply)).await?;
+        answer.await.unwrap_or_else(|_| Err(Error::conflict("the run of the block is over")))
     }
 
     /// Puts mail into a mailbox and wakes its process. A full mailbox is waited for, for a while.

@@ -53,6 +53,19 @@ pub(crate) struct Incoming {
     pub(crate) call: Option<IpcCall>,
 }
 
+/// A call that a block of code makes, for its process to decide on.
+#[derive(Clone, Debug)]
+pub(crate) struct NestedCall {
+    /// The run and the turn of the block.
+    pub(crate) run_id: RunId,
+    pub(crate) turn: u64,
+    /// The place of the block.
+    pub(crate) block: usize,
+    pub(crate) syscall: String,
+    /// JSON.
+    pub(crate) args: String,
+}
+
 /// Whoever waits for the answer.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -78,6 +91,8 @@ pub(crate) enum Mail {
     ResetConversation(Reset, Reply<Outcome<ResetDone>>),
     /// A person answers; the text says who.
     Hil(Hil, String, Reply<Outcome<Resolved>>),
+    /// A block of the active run makes a call. The answer may take as long as a person does.
+    Nested(Box<NestedCall>, Reply<String>),
     /// Sets message ids aside: the first of so many.
     ReserveIds(u64, Reply<i64>),
     /// Applies a change that was prepared elsewhere, and the archive it refers to.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{Caller, Gateway, Origin, OutgoingSignal, Permit, Recalled};
+use protocol::calls::Calls;
 use protocol::confine::Confinement;
 use protocol::error::Error;
 use protocol::identity::ProcessIdentity;
@@ -52,6 +53,19 @@ impl ProcessGateway {
         let run = caller.permit.as_ref().and_then(|permit| permit.run.clone());
         let agent = Agent { pid: process.pid.clone(), run };
         self.0.tree().settle(&caller.identity, Some(&agent)).await;
+        self.0.call(caller, request_id, name, args).await
+    }
+
+    /// The same for a block of code, whose own calls go through a door of the process.
+    pub(crate) async fn call_through(
+        &self,
+        process: &ProcessRow,
+        permit: Permit,
+        door: Calls,
+        (request_id, name, args): (&str, &str, &str),
+    ) -> Result<String, Error> {
+        let caller = self.caller(process).await?;
+        let caller = Caller { permit: Some(Arc::new(permit)), door: Some(door), ..caller };
         self.0.call(caller, request_id, name, args).await
     }
 

@@ -11,7 +11,7 @@ use protocol::proc::approval::Decision;
 use store::processes::ProcessState;
 use store::runs::{RunRow, StepRow};
 
-use step::{Answer, Intent, Named, Step};
+use step::{Answer, Intent, Named, Nested, Step};
 
 /// A run as far as its journal has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,11 @@ pub(crate) struct Call {
     pub(crate) id: String,
     /// The tool.
     pub(crate) name: String,
-    /// The id that is set aside for its result.
+    /// The place of the block that makes it; `None` for a call of the model.
+    pub(crate) parent: Option<usize>,
+    /// The beginning of the arguments of a call that a block made.
+    pub(crate) shown: String,
+    /// The id that is set aside for its result; none of a call that a block made.
     pub(crate) message_id: i64,
     /// How often its device refused it before it did anything.
     pub(crate) refusals: u32,
@@ -186,6 +190,8 @@ impl RunState {
                 let call = |(Named { id, name }, message_id)| Call {
                     id,
                     name,
+                    parent: None,
+                    shown: String::new(),
                     message_id,
                     refusals: 0,
                     phase: Phase::New,
@@ -193,6 +199,7 @@ impl RunState {
                 };
                 self.calls = turn.calls.into_iter().zip(ids).map(call).collect();
             }
+            Step::Nested(nested) => self.nest(nested)?,
             Step::Ask(ask) => self.call(ask.place)?.phase = Phase::Asked { request_id: ask.request_id },
             Step::Answer(answer) => {
                 let asked = Phase::Asked { request_id: answer.request_id.clone() };
@@ -214,7 +221,15 @@ impl RunState {
                 call.refusals += 1;
                 call.phase = Phase::Refused { why: refusal.why };
             }
-            Step::Outcome(outcome) => self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok },
+            Step::Outcome(outcome) => {
+                self.call(outcome.place)?.phase = Phase::Done { ok: outcome.ok };
+                // Whatever a block still called is nobody's any more.
+                for call in self.calls.iter_mut().filter(|call| call.parent == Some(outcome.place)) {
+                    if !matches!(call.phase, Phase::Done { .. }) {
+                        call.phase = Phase::Done { ok: false };
+                    }
+                }
+            }
             Step::Drain(drain) => {
                 self.by_person &= drain.by_person;
                 self.absorbed.extend(drain.run_ids);
@@ -222,6 +237,35 @@ impl RunState {
             Step::End(_) => self.ended = true,
         }
         Ok(())
+    }
+
+    /// A block that is under way makes a call.
+    fn nest(&mut self, nested: Nested) -> Result<(), String> {
+        let Nested { place, parent, id, name, args } = nested;
+        if place != self.calls.len() {
+            return Err(format!("call {place} follows call {}", self.calls.len()));
+        }
+        let block = self.call(parent)?;
+        if block.parent.is_some() || !matches!(block.phase, Phase::Sent { .. }) {
+            return Err(format!("call {parent} is no block that is under way"));
+        }
+        let (parent, phase) = (Some(parent), Phase::New);
+        self.calls.push(Call {
+            id,
+            name,
+            parent,
+            shown: args,
+            message_id: 0,
+            refusals: 0,
+            phase,
+            rehearsal: None,
+        });
+        Ok(())
+    }
+
+    /// The calls that a block made.
+    pub(crate) fn nested_of(&self, block: usize) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(move |call| call.parent == Some(block))
     }
 
     /// A call of the newest answer that has no result yet.
@@ -247,17 +291,22 @@ impl RunState {
         }
     }
 
-    /// How many calls are under way, or were when the gateway stopped.
+    /// How many calls of the model are under way, or were when the gateway stopped.
     pub(crate) fn under_way(&self) -> usize {
-        self.calls.iter().filter(|call| matches!(call.phase, Phase::Sent { .. })).count()
+        let is_sent = |call: &&Call| call.parent.is_none() && matches!(call.phase, Phase::Sent { .. });
+        self.calls.iter().filter(is_sent).count()
     }
 
     /// Whether there is nothing to do but wait for a person. A call that nobody decided on while somebody is asked
-    /// about another one waits for that answer.
+    /// about another one waits for that answer, and so does a block about one of its own.
     fn waits_for_person(&self) -> bool {
-        let is_busy = |call: &Call| matches!(call.phase, Phase::Answered { .. } | Phase::Sent { .. });
         let is_asked = |call: &Call| matches!(call.phase, Phase::Asked { .. });
-        !self.ended && self.calls.iter().any(is_asked) && !self.calls.iter().any(is_busy)
+        let is_busy = |(place, call): (usize, &Call)| match call.phase {
+            Phase::Answered { .. } => true,
+            Phase::Sent { .. } => !self.nested_of(place).any(is_asked),
+            _ => false,
+        };
+        !self.ended && self.calls.iter().any(is_asked) && !self.calls.iter().enumerate().any(is_busy)
     }
 
     /// What its process is doing, as lists show it.

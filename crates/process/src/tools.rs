@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::limits;
 use model::ToolCall;
 use policy::{Action, Call, Circumstances, Judgement, Known, Policy, Remembered, Target};
+use protocol::calls::Calls;
 use protocol::capability;
 use protocol::confine::{Way, Widening};
 use protocol::error::{Error, Reason};
@@ -306,12 +307,14 @@ pub(crate) struct Finished {
     pub(crate) media: Option<String>,
     /// Why its device did nothing of it, where a person may say yes to it.
     pub(crate) refusal: Option<String>,
+    /// What was answered to a call of a block, as it came.
+    pub(crate) raw: Option<Result<String, Error>>,
 }
 
 impl Finished {
     /// Without pictures.
     pub(crate) fn plain(result: RenderedResult) -> Finished {
-        Finished { result, media: None, refusal: None }
+        Finished { result, media: None, refusal: None, raw: None }
     }
 }
 
@@ -327,6 +330,10 @@ pub(crate) struct Invocation {
     pub(crate) permit: Permit,
     /// JSON.
     pub(crate) args: String,
+    /// What the calls of a block go through.
+    pub(crate) door: Option<Calls>,
+    /// Whether a block makes it, which wants the answer as it comes.
+    pub(crate) is_nested: bool,
 }
 
 impl Invocation {
@@ -334,8 +341,11 @@ impl Invocation {
     pub(crate) async fn run(self) -> Finished {
         let gateway = &self.world.gateway;
         let (process, permit) = (&self.process, self.permit.clone());
-        let answer =
-            gateway.call_permitted(process, permit, &self.request_id, &self.syscall, &self.args).await;
+        let (id, name, args) = (&self.request_id, &self.syscall, &self.args);
+        let answer = match &self.door {
+            Some(door) => gateway.call_through(process, permit, door.clone(), (id, name, args)).await,
+            None => gateway.call_permitted(process, permit, id, name, args).await,
+        };
         let answer = match answer {
             Err(lost) if lost.reason == Reason::device_disconnected => {
                 match self.ask_device(limits::process::DEVICE_RETURN_WAIT).await {
@@ -360,6 +370,11 @@ impl Invocation {
             }
             _ => None,
         };
+        if self.is_nested {
+            let mut result = render(&self.syscall, answer.clone());
+            result.pictures.clear();
+            return Finished { refusal, raw: Some(answer), ..Finished::plain(result) };
+        }
         Finished { refusal, ..self.finish(render(&self.syscall, answer)).await }
     }
 

@@ -10,6 +10,9 @@ use crate::spec::syscalls;
 syscalls! {
     /// Runs one block of JavaScript in a sandbox that can call files, shell and connected MCP tools.
     /// The block is the body of an async function: `await` works at the top, and `return` gives the result.
+    /// `shell(input, { target, cwd, sessionId })` and `fs.read`, `fs.write`, `fs.edit`, `fs.delete`, `fs.search` (one
+    /// object each, with `target`) take what the tools of these names take and return objects, not text to be parsed;
+    /// several run at once with `Promise.all`. There is no network and no `require`.
     "codemode.exec" Exec => ExecResult, Program, Local, Opaque, Users.*,
         tool "CodeMode"(code);
     /// Runs a script for a person, in a process of theirs; their init process when none is named.
@@ -54,8 +57,9 @@ pub struct Run {
 pub enum ExecResult {
     /// It returned.
     Completed {
-        /// What it returned.
-        result: Value,
+        /// What it returned; absent when that was nothing.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
         /// What it logged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         logs: Option<Vec<String>>,
@@ -68,4 +72,9 @@ pub enum ExecResult {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         logs: Option<Vec<String>>,
     },
+}
+
+/// A member that is there is a value, `null` too.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }

@@ -235,6 +235,10 @@ keys! {
     SHELL_NETWORK_ENABLED: bool = "config/shell/network_enabled", "true", ValueType::Flag, Root;
     /// Whether `curl` may reach loopback, private and link-local addresses.
     SHELL_NETWORK_PRIVATE: bool = "config/shell/network_private", "false", ValueType::Flag, Root;
+    /// How long a CodeMode block may run, in milliseconds of its own: what it waits for calls does not count.
+    CODEMODE_TIMEOUT_MS: u64 = "config/codemode/timeout_ms", "60000", ValueType::Number { min: 100, max: 3_600_000 }, Root;
+    /// How large the heap of a CodeMode block may grow, in bytes.
+    CODEMODE_MEMORY_BYTES: u64 = "config/codemode/memory_bytes", "134217728", ValueType::Number { min: 4_194_304, max: 402_653_184 }, Root;
     /// Whether `repo.import` may reach loopback, private and link-local addresses.
     REPO_NETWORK_PRIVATE: bool = "config/repo/network_private", "false", ValueType::Flag, Root;
     /// Whether services that accounts are connected at may have loopback and private addresses.

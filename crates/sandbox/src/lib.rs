@@ -30,6 +30,7 @@ mod probe;
 mod request;
 #[cfg(target_os = "linux")]
 mod rules;
+mod seclusion;
 #[cfg(target_os = "linux")]
 mod setup;
 mod spec;
@@ -49,6 +50,7 @@ pub use nowhere::{
     Ahead, Confined, Listeners, NetworkNamespace, Sandbox, Setup, Told, Waiting, run_if_helper,
 };
 pub use probe::{Strength, Trial};
+pub use seclusion::{Seclusion, seclude};
 #[cfg(target_os = "linux")]
 pub use setup::{Setup, Told};
 pub use spec::{Inverted, Limits, Mode, Outcome, Overlay, Spec};

@@ -31,6 +31,14 @@ pub(crate) fn filter_calls(families: Families) -> Result<(), Failure> {
     sys::install_filter(&program).at("filter system calls")
 }
 
+/// Installs the filter of a guest: what is not on its list kills it.
+pub(crate) fn filter_all_but_computing() -> Result<(), Failure> {
+    let program = filter::allowed::program().ok_or_else(|| {
+        Failure::refused("filter system calls", "this processor's system calls are not known")
+    })?;
+    sys::install_filter(&program).at("filter system calls")
+}
+
 /// Limits of the command's process and all it starts.
 pub(crate) fn limit_resources(limits: &Limits) -> Result<(), Failure> {
     let both = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };

@@ -33,6 +33,8 @@ pub struct Options {
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when absent.
     pub store_url: Option<String>,
+    /// The program whose children run code that is not ours; this one where none is named.
+    pub guest_program: Option<PathBuf>,
     /// What it calls itself to clients.
     pub version: String,
     /// Areas beside those of the kernel's page of subsystems.
@@ -73,6 +75,12 @@ pub enum Error {
     },
 }
 
+/// Does the work of a guest and does not return, if this program was started as one. The program that serves calls it
+/// first thing in its `main`, while there is one thread.
+pub fn run_if_guest() {
+    guest::run_if_guest(&[codemode::GUEST]);
+}
+
 /// Runs a gateway until it is asked to stop.
 pub async fn serve(
     options: Options,
@@ -87,6 +95,7 @@ pub async fn serve(
     let setting = kernel::Setting {
         store: store.clone(),
         files: &files,
+        guest_program: options.guest_program,
         clock: Clock::system(),
         random: Random::system(),
         version: &options.version,

@@ -9,6 +9,7 @@ mod chgrp;
 mod chmod;
 mod chown;
 mod cmp;
+mod codemode;
 mod config;
 mod cp;
 mod curl;
@@ -83,6 +84,7 @@ pub static ALL: &[&Command] = &[
     &chmod::COMMAND,
     &chown::COMMAND,
     &cmp::COMMAND,
+    &codemode::COMMAND,
     &config::COMMAND,
     &cp::COMMAND,
     &curl::COMMAND,

@@ -24,8 +24,10 @@ pub struct ApprovalRow {
     pub turn: u64,
     /// Which call of that answer, from 0.
     pub place: u64,
-    /// The model's id for the call.
+    /// The model's id for the call, or that of a call that a block made.
     pub call_id: String,
+    /// The tool call of the block that made it.
+    pub parent_call_id: Option<String>,
     pub tool_name: String,
     /// The call behind it.
     pub syscall: String,
@@ -73,7 +75,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT request_id, pid, uid, run_id, conversation_id, turn, place, call_id, tool_name, syscall, target, \
-             args, tags, shape, digest, details, created_at, decision, decided_at, decided_by FROM approvals ",
+             args, tags, shape, digest, details, created_at, decision, decided_at, decided_by, parent_call_id FROM approvals ",
             $rest
         )
     };
@@ -136,8 +138,8 @@ impl Change {
     pub fn ask(self, row: &ApprovalRow) -> Change {
         let statement = Statement::new(
             "INSERT INTO approvals (request_id, pid, uid, run_id, conversation_id, turn, place, call_id, tool_name, \
-             syscall, target, args, tags, shape, digest, details, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+             syscall, target, args, tags, shape, digest, details, created_at, parent_call_id) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
         )
         .bind(row.request_id.as_str())
         .bind(&self.pid)
@@ -155,7 +157,19 @@ impl Change {
         .bind(row.shape.as_deref().map(storable))
         .bind(row.digest.as_str())
         .bind(row.details.as_deref().map(storable))
-        .bind(row.created_at);
+        .bind(row.created_at)
+        .bind(row.parent_call_id.as_deref().map(storable));
+        self.step(statement)
+    }
+
+    /// Nobody needs to answer any more.
+    pub fn withdraw(self, request_id: &str, now_ms: i64) -> Change {
+        let statement = Statement::new(
+            "UPDATE approvals SET decision = 'withdrawn', decided_at = $2 \
+             WHERE request_id = $1 AND decision IS NULL",
+        )
+        .bind(request_id)
+        .bind(now_ms);
         self.step(statement)
     }
 
@@ -215,6 +229,7 @@ fn approval_from(mut row: Row) -> Result<ApprovalRow> {
         turn: row.int()?.max(0) as u64,
         place: row.int()?.max(0) as u64,
         call_id: row.text()?,
+        parent_call_id: None,
         tool_name: row.text()?,
         syscall: row.text()?,
         target: row.text()?,
@@ -238,6 +253,7 @@ fn approval_from(mut row: Row) -> Result<ApprovalRow> {
     }
     approval.decided_at = row.int_or_null()?;
     approval.decided_by = row.text_or_null()?;
+    approval.parent_call_id = row.text_or_null()?;
     Ok(approval)
 }
 

@@ -16,8 +16,9 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0010_families_of_tokens.sql"),
     include_str!("../migrations/0011_repos.sql"),
     include_str!("../migrations/0012_workspaces.sql"),
-    include_str!("../migrations/0015_wire_id_of_routes.sql"),
-    include_str!("../migrations/0016_oauth_refresh.sql"),
+    include_str!("../migrations/0013_nested_calls.sql"),
+    include_str!("../migrations/0014_wire_id_of_routes.sql"),
+    include_str!("../migrations/0015_oauth_refresh.sql"),
 ];
 
 /// The version this program knows.

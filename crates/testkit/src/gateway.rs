@@ -90,6 +90,7 @@ impl Gateway {
             listen: listen.to_string(),
             data: directory.path().to_path_buf(),
             store_url: store_url.clone(),
+            guest_program: Some(crate::guest_program::find()),
             version: "test".to_string(),
             areas,
             trusted_proxies,

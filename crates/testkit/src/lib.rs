@@ -5,6 +5,7 @@
 
 mod data;
 pub mod gateway;
+pub mod guest_program;
 pub mod peer;
 pub mod postgres;
 pub mod tls;

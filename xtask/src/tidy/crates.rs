@@ -26,11 +26,13 @@ const ORDER: &[(&str, &[&str])] = &[
     ("skills", &["base", "protocol", "vfs"]),
     ("model", &["base", "outgoing", "protocol"]),
     ("gateway", &["base", "protocol", "store", "vfs", "model"]),
+    ("sandbox", &["base"]),
+    ("guest", &["base", "protocol", "sandbox"]),
     // The areas: they know the gateway's handle, and neither each other nor the kernel.
     ("files", &["base", "protocol", "content", "transfer", "store", "vfs", "gateway"]),
     ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs", "skills", "gateway"]),
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
-    ("codemode", &["base", "protocol", "store"]),
+    ("codemode", &["base", "protocol", "store", "guest", "gateway"]),
     ("mcp", &["base", "protocol", "store"]),
     ("oauth", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("repo", &["base", "outgoing", "protocol", "content", "store", "vfs", "gateway"]),
@@ -44,9 +46,8 @@ const ORDER: &[(&str, &[&str])] = &[
         ],
     ),
     ("legacy", &["base", "protocol"]),
-    ("server", &["base", "protocol", "store", "auth", "kernel", "legacy"]),
+    ("server", &["base", "protocol", "store", "auth", "guest", "codemode", "kernel", "legacy"]),
     ("client", &["base", "tls", "protocol", "transfer"]),
-    ("sandbox", &["base"]),
     (
         "device",
         &[
@@ -86,7 +87,7 @@ const ORDER: &[(&str, &[&str])] = &[
 
 /// The feature areas: what they want of each other they ask for by syscalls.
 #[cfg(test)]
-const AREAS: &[&str] = &["files", "shell", "process", "repo"];
+const AREAS: &[&str] = &["files", "shell", "process", "codemode", "repo"];
 
 /// Libraries that only some crates may know.
 const LIBRARIES: &[(&str, &[&str])] = &[
@@ -102,6 +103,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["tls", "testkit"]),
     ("webpki-roots", &["tls"]),
     ("bashkit", &["policy", "shell"]),
+    ("rquickjs", &["codemode"]),
+    ("oxc_parser", &["codemode"]),
     ("clap", &["gsv", "chat", "testkit"]),
     ("anyhow", &["gsv", "testkit", "xtask"]),
 ];

@@ -28,6 +28,8 @@ pub const CONTEXT_MAX_BYTES: usize = 1024 * 1024;
 pub const RESULT_MAX_BYTES: usize = 256 * 1024;
 /// Tool calls of one turn that run at the same time.
 pub const TOOLS_AT_ONCE: usize = 16;
+/// Calls of one CodeMode block that change something; each is journaled.
+pub const NESTED_MAX: usize = 1_000;
 /// Tool calls of one turn; the rest are refused.
 pub const TOOLS_PER_TURN_MAX: usize = 128;
 /// Pages of history are at most so many messages.

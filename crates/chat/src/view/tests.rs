@@ -211,3 +211,19 @@ fn what_a_person_should_know_of_an_answer_follows_it() {
         "{printed:?}"
     );
 }
+
+#[test]
+fn calls_of_a_block_are_shown_as_such_and_their_answers_are_not() {
+    let mut view = view();
+    let nested = |more: Value| {
+        let mut payload = with_ids(json!({
+            "name": "Read", "syscall": "fs.read", "callId": "codemode-1", "parentCallId": "t1",
+        }));
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    };
+    view.tool_started(&serde_json::from_value(nested(json!({ "args": { "path": "a.txt" } }))).unwrap());
+    view.tool_finished(&serde_json::from_value(nested(json!({ "ok": true, "output": "secret" }))).unwrap());
+    let text = printed(&mut view);
+    assert!(text.contains("CodeMode > Read") && !text.contains("secret"), "{text}");
+}

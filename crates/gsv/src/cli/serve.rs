@@ -60,6 +60,7 @@ pub async fn run(context: &Context, args: Serve) -> Result<u8> {
         listen: args.listen,
         data,
         store_url: args.store,
+        guest_program: None,
         version: VERSION.to_string(),
         areas: Vec::new(),
         trusted_proxies: args.trusted_proxies,

@@ -11,6 +11,7 @@ mod approving;
 #[cfg(target_os = "linux")]
 mod at_the_prompt;
 mod chatting;
+mod codemode;
 mod compaction_crash;
 mod confined_home;
 mod copying;

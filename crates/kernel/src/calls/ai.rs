@@ -41,10 +41,11 @@ fn to_tool_device(device: &Device) -> ToolDevice {
 }
 
 /// The tools of the tables, in their order, without the place where they run; schemas take a while to make, and every
-/// run asks for them. What is answered inside the process is for the process to offer.
+/// run asks for them. What runs blocks over the other tools comes after them.
 static MADE: LazyLock<Vec<(&str, Tool)>> = LazyLock::new(|| {
-    let offered = protocol::calls().filter(|spec| spec.route != Route::Local);
-    offered.filter_map(|spec| Some((spec.name, tool(spec)?))).collect()
+    let mut specs: Vec<&Spec> = protocol::calls().collect();
+    specs.sort_by_key(|spec| spec.route == Route::Local);
+    specs.into_iter().filter_map(|spec| Some((spec.name, tool(spec)?))).collect()
 });
 
 /// A call as a tool: its schema with only the arguments that models see, and a place for where it runs.
@@ -109,12 +110,11 @@ mod tests {
     #[test]
     fn tools_have_their_order_and_follow_the_capabilities() {
         let all = offered(&capabilities(&["*"]), Vec::new());
-        assert_eq!(names(&all), ["Read", "Write", "Edit", "Delete", "Search", "Shell"]);
+        assert_eq!(names(&all), ["Read", "Write", "Edit", "Delete", "Search", "Shell", "CodeMode"]);
         assert_eq!(names(&offered(&capabilities(&["fs.read", "shell.*"]), Vec::new())), ["Read", "Shell"]);
         assert!(offered(&capabilities(&["proc.*"]), Vec::new()).tools.is_empty());
-        let marked =
-            protocol::calls().filter_map(|spec| Some(spec.tool?.name)).filter(|name| *name != "CodeMode");
-        assert!(marked.eq(names(&all)), "every tool of the tables is offered");
+        let marked = protocol::calls().filter(|spec| spec.tool.is_some()).count();
+        assert_eq!(marked, all.tools.len(), "every tool of the tables is offered");
     }
 
     #[test]
@@ -180,6 +180,7 @@ mod tests {
             may_approve: false,
             origin: Origin::Process(row.pid),
             permit: None,
+            door: None,
         };
         (kernel, caller)
     }
@@ -202,7 +203,7 @@ mod tests {
         assert!(!text.contains(KEY));
         let tools: ToolsResult =
             serde_json::from_str(&call(&caller, "ai.tools", "{}").await.unwrap()).unwrap();
-        assert_eq!(names(&tools), ["Read", "Write", "Edit", "Delete", "Search", "Shell"]);
+        assert_eq!(names(&tools), ["Read", "Write", "Edit", "Delete", "Search", "Shell", "CodeMode"]);
 
         kernel.store.config().set(&format!("{user}/provider"), "skynet").await.unwrap();
         let error = call(&caller, "ai.config", "{}").await.unwrap_err();

@@ -45,6 +45,7 @@ async fn caller(kernel: &Kernel, name: &str, origin: Origin) -> Caller {
         as_of: kernel.gateway.standing_generation(),
         may_approve: !origin.is_program(),
         permit: None,
+        door: None,
         origin,
     }
 }

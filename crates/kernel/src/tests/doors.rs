@@ -17,6 +17,7 @@ const START_MS: i64 = 1_700_000_000_000;
 async fn gateway(data: &tempfile::TempDir, clock: &Clock) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
     let setting = Setting {
+        guest_program: None,
         store: Store::open(&options).await.unwrap(),
         files: &data.path().join("files"),
         clock: clock.clone(),

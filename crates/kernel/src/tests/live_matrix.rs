@@ -382,6 +382,7 @@ async fn caller(kernel: &Kernel, who: Who) -> Caller {
         may_approve: true,
         origin: Origin::Inside,
         permit: None,
+        door: None,
     }
 }
 

@@ -32,6 +32,7 @@ async fn one_more_user_costs_the_same_however_many_there_are() {
         may_approve: true,
         origin: Origin::Inside,
         permit: None,
+        door: None,
     };
     let root = kernel.gateway.calls(&caller);
     let before = rows_read(&kernel);

@@ -53,6 +53,7 @@ fn caller(kernel: &Kernel, account: &Account) -> Caller {
         may_approve: true,
         origin: Origin::Inside,
         permit: None,
+        door: None,
     }
 }
 

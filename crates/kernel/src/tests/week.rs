@@ -22,6 +22,7 @@ const RIDDLE: &str = "Say nothing for ever";
 async fn gateway(data: &tempfile::TempDir, clock: &Clock) -> Arc<Kernel> {
     let options = store::Options { data: data.path().to_path_buf(), url: None };
     let setting = Setting {
+        guest_program: None,
         store: Store::open(&options).await.unwrap(),
         files: &data.path().join("files"),
         clock: clock.clone(),

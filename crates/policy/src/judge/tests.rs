@@ -87,6 +87,16 @@ fn what_asks_without_a_policy() {
     {
         assert_eq!(run(command).action, Action::Ask, "{command}");
     }
+    // A script may do anything, with rights that ask nobody.
+    for command in [
+        "codemode -e 'return 1'",
+        "codemode run ./x.js",
+        "gsv codemode list",
+        "gsv call codemode.run --code x",
+    ] {
+        assert_eq!(run(command).action, Action::Ask, "{command}");
+    }
+    assert_eq!(action("codemode.exec", json!({ "code": "x" })), Action::Auto, "each call in it is judged");
     assert_eq!(action("shell.exec", json!({})), Action::Ask);
     assert_eq!(action("shell.exec", json!({ "input": 5 })), Action::Ask);
     assert_eq!(action("fs.read", json!({ "path": "/etc/passwd" })), Action::Auto);

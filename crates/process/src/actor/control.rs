@@ -43,7 +43,7 @@ impl Actor {
     }
 
     /// The active run is cancelled; how many of its calls were without a result.
-    fn stop_run(&self, draft: &mut Draft, reason: &str) -> u64 {
+    fn stop_run(&mut self, draft: &mut Draft, reason: &str) -> u64 {
         let interrupted = self.interrupt(draft, INTERRUPTED);
         self.end(draft, Ending::aborted(reason));
         interrupted

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use protocol::error::Error;
 use protocol::ids::{ConversationId, RunId};
 use protocol::proc::history::MessageRole;
 use protocol::signal::Signal;
@@ -60,6 +61,8 @@ pub(crate) struct Draft {
     pub(crate) signals: Vec<OutgoingSignal>,
     /// Runs that end with it.
     pub(crate) finished: Vec<Finished>,
+    /// What blocks are answered once it is kept, by the places of their calls.
+    pub(crate) answers: Vec<(usize, Result<String, Error>)>,
     /// Calls that leave once it is kept.
     pub(crate) launches: Vec<usize>,
     pub(crate) now_ms: i64,
@@ -92,6 +95,7 @@ impl Draft {
             rows: Vec::new(),
             signals: Vec::new(),
             finished: Vec::new(),
+            answers: Vec::new(),
             launches: Vec::new(),
             now_ms,
         }

@@ -12,13 +12,14 @@ use protocol::signal::run::Change as What;
 use store::runs::RunRow;
 
 use super::draft::MessageBody;
-use super::{Actor, CachedContext, StoreResult, TaskKind, TaskOutcome};
+use super::{Actor, CachedContext, StoreResult, TaskKind, TaskOutcome, nested};
 use crate::prepare;
+use crate::results;
 use crate::run::step::{Drain, Step};
 use crate::run::{self, Act, Next, Phase};
 use crate::script_files;
 use crate::starter;
-use crate::tools::{self, Invocation};
+use crate::tools::{self, Finished, Invocation};
 use crate::turn::Turn;
 
 /// What a task that ended leaves.
@@ -66,7 +67,10 @@ impl Actor {
     }
 
     /// Decides on calls, and asks what became of those from before a restart. True when something was decided.
-    async fn act(&mut self, acts: Vec<(usize, Act)>) -> StoreResult<bool> {
+    async fn act(&mut self, mut acts: Vec<(usize, Act)>) -> StoreResult<bool> {
+        if let Some(run) = &self.durable.run {
+            acts.retain(|(place, _)| !self.is_orphan(run, *place));
+        }
         for (place, act) in &acts {
             if *act == Act::Await && !self.is_busy(TaskKind::Call(*place)) {
                 self.recall(*place);
@@ -96,9 +100,16 @@ impl Actor {
 
     /// Finds out about a call that was under way when the gateway stopped.
     fn recall(&mut self, place: usize) {
-        if let Some(invocation) = self.invocation(place) {
-            self.start(TaskKind::Call(place), async move { TaskOutcome::Called(invocation.recall().await) });
+        let Some(invocation) = self.invocation(place) else { return };
+        let Some(run) = &self.durable.run else { return };
+        if invocation.syscall == nested::BLOCK {
+            let told = nested::interrupted(run, place);
+            self.start(TaskKind::Call(place), async move {
+                TaskOutcome::Called(Finished::plain(results::render(nested::BLOCK, Ok(told))))
+            });
+            return;
         }
+        self.start(TaskKind::Call(place), async move { TaskOutcome::Called(invocation.recall().await) });
     }
 
     fn invocation(&self, place: usize) -> Option<Invocation> {
@@ -125,6 +136,8 @@ impl Actor {
                 widening: widening.clone(),
             },
             args: args.unwrap_or_else(|| "{}".to_string()),
+            door: (syscall == nested::BLOCK).then(|| self.door(run, place)),
+            is_nested: call.parent.is_some(),
         })
     }
 

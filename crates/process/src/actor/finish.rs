@@ -80,7 +80,7 @@ impl Actor {
     }
 
     /// What went wrong is the result of every call without one, and a message of the conversation.
-    pub(super) fn fail(&self, draft: &mut Draft, ending: &Ending) {
+    pub(super) fn fail(&mut self, draft: &mut Draft, ending: &Ending) {
         let (Some(run), Some(why)) = (&draft.durable.run, &ending.error) else { return };
         let conversation = run.conversation_id.clone();
         self.interrupt(draft, why);
@@ -88,9 +88,10 @@ impl Actor {
     }
 
     /// Gives every call without a result an error for one; how many there were.
-    pub(super) fn interrupt(&self, draft: &mut Draft, why: &str) -> u64 {
+    pub(super) fn interrupt(&mut self, draft: &mut Draft, why: &str) -> u64 {
         let Some(run) = &draft.durable.run else { return 0 };
-        let open = |call: &Call| !matches!(call.phase, Phase::Done { .. });
+        // What a block called ends with the block.
+        let open = |call: &Call| call.parent.is_none() && !matches!(call.phase, Phase::Done { .. });
         let places = run.calls.iter().enumerate().filter(|(_, call)| open(call)).map(|(place, _)| place);
         let places: Vec<usize> = places.collect();
         for place in &places {

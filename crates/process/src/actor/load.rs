@@ -68,6 +68,9 @@ async fn load_volatile(host: &Host, row: &RunRow, run: &RunState) -> StoreResult
         let message = store.messages().by_id(&row.pid, &run.conversation_id, id).await?;
         let answer = message.and_then(|message| serde_json::from_str(&message.meta?).ok());
         volatile.calls = answer.map(|answer| calls_of(&answer)).unwrap_or_default();
+        // What blocks called is not made again; their places are kept.
+        let nobodys = || model::tool_call("", "", serde_json::Map::new());
+        volatile.calls.resize_with(run.calls.len().max(volatile.calls.len()), nobodys);
         let approvals = store.approvals().of_run(&row.run_id).await?.into_iter();
         volatile.approvals = approvals.map(|row| (row.request_id.clone(), row)).collect();
     }

@@ -33,6 +33,10 @@ impl Actor {
                 }
                 Some((TaskKind::Look(place), looked)) => self.looked(place, looked),
                 Some((TaskKind::Checkpoint, taken)) => self.checkpointed(taken).await?,
+                Some((TaskKind::Reading(number), Ok(TaskOutcome::Called(end)))) => {
+                    self.was_read(number, Ok(end));
+                }
+                Some((TaskKind::Reading(number), Err(why))) => self.was_read(number, Err(why)),
                 Some((
                     _,
                     Ok(TaskOutcome::Called(_) | TaskOutcome::Looked(_) | TaskOutcome::Checkpointed(_)),
@@ -88,7 +92,7 @@ impl Actor {
 
     /// A call came back: with its result, or because a person has to be asked first.
     fn ended(&mut self, draft: &mut Draft, place: usize, end: Finished) {
-        let Finished { result, media, refusal } = end;
+        let Finished { result, media, refusal, raw } = end;
         if let Some(why) = refusal {
             return self.send_back(draft, place, why);
         }
@@ -97,6 +101,9 @@ impl Actor {
         }
         if let (Some(call), Some(output)) = (self.volatile.calls.get(place), &result.output) {
             self.refused.note(&call.arguments, output);
+        }
+        if let Some(raw) = raw {
+            self.volatile.raw_answers.insert(place, raw);
         }
         self.conclude(draft, place, result, media);
     }
@@ -118,7 +125,7 @@ impl Actor {
 
     /// A call has its result.
     pub(super) fn conclude(
-        &self,
+        &mut self,
         draft: &mut Draft,
         place: usize,
         result: RenderedResult,
@@ -128,6 +135,12 @@ impl Actor {
         let Some(call) = run.calls.get(place).filter(|call| !matches!(call.phase, Phase::Done { .. })) else {
             return;
         };
+        if call.parent.is_some() {
+            return self.conclude_nested(draft, place, result);
+        }
+        self.end_block(draft, place);
+        let Some(run) = &draft.durable.run else { return };
+        let Some(call) = run.calls.get(place) else { return };
         let (run_id, conversation, request_id) =
             (run.run_id.clone(), run.conversation_id.clone(), run.request_id(place));
         let (message_id, call_id, name) = (call.message_id, call.id.clone(), call.name.clone());
@@ -137,6 +150,7 @@ impl Actor {
             name: name.clone(),
             syscall,
             call_id: call_id.clone(),
+            parent_call_id: None,
             ok,
             error: result.why().map(str::to_string),
             output: result.output.clone().filter(|_| ok),

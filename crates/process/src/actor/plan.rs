@@ -13,10 +13,14 @@ use store::approvals::ApprovalRow;
 use store::sessions::ShellSession;
 
 use super::draft::Draft;
+use super::nested::BLOCK;
 use super::order::Order;
 use super::{Actor, StoreResult};
 use crate::approval;
+use crate::known_files::KnownFiles;
 use crate::prepare;
+use crate::process_gateway::ProcessGateway;
+use crate::refused_hosts::RefusedHosts;
 use crate::results::RenderedResult;
 use crate::run::step::{Ask, Intent, Step};
 use crate::run::{self, Act, Next, Phase, RunState};
@@ -24,35 +28,66 @@ use crate::script_files;
 use crate::setup::Setup;
 use crate::tools::{self, Checked, PolicyInForce, Verdict};
 
+/// Where a block may write: its calls say so, and nobody knows them beforehand.
+const ANYWHERE: &str = "device";
+
+/// The target that a call may write to.
+fn touched_by(checked: &Checked) -> &str {
+    if checked.syscall == BLOCK { ANYWHERE } else { &checked.judgement.target }
+}
+
 impl Actor {
     /// Decides on the calls that nobody decided on yet, as far as there is room for them.
     pub(super) async fn plan(&mut self, draft: &mut Draft) -> StoreResult<()> {
         let Some(Next::Calls(acts)) = draft.durable.run.as_ref().map(run::next) else { return Ok(()) };
         let Some(setup) = self.volatile.setup.clone() else { return Ok(()) };
-        // Read each time, so that what was revoked or changed meanwhile counts. What a person approved for good serves
-        // what a person started: another agent's message does not borrow it.
+        let known = self.look_for_files(draft, &setup).await;
+        let gateway = self.host.world.gateway.clone();
+        let refused = std::mem::take(&mut self.refused);
+        let in_force = match self.in_force(draft, &setup, &gateway, (&known, &refused)).await {
+            Ok(in_force) => in_force,
+            Err(error) => {
+                self.refused = refused;
+                return Err(error);
+            }
+        };
+        let mut order = Order::default();
+        for place in 0..draft.durable.run.as_ref().map_or(0, |run| run.calls.len()) {
+            let act = acts.iter().find(|(at, _)| *at == place).map(|(_, act)| *act);
+            let run = draft.durable.run.as_ref();
+            if run.is_some_and(|run| self.is_orphan(run, place)) {
+                continue;
+            }
+            // The code of a block says itself what comes after what, and the block is what the calls after it wait for.
+            let is_nested = run.and_then(|run| run.calls.get(place)?.parent).is_some();
+            let mut alone = Order::default();
+            let order = if is_nested { &mut alone } else { &mut order };
+            if let Some(act) = act.filter(|act| *act != Act::Await) {
+                self.plan_one(draft, (place, act), &setup, &in_force, order);
+            }
+            self.note(draft, place, order);
+        }
+        self.refused = refused;
+        Ok(())
+    }
+
+    /// What is allowed, read each time, so that what was revoked or changed meanwhile counts. What a person approved for
+    /// good serves what a person started: another agent's message does not borrow it.
+    pub(super) async fn in_force<'a>(
+        &self,
+        draft: &Draft,
+        setup: &Setup,
+        gateway: &'a ProcessGateway,
+        (known, refused): (&'a KnownFiles, &'a RefusedHosts),
+    ) -> StoreResult<PolicyInForce<'a>> {
         let rules = match draft.durable.run.as_ref().is_some_and(|run| run.by_person) {
             true => self.host.world.store.approvals().rules(self.pid()).await?,
             false => Vec::new(),
         };
         let policy = prepare::policy_now(&self.host.world, &self.process).await;
         let policy = policy.unwrap_or_else(|_| setup.policy.clone());
-        let known = self.look_for_files(draft, &setup).await;
-        let gateway = self.host.world.gateway.clone();
         let sessions = self.look_for_sessions().await?;
-        let refused = std::mem::take(&mut self.refused);
-        let in_force =
-            PolicyInForce { policy, rules, gateway: &gateway, known: &known, refused: &refused, sessions };
-        let mut order = Order::default();
-        for place in 0..draft.durable.run.as_ref().map_or(0, |run| run.calls.len()) {
-            let act = acts.iter().find(|(at, _)| *at == place).map(|(_, act)| *act);
-            if let Some(act) = act.filter(|act| *act != Act::Await) {
-                self.plan_one(draft, (place, act), &setup, &in_force, &mut order);
-            }
-            self.note(draft, place, &mut order);
-        }
-        self.refused = refused;
-        Ok(())
+        Ok(PolicyInForce { policy, rules, gateway, known, refused, sessions })
     }
 
     /// The commands that the calls go on with, as far as this process started them.
@@ -77,7 +112,8 @@ impl Actor {
         order: &mut Order,
     ) {
         let Some(run) = &draft.durable.run else { return };
-        let full = run.under_way() >= limits::process::TOOLS_AT_ONCE;
+        let is_nested = run.calls.get(place).is_some_and(|call| call.parent.is_some());
+        let full = !is_nested && run.under_way() >= limits::process::TOOLS_AT_ONCE;
         let Some(call) = self.volatile.calls.get(place).cloned() else {
             let lost = "The arguments of this call are lost. Make it again.";
             return self.conclude(draft, place, RenderedResult::error(lost), None);
@@ -90,7 +126,8 @@ impl Actor {
         let verdict = match act {
             Act::Refuse => Verdict::Refuse("Tool execution denied by user".to_string()),
             Act::Make | Act::Judge | Act::Await => {
-                tools::judge(setup, &self.process, &call, (place, refusal), in_force)
+                let counted = if is_nested { 0 } else { place };
+                tools::judge(setup, &self.process, &call, (counted, refusal), in_force)
             }
         };
         match verdict {
@@ -127,8 +164,8 @@ impl Actor {
                     self.intend(draft, place, checked);
                 }
             }
-            Verdict::Go(checked) if full || order.must_wait(&checked.judgement.target) => {
-                order.writes(&checked.judgement.target);
+            Verdict::Go(checked) if full || order.must_wait(touched_by(&checked)) => {
+                order.writes(touched_by(&checked));
             }
             Verdict::Go(checked) => self.intend(draft, place, checked),
         }
@@ -146,7 +183,7 @@ impl Actor {
             Some(Phase::Sent { syscall, target, way, .. })
                 if *way != Way::Proved && !tools::only_reads(syscall) =>
             {
-                order.writes(target)
+                order.writes(if syscall == BLOCK { ANYWHERE } else { target })
             }
             _ => {}
         }
@@ -203,6 +240,10 @@ impl Actor {
             syscall: syscall.to_string(),
             args: call.arguments.clone(),
             call_id: call.id.clone(),
+            parent_call_id: run
+                .calls
+                .get(place)
+                .and_then(|call| Some(run.calls.get(call.parent?)?.id.clone())),
             pid: self.pid().clone(),
             run_id: run_id.clone(),
             conversation_id: run.conversation_id.clone(),
@@ -221,7 +262,11 @@ impl Actor {
         let Some(run) = &draft.durable.run else { return };
         let (call, judgement) = (&self.volatile.calls[place], checked.judgement);
         let digest = tools::digest(&judgement, judgement.widening.as_ref(), &files);
-        let details = tools::details(setup, checked.syscall, call, &judgement, files);
+        let mut details = tools::details(setup, checked.syscall, call, &judgement, files);
+        let block = run.calls.get(place).and_then(|call| run.calls.get(call.parent?));
+        if block.is_some() {
+            details.reasons.push("A CodeMode block makes this call.".to_string());
+        }
         let row = ApprovalRow {
             request_id: self.host.world.random.uuid(),
             pid: self.process.pid.clone(),
@@ -231,6 +276,7 @@ impl Actor {
             turn: run.turns,
             place: place as u64,
             call_id: call.id.clone(),
+            parent_call_id: block.map(|block| block.id.clone()),
             tool_name: call.name.clone(),
             syscall: checked.syscall.to_string(),
             target: judgement.target,

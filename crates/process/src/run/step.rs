@@ -11,6 +11,7 @@ use store::runs::StepRow;
 pub(crate) enum Step {
     Begin(Begin),
     Turn(Turn),
+    Nested(Nested),
     Ask(Ask),
     Answer(Answer),
     Intent(Intent),
@@ -45,6 +46,21 @@ pub(crate) struct Turn {
 pub(crate) struct Named {
     pub(crate) id: String,
     pub(crate) name: String,
+}
+
+/// A block of code makes a call. It is a call of the current turn from then on, after those of the model: what follows
+/// names it by its place, as it does them. Journals from before there were blocks have none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Nested {
+    pub(crate) place: usize,
+    /// The place of the block.
+    pub(crate) parent: usize,
+    /// An id of its own.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// The beginning of its arguments, for whoever reads the journal.
+    pub(crate) args: String,
 }
 
 /// A call of the current turn begins to wait for a person.
@@ -102,7 +118,7 @@ pub(crate) struct Refusal {
     pub(crate) why: String,
 }
 
-/// What became of a call. Kept with the message that carries it.
+/// What became of a call. Kept with the message that carries it; what a block called has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outcome {
@@ -139,6 +155,7 @@ impl Step {
         let (kind, body) = match self {
             Step::Begin(body) => ("begin", to_json(body)),
             Step::Turn(body) => ("turn", to_json(body)),
+            Step::Nested(body) => ("nested", to_json(body)),
             Step::Ask(body) => ("ask", to_json(body)),
             Step::Answer(body) => ("answer", to_json(body)),
             Step::Intent(body) => ("intent", to_json(body)),
@@ -159,6 +176,7 @@ impl Step {
         Ok(match row.kind.as_str() {
             "begin" => Step::Begin(body(row)?),
             "turn" => Step::Turn(body(row)?),
+            "nested" => Step::Nested(body(row)?),
             "ask" => Step::Ask(body(row)?),
             "answer" => Step::Answer(body(row)?),
             "intent" => Step::Intent(body(row)?),

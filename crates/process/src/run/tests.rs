@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use protocol::ids::Uid;
 
-use super::step::{Ask, Begin, Drain, End, Outcome, Refusal, Turn};
+use super::step::{Ask, Begin, Drain, End, Nested, Outcome, Refusal, Turn};
 use super::*;
 
 fn row() -> RunRow {
@@ -256,4 +256,87 @@ fn waiting_for_a_person_does_not_count_as_time() {
     run.fold(&Step::Answer(yes).row(3, 90_000)).unwrap();
     assert_eq!(run.deadline_ms(5_000), Some(6_000 + 87_000));
     assert_eq!(next(&run), Next::Calls(vec![(0, Act::Make)]));
+}
+
+fn sent(place: usize, call: &str) -> Step {
+    Step::Intent(Intent {
+        way: Default::default(),
+        hosts: Vec::new(),
+        widening: Default::default(),
+        turn: 1,
+        place,
+        request_id: format!("r1/1/{place}"),
+        call: call.to_string(),
+        target: "gsv".to_string(),
+    })
+}
+
+fn nested(place: usize, parent: usize) -> Step {
+    let (id, name) = (format!("codemode-{place}"), "Write".to_string());
+    Step::Nested(Nested { place, parent, id, name, args: "{}".to_string() })
+}
+
+/// A run whose model made a block that is under way.
+fn with_block() -> (RunState, Vec<StepRow>) {
+    let call = Named { id: "t1".to_string(), name: "CodeMode".to_string() };
+    let steps = [
+        Step::Begin(Begin { reason: "proc.send".to_string(), by_person: true }),
+        Step::Turn(Turn { turn: 1, message_id: 5, calls: vec![call] }),
+        sent(0, "codemode.exec"),
+    ];
+    let (mut run, mut rows) = (RunState::new(&row()), Vec::new());
+    for step in steps {
+        fold(&mut run, &mut rows, step).unwrap();
+    }
+    (run, rows)
+}
+
+fn fold(run: &mut RunState, rows: &mut Vec<StepRow>, step: Step) -> Result<(), String> {
+    let step = step.row(run.steps + 1, 1_000 + run.steps * 10);
+    run.fold(&step)?;
+    rows.push(step);
+    Ok(())
+}
+
+#[test]
+fn what_a_block_calls_are_calls_of_the_turn_and_end_with_it() {
+    let (mut run, mut rows) = with_block();
+    for step in [nested(1, 0), sent(1, "fs.write"), nested(2, 0), nested(3, 0), sent(3, "shell.exec")] {
+        fold(&mut run, &mut rows, step).unwrap();
+    }
+    let outcome = |place, ok| Step::Outcome(Outcome { turn: 1, place, message_id: 0, ok });
+    fold(&mut run, &mut rows, outcome(1, true)).unwrap();
+    let ask = Step::Ask(Ask { place: 2, request_id: "a1".to_string() });
+    fold(&mut run, &mut rows, ask).unwrap();
+    assert_eq!(run.state(), ProcessState::WaitingTool, "another call of the block is under way");
+    fold(&mut run, &mut rows, outcome(3, false)).unwrap();
+    assert_eq!(run.state(), ProcessState::WaitingHil, "a block waits for its question");
+    assert_eq!(run.deadline_ms(1_000), None, "that time does not count");
+    assert_eq!((run.under_way(), run.tool_calls), (1, 1));
+    fold(&mut run, &mut rows, outcome(0, true)).unwrap();
+    assert_eq!(next(&run), Next::Model, "the question is nobody's any more");
+    assert_eq!(RunState::rebuild(&row(), &rows).unwrap(), run, "the journal tells the same");
+}
+
+#[test]
+fn only_a_block_that_is_under_way_makes_calls() {
+    let (mut run, mut rows) = with_block();
+    assert!(fold(&mut run, &mut rows, nested(2, 0)).is_err(), "places follow each other");
+    fold(&mut run, &mut rows, nested(1, 0)).unwrap();
+    fold(&mut run, &mut rows, sent(1, "fs.write")).unwrap();
+    assert!(fold(&mut run, &mut rows, nested(2, 1)).is_err(), "what a block called is no block");
+    let outcome = Step::Outcome(Outcome { turn: 1, place: 0, message_id: 6, ok: true });
+    fold(&mut run, &mut rows, outcome).unwrap();
+    assert!(fold(&mut run, &mut rows, nested(2, 0)).is_err(), "it is over");
+}
+
+#[test]
+fn journals_from_before_there_were_blocks_are_read() {
+    let (run, rows) = with_block();
+    for row in &rows {
+        assert!(!row.body.contains("parent"), "what has no parent says nothing about one: {}", row.body);
+    }
+    let intent = r#"{"turn":1,"place":0,"requestId":"r1/1/0","call":"fs.read","target":"gsv"}"#;
+    let old = [rows[0].clone(), rows[1].clone(), StepRow { body: intent.to_string(), ..rows[2].clone() }];
+    assert_eq!(RunState::rebuild(&self::row(), &old).unwrap().calls.len(), run.calls.len());
 }

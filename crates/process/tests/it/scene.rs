@@ -158,6 +158,7 @@ impl Scene {
         let recorder = Arc::new(Recorder::new(fixture.clone(), Box::new(tool)));
         let client = Client::new(fixture.clock.clone(), PrivateHosts::Allow);
         let around = gateway::Around {
+            guest_program: "/proc/self/exe".into(),
             store: fixture.store.clone(),
             tree: fixture.tree.clone(),
             repos: std::path::PathBuf::new(),

@@ -62,6 +62,9 @@ pub struct HilRequest {
     pub conversation_id: Option<ConversationId>,
     /// The tool call.
     pub call_id: String,
+    /// The tool call of the CodeMode block that makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<String>,
     /// The tool, as agents see it.
     pub tool_name: String,
     /// The call behind it.

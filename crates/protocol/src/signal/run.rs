@@ -142,6 +142,9 @@ pub struct ToolStarted {
     pub args: Map<String, Value>,
     /// The tool call.
     pub call_id: String,
+    /// The tool call of the CodeMode block that makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<String>,
     /// Pid of the process, such as `init:1000`.
     pub pid: Pid,
     /// Id of the run, unique in the gateway.
@@ -161,6 +164,9 @@ pub struct ToolFinished {
     pub syscall: String,
     /// The tool call.
     pub call_id: String,
+    /// The tool call of the CodeMode block that makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<String>,
     /// Whether it worked.
     pub ok: bool,
     /// What it gave.

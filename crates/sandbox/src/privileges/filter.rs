@@ -4,6 +4,8 @@
 //! has been a way into the kernel. The program is one list of comparisons that ends in "allow"; calls that are newer than
 //! the list are not there (`ENOSYS`), so a kernel that learns new ones opens nothing.
 
+pub(super) mod allowed;
+
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW,
     SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, c_long, sock_filter,

@@ -27,6 +27,7 @@ pub fn approval(request_id: &str, run_id: &str) -> ApprovalRow {
         turn: 2,
         place: 1,
         call_id: "call_1".to_string(),
+        parent_call_id: Some("call_0".to_string()),
         tool_name: "Shell".to_string(),
         syscall: "shell.exec".to_string(),
         target: "gsv".to_string(),

@@ -40,6 +40,8 @@ impl Surveyor<'_> {
         match (name, first) {
             ("call", _) => self.call(args),
             ("run" | "exec", _) => self.elsewhere(args),
+            // What a script calls is not looked at.
+            ("codemode", _) => self.opaque(),
             (
                 "shell" | "serve" | "setup" | "login" | "logout" | "auth" | "backup" | "restore" | "service",
                 _,

@@ -157,6 +157,7 @@ fn approval(id: &str, pid: &Pid, created_at: i64) -> ApprovalRow {
         turn: 1,
         place: 0,
         call_id: "c".to_string(),
+        parent_call_id: None,
         tool_name: "Shell".to_string(),
         syscall: "shell.exec".to_string(),
         target: "gsv".to_string(),

@@ -4,6 +4,7 @@ mod agent_history;
 mod agent_latency;
 mod agent_turns;
 mod cheap_call;
+mod codemode;
 mod cold_start;
 mod confined;
 mod footprint;
@@ -44,6 +45,7 @@ pub(crate) static ALL: &[Measure] = &[
     Measure { name: "native-search", run: |stage| Box::pin(native_search::run(stage)) },
     Measure { name: "native-shell", run: |stage| Box::pin(native_shell::run(stage)) },
     Measure { name: "repo", run: |stage| Box::pin(repo::run(stage)) },
+    Measure { name: "codemode", run: |stage| Box::pin(codemode::run(stage)) },
     Measure { name: "confined", run: |stage| Box::pin(confined::run(stage)) },
     Measure { name: "agent-latency", run: |stage| Box::pin(agent_latency::run(stage)) },
     Measure { name: "agent-turns", run: |stage| Box::pin(agent_turns::run(stage)) },

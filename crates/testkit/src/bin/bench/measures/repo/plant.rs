@@ -11,7 +11,7 @@ use super::git;
 
 /// Objects, about: each small commit has four, its file, a directory, the root and itself.
 pub(super) const OBJECTS: &str = "10,000";
-const COMMITS: usize = 2_300;
+const COMMITS: usize = 2_430;
 const DIRECTORIES: usize = 20;
 /// The tag of the commit of many files.
 pub(super) const LARGE: &str = "large";

@@ -14,6 +14,7 @@ pub mod frame;
 pub mod git;
 pub mod lifecycle;
 pub mod login;
+pub mod mcp;
 pub mod model;
 pub mod native_shell;
 pub mod oauth;

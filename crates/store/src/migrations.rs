@@ -17,6 +17,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0011_repos.sql"),
     include_str!("../migrations/0015_wire_id_of_routes.sql"),
     include_str!("../migrations/0016_oauth_refresh.sql"),
+    include_str!("../migrations/0017_mcp.sql"),
 ];
 
 /// The version this program knows.

@@ -83,6 +83,8 @@ pub const TABLES: &[Table] = &[
     // `0` is the character after `/`, and keys are compared by their bytes.
     users!("config", "key >= 'users/' || $1 || '/' AND key < 'users/' || $1 || '0'"),
     users!("repos", "owner_uid = $1"),
+    users!("mcp_tools", "server_id IN (SELECT server_id FROM mcp_servers WHERE uid = $1)"),
+    users!("mcp_servers", "uid = $1"),
     users!("oauth_flows", "uid = $1"),
     users!("oauth_accounts", "uid = $1"),
     users!("tokens", "uid = $1"),

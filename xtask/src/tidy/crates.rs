@@ -31,9 +31,9 @@ const ORDER: &[(&str, &[&str])] = &[
     ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs", "skills", "gateway"]),
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store"]),
-    ("mcp", &["base", "protocol", "store"]),
     ("repo", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("oauth", &["base", "outgoing", "protocol", "store", "gateway"]),
+    ("mcp", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("pkg", &["base", "protocol", "store", "repo"]),
     ("adapter", &["base", "protocol", "store"]),
     (

@@ -18,6 +18,7 @@ pub mod cp;
 pub mod device;
 pub mod devices;
 pub mod groups;
+pub mod mcp;
 pub mod policy;
 pub mod proc;
 pub mod repo;
@@ -91,6 +92,8 @@ pub enum Command {
     /// Manage repositories: history, changes, content.
     #[command(subcommand)]
     Repo(repo::RepoVerb),
+    /// Manage MCP servers and call their tools; `gsv mcp` alone shows them.
+    Mcp(mcp::Mcp),
     /// Make any call of the protocol.
     Call(call::Call),
     /// Print completions for a shell.
@@ -119,6 +122,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Run(args) => run::run(context, args).await,
         Command::Cp(args) => cp::run(context, args).await,
         Command::Repo(verb) => repo::run(context, verb).await,
+        Command::Mcp(args) => mcp::run(context, args).await,
         Command::Call(args) => call::run(context, args).await,
         Command::Completions(args) => completions::run(context, args),
         Command::Version => version::run(context),

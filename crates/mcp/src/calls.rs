@@ -119,7 +119,10 @@ impl Mcp {
             if let Err(failure) = self.connect(row, false).await {
                 return Err(said(row, &failure));
             }
-            let Some(session) = connection.session() else { continue_or(&mut again, row)?; continue };
+            let Some(session) = connection.session() else {
+                continue_or(&mut again, row)?;
+                continue;
+            };
             self.keep_fresh(row, &connection, &session).await;
             match ask(&connection, &session, args).await? {
                 Ok(result) => return read(row, result),

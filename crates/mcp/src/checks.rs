@@ -51,7 +51,8 @@ pub(crate) fn url(text: &str) -> Result<Url, Error> {
 
 /// The origin that a sign-in comes back to.
 pub(crate) fn callback_host(text: &str) -> Result<String, Error> {
-    let bad = || Error::bad("callbackHost must be an origin with nothing behind it, such as https://gsv.example");
+    let bad =
+        || Error::bad("callbackHost must be an origin with nothing behind it, such as https://gsv.example");
     let url = Url::parse(text.trim()).map_err(|_| bad())?;
     let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     let is_anonymous = url.username().is_empty() && url.password().is_none();
@@ -103,10 +104,14 @@ mod tests {
 
     #[test]
     fn only_https_and_this_machine_are_taken() {
-        for good in ["https://mcp.example/mcp", "http://localhost:3000/sse", "http://127.0.0.1/", "http://[::1]:9/x"] {
+        for good in
+            ["https://mcp.example/mcp", "http://localhost:3000/sse", "http://127.0.0.1/", "http://[::1]:9/x"]
+        {
             assert!(url(good).is_ok(), "{good}");
         }
-        for bad in ["http://mcp.example/", "ftp://localhost/", "mcp", "https://", "http://localhost.evil.example/"] {
+        for bad in
+            ["http://mcp.example/", "ftp://localhost/", "mcp", "https://", "http://localhost.evil.example/"]
+        {
             assert!(url(bad).is_err(), "{bad}");
         }
         assert_eq!(

@@ -136,8 +136,9 @@ pub(crate) fn summary(row: &ServerRow, connection: Option<&Connection>, now_ms: 
             match sign_in.expires_at > now_ms {
                 true => server.auth_url = Some(sign_in.url.clone()),
                 false => {
-                    server.error =
-                        Some("the link for the sign-in is too old: refresh the server for a new one".to_string());
+                    server.error = Some(
+                        "the link for the sign-in is too old: refresh the server for a new one".to_string(),
+                    );
                 }
             }
         }

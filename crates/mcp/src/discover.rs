@@ -163,7 +163,8 @@ mod tests {
     fn a_fingerprint_follows_what_a_tool_says_and_not_how() {
         let print = |value: Value| fingerprint(value.as_object().unwrap());
         let one = print(json!({ "name": "t", "description": "d", "inputSchema": { "a": 1, "b": [2] } }));
-        let other = json!({ "inputSchema": { "b": [2], "a": 1 }, "description": "d", "name": "t", "_meta": 1 });
+        let other =
+            json!({ "inputSchema": { "b": [2], "a": 1 }, "description": "d", "name": "t", "_meta": 1 });
         assert_eq!(one, print(other));
         for changed in [
             json!({ "name": "t", "description": "D", "inputSchema": { "a": 1, "b": [2] } }),
@@ -176,7 +177,9 @@ mod tests {
 
     #[test]
     fn what_is_no_tool_is_left_out() {
-        for bad in [json!(1), json!({}), json!({ "name": "" }), json!({ "name": "a\nb" }), json!({ "name": 1 })] {
+        for bad in
+            [json!(1), json!({}), json!({ "name": "" }), json!({ "name": "a\nb" }), json!({ "name": 1 })]
+        {
             assert!(tool(bad).is_none());
         }
         let large = json!({ "name": "t", "description": "x".repeat(limits::TOOL_MAX_BYTES) });

@@ -48,7 +48,9 @@ impl Failure {
     /// Whether connecting again later may help by itself.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Failure::Unreachable(_) | Failure::TimedOut(_) | Failure::SessionGone | Failure::Inside(_) => true,
+            Failure::Unreachable(_) | Failure::TimedOut(_) | Failure::SessionGone | Failure::Inside(_) => {
+                true
+            }
             Failure::Status(status) => *status >= 500 || *status == 429,
             Failure::Unauthorized(_) | Failure::Rpc { .. } | Failure::Unexpected(_) => false,
         }

@@ -137,7 +137,9 @@ impl Link {
                             return answer;
                         }
                     }
-                    Ok(None) => break Failure::Unreachable("the answer ended before it was complete".to_string()),
+                    Ok(None) => {
+                        break Failure::Unreachable("the answer ended before it was complete".to_string());
+                    }
                     Err(failure) => break failure,
                 }
             };

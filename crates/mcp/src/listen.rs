@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn only_what_a_server_tells_of_is_wanted() {
-        let capabilities = json!({ "tools": { "listChanged": true }, "prompts": {}, "resources": { "listChanged": false } });
+        let capabilities =
+            json!({ "tools": { "listChanged": true }, "prompts": {}, "resources": { "listChanged": false } });
         let wanted = wanted(capabilities.as_object().unwrap());
         assert_eq!(Value::Object(wanted), json!({ "toolsListChanged": true }));
     }

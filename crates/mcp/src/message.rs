@@ -39,8 +39,9 @@ pub(crate) fn reply(id: &Value, method: &str) -> Value {
 
 /// The messages in a text: one, or several at once as 2025-03-26 allowed.
 pub(crate) fn parse(text: &[u8]) -> Result<Vec<Incoming>, Failure> {
-    let value: Value = serde_json::from_slice(text)
-        .map_err(|_| Failure::Unexpected("the server answered with something that is not JSON".to_string()))?;
+    let value: Value = serde_json::from_slice(text).map_err(|_| {
+        Failure::Unexpected("the server answered with something that is not JSON".to_string())
+    })?;
     match value {
         Value::Array(many) => Ok(many.into_iter().filter_map(one).collect()),
         value => Ok(one(value).into_iter().collect()),
@@ -94,7 +95,8 @@ mod tests {
         assert_eq!(kinds(r#"{"id":"7","result":null}"#), ["ok 7"]);
         assert_eq!(kinds(r#"{"id":null,"error":{"code":-1,"message":"no"}}"#), ["err 0 no (code -1)"]);
         assert_eq!(
-            kinds(r#"[{"id":1,"method":"ping"},{"method":"notifications/x"},{"id":2,"result":1},3,{}]"#).len(),
+            kinds(r#"[{"id":1,"method":"ping"},{"method":"notifications/x"},{"id":2,"result":1},3,{}]"#)
+                .len(),
             4
         );
         assert!(parse(b"<html>").is_err());

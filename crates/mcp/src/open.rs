@@ -98,7 +98,9 @@ fn chosen(result: &Value) -> Result<String, Failure> {
     let version = result["protocolVersion"].as_str().unwrap_or_default();
     match LEGACY_KNOWN.contains(&version) {
         true => Ok(version.to_string()),
-        false => Err(Failure::Unexpected("the server speaks no revision of MCP that is known here".to_string())),
+        false => {
+            Err(Failure::Unexpected("the server speaks no revision of MCP that is known here".to_string()))
+        }
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) async fn begin(area: &Arc<Mcp>, row: &ServerRow, challenge: &Challeng
 async fn start(area: &Arc<Mcp>, row: &ServerRow, challenge: &Challenge) -> Result<SignIn, Failure> {
     let origin = own_origin(area, row).await?;
     let redirect_uri = format!("{origin}{CALLBACK}");
-    let server = Url::parse(&row.url).map_err(|_| Failure::Inside("the server's URL is broken".to_string()))?;
+    let server =
+        Url::parse(&row.url).map_err(|_| Failure::Inside("the server's URL is broken".to_string()))?;
     let resource = resource(area, &server, challenge).await?;
     let issuer = resource.issuer.clone().unwrap_or_else(|| server.origin().ascii_serialization());
     let service = authorization_server(area, &issuer, resource.issuer.is_some()).await?;
@@ -67,10 +68,12 @@ async fn start(area: &Arc<Mcp>, row: &ServerRow, challenge: &Challenge) -> Resul
     if let Some(issuer) = &service.issuer {
         args["issuer"] = Value::from(issuer.as_str());
     }
-    let inside = |error: protocol::error::Error| Failure::Unexpected(format!("no sign-in: {}", error.message));
+    let inside =
+        |error: protocol::error::Error| Failure::Unexpected(format!("no sign-in: {}", error.message));
     let caller = area.gateway.on_behalf_of(row.uid, Origin::Inside).await.map_err(inside)?;
     let id = area.gateway.random().uuid();
-    let answer = area.gateway.call(caller, &id, "sys.oauth.start", &args.to_string()).await.map_err(inside)?;
+    let answer =
+        area.gateway.call(caller, &id, "sys.oauth.start", &args.to_string()).await.map_err(inside)?;
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
     let url = answer["authorizationUrl"].as_str();
     let url = url.ok_or_else(|| Failure::Inside("no sign-in was started".to_string()))?;
@@ -119,7 +122,9 @@ async fn authorization_server(
         }
     }
     match is_named {
-        true => Err(Failure::Unexpected(format!("the authorization server {issuer} does not describe itself"))),
+        true => {
+            Err(Failure::Unexpected(format!("the authorization server {issuer} does not describe itself")))
+        }
         // As 2025-03-26 had it: the endpoints are where they always are.
         false => Ok(AuthorizationServer::usual(&url)),
     }
@@ -144,7 +149,8 @@ async fn client_id(
     }
     let Some(endpoint) = &service.registration_endpoint else {
         return Err(Failure::Unexpected(
-            "the server's sign-in takes no new clients: give it a token of your own with a header".to_string(),
+            "the server's sign-in takes no new clients: give it a token of your own with a header"
+                .to_string(),
         ));
     };
     let url = Url::parse(endpoint).ok().filter(is_safe);

@@ -50,7 +50,8 @@ impl SseSession {
             Ok::<_, Failure>((events, first))
         };
         let wait = limits::mcp::CONNECT_REQUEST_TIMEOUT;
-        let opened = link.clock.timeout(wait, opening).await.map_err(|_| Failure::TimedOut(wait.as_secs()))?;
+        let opened =
+            link.clock.timeout(wait, opening).await.map_err(|_| Failure::TimedOut(wait.as_secs()))?;
         let (events, first) = opened?;
         let first = first.filter(|event| event.name == "endpoint");
         let no_endpoint = || Failure::Unexpected("the stream does not say where to post to".to_string());
@@ -74,8 +75,7 @@ impl SseSession {
         };
         let bounds = Bounds { total, bytes: limits::mcp::SMALL_ANSWER_MAX_BYTES, resume: false };
         let work = async {
-            let (_, body) =
-                self.link.post(self.endpoint.clone(), message, HeaderMap::new(), bounds).await?;
+            let (_, body) = self.link.post(self.endpoint.clone(), message, HeaderMap::new(), bounds).await?;
             body.drain();
             answered.await.unwrap_or_else(|_| Err(closed()))
         };

@@ -32,7 +32,10 @@ impl Held {
 }
 
 /// The token of a server's account, renewed if it ends soon. `None` without an account.
-pub(crate) async fn current(area: &Arc<Mcp>, row: &ServerRow) -> Result<Option<(HeaderValue, Held)>, Failure> {
+pub(crate) async fn current(
+    area: &Arc<Mcp>,
+    row: &ServerRow,
+) -> Result<Option<(HeaderValue, Held)>, Failure> {
     let Some(account) = account(area, row).await? else { return Ok(None) };
     let held = held(&account);
     if held.is_ending(area.gateway.now_ms()) {
@@ -90,11 +93,7 @@ async fn read(area: &Mcp, row: &ServerRow) -> Result<Option<(HeaderValue, Held)>
     Ok(Some((value, held(&account))))
 }
 
-async fn renew(
-    area: &Arc<Mcp>,
-    row: &ServerRow,
-    account: &Account,
-) -> Result<(), protocol::error::Error> {
+async fn renew(area: &Arc<Mcp>, row: &ServerRow, account: &Account) -> Result<(), protocol::error::Error> {
     let caller = area.gateway.on_behalf_of(row.uid, Origin::Inside).await?;
     let args = json!({ "accountId": account.account_id, "uid": row.uid }).to_string();
     area.gateway.call(caller, &area.gateway.random().uuid(), "sys.oauth.refresh", &args).await.map(|_| ())

@@ -147,7 +147,8 @@ impl Mcp<'_> {
 
     /// Notes that a server waits for a sign-in, or waits no more. False when it is not there any more.
     pub async fn set_sign_in(self, server_id: &str, sign_in: Option<&SignIn>, now_ms: i64) -> Result<bool> {
-        let sealed = sign_in.map(|sign_in| self.0.secrets().seal(&record(server_id, "auth_url"), &sign_in.url));
+        let sealed =
+            sign_in.map(|sign_in| self.0.secrets().seal(&record(server_id, "auth_url"), &sign_in.url));
         let set = Statement::new(
             "UPDATE mcp_servers SET auth_url = $2, auth_expires_at = $3, updated_at = $4 WHERE server_id = $1 \
              RETURNING server_id",

@@ -1,5 +1,5 @@
 //! Installer of what the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the
-//! native shell is compared with, and the TypeScript compiler. Installed when missing.
+//! native shell is compared with, MCP servers that others wrote, and the TypeScript compiler. Installed when missing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use crate::place;
 
 /// The compiler that checks the generated types.
 const TYPESCRIPT: &str = "5.9.3";
+/// MCP servers that the gateway's client is tested with: the reference server, and one of the Python SDK.
+const MCP_SERVER: &str = "@modelcontextprotocol/server-everything@2026.8.31";
+const MCP_PYTHON: &str = "mcp==2.3.0";
 /// Where Debian keeps the programs of each PostgreSQL version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
 /// Programs that scripts of the native shell's conformance corpus use when bash runs them, shells that proofs of commands
@@ -33,7 +36,46 @@ pub fn install() -> Result<()> {
     if !has_postgresql() {
         missing.push("postgresql");
     }
-    if missing.is_empty() { Ok(()) } else { install_packages(&missing) }
+    if !missing.is_empty() {
+        install_packages(&missing)?;
+    }
+    install_mcp_peers()
+}
+
+/// MCP servers under the target directory, where the tests look for them.
+fn install_mcp_peers() -> Result<()> {
+    let folder = place::target().join("xtask/mcp-peers");
+    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    if !folder.join("node_modules/@modelcontextprotocol/server-everything").is_dir() {
+        install_node()?;
+        npm_install(&folder, MCP_SERVER).context("the MCP reference server could not be installed")?;
+    }
+    let python = folder.join("py");
+    let has_sdk = || {
+        let found = place::command(python.join("bin/python")).args(["-c", "import mcp"]).output();
+        found.is_ok_and(|output| output.status.success())
+    };
+    if !has_sdk() {
+        let hint = "the MCP SDK for Python could not be installed; python3 with venv and pip is needed";
+        place::run(place::command("python3").args(["-m", "venv"]).arg(&python)).context(hint)?;
+        let mut pip = place::command(python.join("bin/pip"));
+        place::run(pip.args(["install", "--quiet", MCP_PYTHON])).context(hint)?;
+    }
+    Ok(())
+}
+
+fn install_node() -> Result<()> {
+    match place::program("npm").is_none() || place::program("node").is_none() {
+        true => install_packages(&["nodejs", "npm"]),
+        false => Ok(()),
+    }
+}
+
+fn npm_install(folder: &Path, package: &str) -> Result<()> {
+    let mut npm = place::command("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--prefix"])
+        .arg(folder);
+    place::run(npm.arg(package))
 }
 
 /// Installs what the benchmark compares with.
@@ -63,15 +105,9 @@ pub fn typescript_compiler() -> Result<PathBuf> {
     if compiler.is_file() {
         return Ok(compiler);
     }
-    if place::program("npm").is_none() || place::program("node").is_none() {
-        install_packages(&["nodejs", "npm"])?;
-    }
+    install_node()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let mut npm = place::command("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--prefix"])
-        .arg(&folder);
-    npm.arg(format!("typescript@{TYPESCRIPT}"));
-    place::run(&mut npm)
+    npm_install(&folder, &format!("typescript@{TYPESCRIPT}"))
         .context("the TypeScript compiler could not be installed; npm and a package registry are needed")?;
     if !compiler.is_file() {
         bail!("npm installed TypeScript {TYPESCRIPT}, but its compiler is not there");

@@ -190,7 +190,9 @@ mod tests {
         for good in ["https://mcp.example/v1/mcp", "https://mcp.example", "https://mcp.example/v1/"] {
             assert_eq!(read(good).unwrap().issuer.as_deref(), Some("https://as.example"), "{good}");
         }
-        for bad in ["https://other.example/v1/mcp", "https://mcp.example/v1/mc", "https://mcp.example/v1/mcp/x", "x"] {
+        for bad in
+            ["https://other.example/v1/mcp", "https://mcp.example/v1/mc", "https://mcp.example/v1/mcp/x", "x"]
+        {
             assert!(read(bad).is_err(), "{bad}");
         }
         assert_eq!(canonical(&url("https://mcp.example/?x")), "https://mcp.example");

@@ -15,6 +15,8 @@ mod git_http;
 mod http;
 mod live;
 mod matrix;
+mod mcp;
+mod mcp_peers;
 mod native_fs;
 mod native_shell;
 mod native_transfers;

@@ -35,9 +35,9 @@ impl Mcp<'_> {
         now_ms: i64,
     ) -> Result<BTreeMap<String, SeenTool>> {
         let known = self.tools(server_id).await?;
-        let new = told.iter().filter(|(name, print)| {
-            known.get(*name).is_none_or(|seen| seen.fingerprint != print.as_str())
-        });
+        let new = told
+            .iter()
+            .filter(|(name, print)| known.get(*name).is_none_or(|seen| seen.fingerprint != print.as_str()));
         let notes: Vec<Statement> = new
             .map(|(name, print)| {
                 // Nothing is noted of a server that has been removed meanwhile.

@@ -53,10 +53,15 @@ impl Mcp {
         })
     }
 
-    /// The client for requests to servers, as root's setting has it now.
-    pub(crate) async fn client(&self) -> Result<&Client, Failure> {
+    /// Whether servers may have private addresses, as root's setting has it now.
+    pub(crate) async fn allows_private(&self) -> Result<bool, Failure> {
         let setting = self.gateway.store().config().setting(config::MCP_PRIVATE_ENDPOINTS).await?;
-        Ok(if setting.eq_ignore_ascii_case("allow") { &self.any } else { &self.public })
+        Ok(setting.eq_ignore_ascii_case("allow"))
+    }
+
+    /// The client for requests to servers.
+    pub(crate) async fn client(&self) -> Result<&Client, Failure> {
+        Ok(if self.allows_private().await? { &self.any } else { &self.public })
     }
 
     /// What is known of a server.

@@ -17,7 +17,7 @@ use url::Url;
 
 use crate::area::Mcp;
 use crate::connection::{Connection, summary};
-use crate::failure::{Failure, short};
+use crate::failure::{Challenge, Failure, short};
 use crate::link::Bounds;
 use crate::session::Session;
 use crate::{checks, mirror, tokens};
@@ -114,6 +114,11 @@ impl Mcp {
     /// more; anything else never.
     async fn call_tool(self: &Arc<Self>, row: &ServerRow, args: &Call) -> Result<CallResult, Error> {
         let connection = self.connection(row);
+        // Nothing but the person's sign-in helps, and that connects it by itself.
+        let waits = row.sign_in.as_ref().is_some_and(|sign_in| sign_in.expires_at > self.gateway.now_ms());
+        if waits && connection.live().state == ConnectionState::Authenticating {
+            return Err(said(row, &Failure::Unauthorized(Challenge::default())));
+        }
         let mut again = true;
         loop {
             if let Err(failure) = self.connect(row, false).await {
@@ -162,7 +167,7 @@ impl Mcp {
         row: &ServerRow,
         connection: &Connection,
         session: &Session,
-        challenge: crate::failure::Challenge,
+        challenge: Challenge,
     ) -> Error {
         let failure = self.want_sign_in(row, &session.link, challenge).await;
         let (state, error) = match &failure {

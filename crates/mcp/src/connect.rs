@@ -24,18 +24,25 @@ impl Mcp {
     pub(crate) async fn connect(self: &Arc<Self>, row: &ServerRow, anew: bool) -> Result<(), Failure> {
         let connection = self.connection(row);
         let _turn = connection.turn.lock().await;
-        if !anew && connection.session().is_some() {
+        if !anew && self.usable(&connection).await?.is_some() {
             return Ok(());
         }
         self.close(connection.leave(ConnectionState::Connecting, None));
         let work = self.connect_alone(row, &connection);
         let limit = limits::CONNECT_TIMEOUT;
         let done = self.gateway.clock().timeout(limit, work).await;
-        let done = done.unwrap_or_else(|_| Err(Failure::TimedOut(limit.as_secs())));
+        let done = done.unwrap_or(Err(Failure::TimedOut(limit.as_secs())));
         if let Err(failure) = &done {
             self.failed(&connection, failure);
         }
         done
+    }
+
+    /// The session, unless root has changed since then what may be reached.
+    async fn usable(&self, connection: &Connection) -> Result<Option<Arc<Session>>, Failure> {
+        let Some(session) = connection.session() else { return Ok(None) };
+        let private = self.allows_private().await?;
+        Ok(Some(session).filter(|_| connection.live().private == private))
     }
 
     async fn connect_alone(
@@ -76,7 +83,13 @@ impl Mcp {
         session: &Session,
         hello: &Hello,
     ) -> Result<(), Failure> {
-        connection.live().state = ConnectionState::Discovering;
+        {
+            // One that is used meanwhile stays ready: calls go on over its session.
+            let mut live = connection.live();
+            if live.state != ConnectionState::Ready {
+                live.state = ConnectionState::Discovering;
+            }
+        }
         let mut offer = discover::discover(session, &hello.capabilities).await?;
         self.note_tools(row, &mut offer).await?;
         let mut live = connection.live();
@@ -102,7 +115,7 @@ impl Mcp {
     /// Asks a server that is connected for its tools again; one that is not is connected.
     pub(crate) async fn refresh(self: &Arc<Self>, row: &ServerRow) -> Result<(), Failure> {
         let connection = self.connection(row);
-        let Some(session) = connection.session() else { return self.connect(row, true).await };
+        let Some(session) = self.usable(&connection).await? else { return self.connect(row, true).await };
         let hello = {
             let live = connection.live();
             Hello { capabilities: live.capabilities.clone().unwrap_or_default(), instructions: None }
@@ -182,6 +195,7 @@ impl Mcp {
         let url = Url::parse(&row.url).map_err(|_| broken(()))?;
         let headers = checks::headers(&row.headers).map_err(|_| broken(()))?;
         let told = self.told(row.server_id.clone(), Arc::downgrade(connection));
+        connection.live().private = self.allows_private().await?;
         let client = self.client().await?.clone();
         Ok(Link::new(client, self.gateway.clock().clone(), url, headers, told))
     }

@@ -43,6 +43,8 @@ pub(crate) struct Live {
     /// Whether that is about to happen.
     pub(crate) relisting: bool,
     pub(crate) listener: Option<Listener>,
+    /// Whether private addresses were allowed when it was connected.
+    pub(crate) private: bool,
 }
 
 /// The task that hears of changes; it ends when this is dropped.
@@ -75,6 +77,7 @@ impl Connection {
                 relisted_at: None,
                 relisting: false,
                 listener: None,
+                private: false,
             }),
         })
     }

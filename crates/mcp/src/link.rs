@@ -114,13 +114,13 @@ impl Link {
                     Err(Failure::Unexpected("the server did not answer the request".to_string()))
                 })
             }
-            true => self.from_events(Events::new(body), id, headers, bounds).await,
+            true => self.read_events(Events::new(body), id, headers, bounds).await,
         };
         Ok(Answered { headers: came_with, result })
     }
 
     /// Looks for an answer in a stream of events; a stream that breaks is taken up again where that is offered.
-    async fn from_events(
+    async fn read_events(
         &self,
         mut events: Events,
         id: u64,

@@ -123,7 +123,7 @@ async fn over_sse(link: &Link, version: &str) -> Result<(Session, Hello), Failur
     let result = sse.ask(&message, 1, Bounds::CONNECT.total).await?;
     chosen(&result)?;
     sse.send(&message::notification("notifications/initialized", None)).await;
-    let session = Session::new(link.clone(), Kind::Sse(sse), version);
+    let session = Session::new(link.clone(), Kind::Sse(Box::new(sse)), version);
     session.next_id();
     Ok((session, Hello::of(&result)))
 }

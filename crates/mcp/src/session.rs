@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     /// Streamable HTTP with `initialize`, and a session where the server gave one.
     Legacy { version: String, session: Option<HeaderValue> },
     /// HTTP+SSE.
-    Sse(SseSession),
+    Sse(Box<SseSession>),
 }
 
 impl Session {

@@ -34,11 +34,9 @@ impl Subsystem for Mcp {
         Box::pin(async move {
             // Those that were connected before are connected again, a few at a time.
             let ids = self.gateway.store().mcp().connectable().await?;
-            tokio::spawn(async move {
-                for id in ids {
-                    connect(self.clone(), id).await;
-                }
-            });
+            for id in ids {
+                tokio::spawn(connect(self.clone(), id));
+            }
             Ok(())
         })
     }

@@ -265,6 +265,11 @@ async fn what_must_be_refused_is() {
     let unknown = add(&mut alice, "y", &format!("{base}/mcp")).await;
     assert!(unknown["error"].as_str().unwrap().contains("config/server/public_url"), "{unknown}");
 
+    // What is connected before root says so is closed by it as well.
+    let (before, other) = Toy::start(Mode::Legacy).await;
+    let known = add(&mut alice, "before", &format!("{other}/mcp")).await;
+    assert_eq!(known["state"], "ready");
+
     let mut root = gateway.root().await;
     let deny = json!({ "key": "config/mcp/private_endpoints", "value": "deny" });
     root.call("sys.config.set", deny).await.unwrap();
@@ -272,6 +277,13 @@ async fn what_must_be_refused_is() {
     let server = add(&mut alice, "z", &format!("{base}/mcp")).await;
     assert!(server["error"].as_str().unwrap().contains("may not be reached"), "{server}");
     assert_eq!(toy.with(|inner| inner.requests.len()), asked);
+    let asked = before.with(|inner| inner.requests.len());
+    let echo = json!({ "serverId": known["serverId"], "name": "echo", "arguments": {} });
+    let refused = alice.call("sys.mcp.call", echo).await.unwrap_err();
+    assert!(refused.message.contains("may not be reached"), "{refused:?}");
+    let calls = before
+        .with(|inner| inner.requests[asked..].iter().filter(|it| it.body["method"] == "tools/call").count());
+    assert_eq!(calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -285,7 +297,10 @@ async fn the_native_shell_shows_servers_and_calls_tools() {
     };
     assert_eq!(run("mcp".into()).await, ("No MCP servers configured.\n".into(), 0));
     let (added, _) = run(format!("mcp add 'My Toy' {base}/mcp --header X-Key=1")).await;
-    assert!(added.contains("state=ready\nname=My Toy\n") && added.contains("tools=4\nresources=3\n"), "{added}");
+    assert!(
+        added.contains("state=ready\nname=My Toy\n") && added.contains("tools=4\nresources=3\n"),
+        "{added}"
+    );
     let (status, _) = run("mcp status".into()).await;
     let lines: Vec<&str> = status.lines().collect();
     assert_eq!(lines[0], "SERVER_ID\tSTATE\tTOOLS\tRES\tPROMPTS\tAUTH\tNAME\tURL");
@@ -294,7 +309,10 @@ async fn the_native_shell_shows_servers_and_calls_tools() {
     let (tools, _) = run("mcp tools 'my toy' | cut -f 4-6".into()).await;
     assert_eq!(tools.lines().nth(1), Some("echo\techo,My_Toy_echo\t-"), "{tools}");
     let (described, _) = run("mcp describe 'my toy' My_Toy_echo".into()).await;
-    assert!(described.contains("\ntool=echo\ncodemode_functions=echo,My_Toy_echo\ndescription=Says it again.\n"), "{described}");
+    assert!(
+        described.contains("\ntool=echo\ncodemode_functions=echo,My_Toy_echo\ndescription=Says it again.\n"),
+        "{described}"
+    );
     assert_eq!(run("mcp search nothing-like-it".into()).await.0, "No MCP servers or tools matched.\n");
     assert!(run("mcp search AGAIN".into()).await.0.contains("\techo\t"));
     assert!(run("mcp codemode".into()).await.0.contains("My_Toy_echo(args)  # My Toy.echo\n"));

@@ -12,8 +12,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
 use crate::discover::Offer;
+use crate::held::Held;
 use crate::session::Session;
-use crate::tokens::Held;
 
 /// The connection to one server.
 pub(crate) struct Connection {

@@ -12,6 +12,7 @@ mod connect;
 mod connection;
 mod discover;
 mod failure;
+mod held;
 mod link;
 mod listen;
 mod message;

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use base::limits;
 use gateway::Origin;
 use http::HeaderValue;
 use protocol::sys::oauth::{Account, ConnectionKind};
@@ -12,24 +11,7 @@ use store::mcp::ServerRow;
 
 use crate::area::Mcp;
 use crate::failure::Failure;
-
-/// Which token is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    account_id: String,
-    /// As it was when the token was read.
-    updated_at: i64,
-    /// When it ends, in milliseconds.
-    expires_at: Option<i64>,
-}
-
-impl Held {
-    /// Whether it ends too soon to be used.
-    pub(crate) fn is_ending(&self, now_ms: i64) -> bool {
-        let margin = limits::mcp::TOKEN_MARGIN.as_millis() as i64;
-        self.expires_at.is_some_and(|ends| ends <= now_ms + margin)
-    }
-}
+use crate::held::Held;
 
 /// The token of a server's account, renewed if it ends soon. `None` without an account.
 pub(crate) async fn current(

@@ -1808,6 +1808,10 @@ export interface McpToolSummary {
   inputSchema: Record<string, unknown> | null;
   /** JSON Schema of its result. */
   outputSchema: Record<string, unknown> | null;
+  /** When the server changed what it says of a tool that was known already, in milliseconds. */
+  changedAt?: number;
+  /** Of its description and schemas: another one when the server has changed what it says of the tool. */
+  fingerprint?: string;
 }
 
 /** How to speak to a server. */
@@ -5243,8 +5247,13 @@ export interface SysMcpCallArgs {
   serverId: string;
   /** The tool. */
   name: string;
-  /** The arguments, as the schema of the tool has them. */
+  /** The arguments, as the schema of the tool has them; anything but an object counts as none. */
   arguments?: Record<string, unknown>;
+  /**
+   * The tool as the caller knows it: one that has become another one since is not called. What approvals remember
+   * of such a call is bound to it.
+   */
+  fingerprint?: string;
   /** Whose; the caller's when absent. */
   uid?: number;
 }
@@ -5255,6 +5264,8 @@ export interface SysMcpCallResult {
   content?: unknown;
   /** True when the tool failed. */
   isError?: boolean;
+  /** Who said it, such as `MCP server Linear (mcp.linear.app)`: text from outside, which models are told. */
+  origin?: string;
   /** The same as data. */
   structuredContent?: unknown;
 }

@@ -16,6 +16,7 @@ pub mod git;
 pub mod guest;
 pub mod lifecycle;
 pub mod login;
+pub mod mcp;
 pub mod model;
 pub mod native_shell;
 pub mod oauth;

@@ -19,6 +19,7 @@ pub mod cp;
 pub mod device;
 pub mod devices;
 pub mod groups;
+pub mod mcp;
 pub mod policy;
 pub mod proc;
 pub mod repo;
@@ -110,6 +111,8 @@ pub enum Command {
     Log(versions::Log),
     /// Show what is different between versions of a file.
     Diff(versions::Diff),
+    /// Manage MCP servers and call their tools; `gsv mcp` alone shows them.
+    Mcp(mcp::Mcp),
     /// Make any call of the protocol.
     Call(call::Call),
     /// Print completions for a shell.
@@ -143,6 +146,7 @@ pub async fn dispatch(context: &Context, command: Command) -> Result<u8> {
         Command::Undo(args) => undo::run(context, args).await,
         Command::Log(args) => versions::log(context, args).await,
         Command::Diff(args) => versions::diff(context, args).await,
+        Command::Mcp(args) => mcp::run(context, args).await,
         Command::Call(args) => call::run(context, args).await,
         Command::Completions(args) => completions::run(context, args),
         Command::Version => version::run(context),

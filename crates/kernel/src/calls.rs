@@ -100,11 +100,6 @@ mod tests {
         "sys.link",
         "sys.link.consume",
         "sys.link.list",
-        "sys.mcp.add",
-        "sys.mcp.call",
-        "sys.mcp.list",
-        "sys.mcp.refresh",
-        "sys.mcp.remove",
         "sys.setup.assist",
         "sys.unlink",
     ];

@@ -20,6 +20,7 @@ const AREAS: &[Area] = &[
     Area { calls: codemode::CodeMode::calls, new: |gateway| codemode::CodeMode::new(gateway.clone()) },
     Area { calls: repo::Repos::calls, new: |gateway| repo::Repos::new(gateway.clone()) },
     Area { calls: oauth::OAuth::calls, new: |gateway| oauth::OAuth::new(gateway.clone()) },
+    Area { calls: mcp::Mcp::calls, new: |gateway| mcp::Mcp::new(gateway.clone()) },
 ];
 
 /// Makes them.

@@ -76,6 +76,7 @@ impl CallAnalysis {
             "shell.exec" if analysis.is_session => analysis.stdin(args.get("input"), paths),
             "shell.exec" => analysis.command(text("input"), text("cwd"), paths),
             _ if is_routed(syscall) => analysis.file(syscall, args, paths),
+            calls::MCP_CALL => analysis.shape = shape::of_mcp_tool(args),
             _ => analysis.shape = shape::of_call(syscall, args),
         }
         analysis

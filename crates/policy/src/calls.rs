@@ -4,6 +4,9 @@ use protocol::spec::{Effect, Spec, Syscall};
 
 use super::tags::Tags;
 
+/// The call of an MCP server's tool.
+pub(super) const MCP_CALL: &str = protocol::sys::mcp::Call::SPEC.name;
+
 /// What is to be said of a call whatever its arguments are.
 pub(super) fn tags(name: &str) -> Tags {
     // What a command does is found out by reading it.

@@ -6,6 +6,7 @@ use protocol::proc::approval::Scope;
 use serde_json::{Map, Value};
 
 use super::call_analysis::CallAnalysis;
+use super::calls;
 use super::rules::{self, Action, Rule};
 use super::shape;
 use super::target::Target;
@@ -256,6 +257,11 @@ impl Remembered<'_> {
     /// How it lets such a call run; `None` when it is not about it.
     fn covers(&self, syscall: &str, analysis: &CallAnalysis, widened: Option<&str>) -> Option<Cover> {
         let is_here = || shape::is_same_target(self.target, &analysis.target);
+        // Tools of MCP servers are remembered one by one, as each is described: nothing wider covers one.
+        let is_wide = matches!(self.scope, Scope::Class | Scope::Target);
+        if is_wide && syscall == calls::MCP_CALL {
+            return None;
+        }
         let cover = match self.scope {
             Scope::Class if self.target == analysis.class() => Cover::Outside,
             Scope::Target if is_here() => Cover::Outside,

@@ -125,6 +125,20 @@ pub(super) fn of_call(syscall: &str, args: &Map<String, Value>) -> Option<String
     (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
 }
 
+/// The shape of a call of an MCP server's tool: that tool, as the server describes it now, with any arguments. A tool that
+/// is described otherwise is another one; of a call that does not say which it means nothing is remembered.
+pub(super) fn of_mcp_tool(args: &Map<String, Value>) -> Option<String> {
+    let text = |name: &str| args.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let (server, tool, fingerprint) = (text("serverId")?, text("name")?, text("fingerprint")?);
+    let shape = format!(
+        "the tool {} of MCP server {}, as it is described now ({})",
+        quote(tool),
+        quote(server),
+        quote(fingerprint)
+    );
+    (shape.len() <= limits::approval::SHAPE_MAX_BYTES).then_some(shape)
+}
+
 /// A word as it can stand among others without being taken for two.
 pub(super) fn quote(word: &str) -> String {
     let is_plain =

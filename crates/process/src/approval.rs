@@ -3,6 +3,7 @@
 use protocol::confine::Widening;
 use protocol::error::Error;
 use protocol::proc::approval::{HilRequest, Scope, ScriptFile};
+use protocol::spec::Syscall as _;
 use serde::{Deserialize, Serialize};
 use store::approvals::{ApprovalRow, RuleRow};
 
@@ -81,6 +82,9 @@ pub(crate) fn rules(
 ) -> Result<Vec<RuleRow>, Error> {
     let details = Details::of(row);
     let bad = |why: &str| Err(Error::bad_argument("proc.hil", "rememberScope", why));
+    // A tool of an MCP server is remembered as it is described now, never all tools of all servers.
+    let is_mcp = row.syscall == protocol::sys::mcp::Call::SPEC.name;
+    let scope = if is_mcp && matches!(scope, Scope::Class | Scope::Target) { Scope::Shape } else { scope };
     let (target, shapes) = match scope {
         Scope::Class if row.target == "gsv" => ("gsv", vec![None]),
         Scope::Class => ("device", vec![None]),

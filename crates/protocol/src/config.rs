@@ -243,6 +243,8 @@ keys! {
     REPO_NETWORK_PRIVATE: bool = "config/repo/network_private", "false", ValueType::Flag, Root;
     /// Whether services that accounts are connected at may have loopback and private addresses.
     OAUTH_PRIVATE_ENDPOINTS: String = "config/oauth/private_endpoints", "allow", ValueType::OneOf(&["allow", "deny"]), Root;
+    /// Whether MCP servers, and where they let people sign in, may have loopback and private addresses.
+    MCP_PRIVATE_ENDPOINTS: String = "config/mcp/private_endpoints", "allow", ValueType::OneOf(&["allow", "deny"]), Root;
     /// How many bytes one user may keep in the native file tree; 0 means any number.
     FILES_QUOTA_BYTES: u64 = "config/files/quota_bytes", "0", ValueType::Number { min: 0, max: 9_007_199_254_740_991 }, RootForUser;
     /// The largest push over HTTP, in bytes.

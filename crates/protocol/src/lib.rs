@@ -21,6 +21,7 @@ pub mod identity;
 pub mod ids;
 pub mod json_words;
 pub mod literal;
+pub mod mcp_functions;
 pub mod media;
 pub mod notification;
 pub mod outcome;

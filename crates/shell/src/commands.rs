@@ -28,6 +28,7 @@ mod ln;
 mod ls;
 mod man;
 pub(crate) mod masks;
+mod mcp;
 mod mkdir;
 mod mktemp;
 pub(crate) mod modes;
@@ -102,6 +103,7 @@ pub static ALL: &[&Command] = &[
     &ln::COMMAND,
     &ls::COMMAND,
     &man::COMMAND,
+    &mcp::COMMAND,
     &mkdir::COMMAND,
     &mktemp::COMMAND,
     &mv::COMMAND,

@@ -17,6 +17,7 @@ pub mod ipc;
 pub mod lease;
 pub mod leases;
 pub mod loose_archives;
+pub mod mcp;
 pub mod messages;
 pub mod oauth;
 pub mod ownership;
@@ -271,7 +272,8 @@ async fn open_secrets(engine: &Engine, directory: &Directory) -> std::result::Re
     let failed = |error: Error| OpenError::Failed(error.to_string());
     let sealed = Statement::new(
         "SELECT key FROM config WHERE sealed = 1 UNION ALL SELECT flow_id FROM oauth_flows \
-         UNION ALL SELECT account_id FROM oauth_accounts LIMIT 1",
+         UNION ALL SELECT account_id FROM oauth_accounts \
+         UNION ALL SELECT server_id FROM mcp_servers WHERE headers IS NOT NULL OR auth_url IS NOT NULL LIMIT 1",
     );
     let anything_sealed = !engine.read(&sealed).await.map_err(failed)?.is_empty();
     let path = directory.key_file();

@@ -19,6 +19,7 @@ pub(crate) const ALL: &[&str] = &[
     include_str!("../migrations/0013_nested_calls.sql"),
     include_str!("../migrations/0014_wire_id_of_routes.sql"),
     include_str!("../migrations/0015_oauth_refresh.sql"),
+    include_str!("../migrations/0016_mcp.sql"),
 ];
 
 /// The version this program knows.

@@ -1,5 +1,6 @@
 //! Installer of what the tests and the benchmark need besides Rust: PostgreSQL's programs, the programs that the
-//! native shell is compared with, libgit2, and the TypeScript compiler. Installed when missing.
+//! native shell is compared with, libgit2, MCP servers that others wrote, and the TypeScript compiler. Installed when
+//! missing.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,9 @@ const TYPESCRIPT: &str = "5.9.3";
 /// The library that opens our repositories besides the git program, in the Python package that carries it. Tests look
 /// for it under this name.
 const PYGIT2: &str = "1.20.1";
+/// MCP servers that the gateway's client is tested with: the reference server, and one of the Python SDK.
+const MCP_SERVER: &str = "@modelcontextprotocol/server-everything@2026.8.31";
+const MCP_PYTHON: &str = "mcp==2.3.0";
 /// Where Debian keeps the programs of each PostgreSQL version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
 /// Programs that scripts of the native shell's conformance corpus use when bash runs them, shells that proofs of commands
@@ -39,7 +43,8 @@ pub fn install() -> Result<()> {
     if !missing.is_empty() {
         install_packages(&missing)?;
     }
-    install_libgit2()
+    install_libgit2()?;
+    install_mcp_peers()
 }
 
 /// libgit2 with its Python binding, in an environment of its own under the target directory.
@@ -64,6 +69,42 @@ fn install_libgit2() -> Result<()> {
         .arg(format!("pygit2=={PYGIT2}"));
     place::run(&mut pip).context("pygit2 could not be installed; a package index is needed")?;
     if knows(&python) { Ok(()) } else { bail!("pip installed pygit2 {PYGIT2}, but it can not be used") }
+}
+
+/// MCP servers under the target directory, where the tests look for them.
+fn install_mcp_peers() -> Result<()> {
+    let folder = place::target().join("xtask/mcp-peers");
+    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    if !folder.join("node_modules/@modelcontextprotocol/server-everything").is_dir() {
+        install_node()?;
+        npm_install(&folder, MCP_SERVER).context("the MCP reference server could not be installed")?;
+    }
+    let python = folder.join("py");
+    let has_sdk = || {
+        let found = place::command(python.join("bin/python")).args(["-c", "import mcp"]).output();
+        found.is_ok_and(|output| output.status.success())
+    };
+    if !has_sdk() {
+        let hint = "the MCP SDK for Python could not be installed; python3 with venv and pip is needed";
+        place::run(place::command("python3").args(["-m", "venv"]).arg(&python)).context(hint)?;
+        let mut pip = place::command(python.join("bin/pip"));
+        place::run(pip.args(["install", "--quiet", MCP_PYTHON])).context(hint)?;
+    }
+    Ok(())
+}
+
+fn install_node() -> Result<()> {
+    match place::program("npm").is_none() || place::program("node").is_none() {
+        true => install_packages(&["nodejs", "npm"]),
+        false => Ok(()),
+    }
+}
+
+fn npm_install(folder: &Path, package: &str) -> Result<()> {
+    let mut npm = place::command("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--prefix"])
+        .arg(folder);
+    place::run(npm.arg(package))
 }
 
 /// Installs what the benchmark compares with.
@@ -96,15 +137,9 @@ pub fn typescript_compiler() -> Result<PathBuf> {
     if compiler.is_file() {
         return Ok(compiler);
     }
-    if place::program("npm").is_none() || place::program("node").is_none() {
-        install_packages(&["nodejs", "npm"])?;
-    }
+    install_node()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let mut npm = place::command("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--prefix"])
-        .arg(&folder);
-    npm.arg(format!("typescript@{TYPESCRIPT}"));
-    place::run(&mut npm)
+    npm_install(&folder, &format!("typescript@{TYPESCRIPT}"))
         .context("the TypeScript compiler could not be installed; npm and a package registry are needed")?;
     if !compiler.is_file() {
         bail!("npm installed TypeScript {TYPESCRIPT}, but its compiler is not there");

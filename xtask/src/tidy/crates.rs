@@ -33,7 +33,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("shell", &["base", "outgoing", "protocol", "session", "store", "vfs", "skills", "gateway"]),
     ("process", &["base", "protocol", "policy", "store", "vfs", "skills", "model", "gateway"]),
     ("codemode", &["base", "protocol", "store", "guest", "gateway"]),
-    ("mcp", &["base", "protocol", "store"]),
+    ("mcp", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("oauth", &["base", "outgoing", "protocol", "store", "gateway"]),
     ("repo", &["base", "outgoing", "protocol", "content", "store", "vfs", "gateway"]),
     ("pkg", &["base", "protocol", "store", "repo"]),

@@ -44,6 +44,13 @@ pub struct Run {
     words: Vec<String>,
 }
 
+impl Run {
+    /// A command of the gateway itself, word by word.
+    pub fn native(words: Vec<String>) -> Run {
+        Run { target: None, cwd: None, timeout: None, detach: false, rehearse: false, apply: false, words }
+    }
+}
+
 /// Runs the command; the program's exit code is the command's.
 pub async fn run(context: &Context, args: Run) -> Result<u8> {
     let command = Command {

@@ -20,6 +20,7 @@ mod crash;
 #[cfg(target_os = "linux")]
 mod keyring;
 mod login;
+mod mcp;
 mod native_copying;
 mod newcomer;
 mod other_drivers;

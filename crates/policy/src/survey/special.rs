@@ -26,7 +26,7 @@ impl Surveyor<'_> {
             "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" => {
                 self.containers(base, args)
             }
-            "gsv" | "config" | "proc" | "pkg" => self.gateway(base, args),
+            "gsv" | "config" | "mcp" | "proc" | "pkg" => self.gateway(base, args),
             "cd" | "pushd" | "popd" | "chdir" => self.go(base, args),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(base, args),
             "unset" => self.verbatim(base, args),

@@ -69,6 +69,12 @@ pub struct Tool {
     pub input_schema: Option<Map<String, Value>>,
     /// JSON Schema of its result.
     pub output_schema: Option<Map<String, Value>>,
+    /// Of its description and schemas: another one when the server has changed what it says of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// When the server changed what it says of a tool that was known already, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<i64>,
 }
 
 /// An MCP server of a user, how the connection to it stands and what it offers.
@@ -217,9 +223,20 @@ pub struct Call {
     pub server_id: String,
     /// The tool.
     pub name: String,
-    /// The arguments, as the schema of the tool has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The arguments, as the schema of the tool has them; anything but an object counts as none.
+    #[serde(default, deserialize_with = "object_or_none", skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
+    /// The tool as the caller knows it: one that has become another one since is not called. What approvals remember
+    /// of such a call is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+fn object_or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Map<String, Value>>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::Object(object) => Some(object),
+        _ => None,
+    })
 }
 
 /// Result of `sys.mcp.call`.
@@ -236,4 +253,7 @@ pub struct CallResult {
     /// True when the tool failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// Who said it, such as `MCP server Linear (mcp.linear.app)`: text from outside, which models are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }

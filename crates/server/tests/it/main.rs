@@ -18,6 +18,8 @@ mod git_http;
 mod http;
 mod live;
 mod matrix;
+mod mcp;
+mod mcp_peers;
 mod native_fs;
 mod native_git;
 mod native_shell;

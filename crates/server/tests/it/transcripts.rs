@@ -261,6 +261,7 @@ fn hole_of(name: &str, text: &str) -> Option<&'static str> {
         "token" if text.starts_with("gsv_") => Some("<token>"),
         "tokenPrefix" => Some("<token>"),
         "authorizationUrl" => Some("<url>"),
+        "serverId" if text.starts_with("mcp_") => Some("<id>"),
         "sessionId" if text.starts_with("sh_") => Some("<session>"),
         _ => None,
     }

@@ -25,7 +25,7 @@ Exit code 1 when the call is refused or its result says ok: false.",
 };
 
 /// Commands that may be written after `gsv`, as they are outside.
-const COMMANDS: [&str; 7] = ["config", "devices", "man", "notify", "ps", "skills", "targets"];
+const COMMANDS: [&str; 8] = ["config", "devices", "man", "mcp", "notify", "ps", "skills", "targets"];
 
 async fn run(cx: &Cx<'_>) -> Done {
     let Some((first, rest)) = cx.args.split_first() else { return help() };

@@ -12,6 +12,7 @@ mod disk;
 mod grants;
 mod home;
 mod leases;
+mod mcp;
 mod messages;
 mod model;
 mod oauth;

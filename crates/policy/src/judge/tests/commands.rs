@@ -53,6 +53,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("ls 2>/dev/null 1>&2", ""),
     ("trap - EXIT", ""),
     ("gsv devices", ""),
+    ("mcp status; mcp tools Linear; gsv mcp describe Linear x; mcp codemode", ""),
     ("gsv call fs.read --path x", ""),
     ("config get", ""),
     ("gsv approvals rules", ""),
@@ -393,6 +394,8 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("gsv call shell.exec --sessionId s --input y", "O"),
     ("gsv call shell.exec --session-id s --input y", "O"),
     ("gsv call sys.mcp.call --name x", "NO"),
+    ("mcp call Linear list_issues --arg limit=5", "NO"),
+    ("gsv mcp call Linear.list_issues", "NO"),
     ("gsv call no.such.call", "O"),
     ("gsv call fs.write --args - < f", "MO"),
 ];

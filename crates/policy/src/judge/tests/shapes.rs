@@ -397,3 +397,21 @@ fn commands_of_one_shape_have_the_same_tags() {
     }
     assert!(again > 50, "only {again} commands had the shape of another");
 }
+
+#[test]
+fn a_tool_of_an_mcp_server_is_remembered_as_it_is_described() {
+    let call = |fingerprint: &str, say: &str| json!({ "serverId": "s1", "name": "echo", "fingerprint": fingerprint, "arguments": { "say": say } });
+    let shape = judge("sys.mcp.call", call("abc", "hi")).shape.expect("a shape");
+    assert_eq!(shape, "the tool echo of MCP server s1, as it is described now (abc)");
+    let remembered = |scope: Scope, shape: Option<&str>, args: Value| {
+        let approval = Remembered { syscall: "sys.mcp.call", scope, target: "gsv", shape };
+        judge_by("", "task", "sys.mcp.call", &args, &[approval]).action
+    };
+    let by_shape = |args: Value| remembered(Scope::Shape, Some(&shape), args);
+    assert_eq!(by_shape(call("abc", "anything")), Action::Auto);
+    assert_eq!(by_shape(call("abd", "hi")), Action::Ask, "the server has changed it");
+    assert_eq!(by_shape(json!({ "serverId": "s1", "name": "echo" })), Action::Ask, "which one is not said");
+    for scope in [Scope::Class, Scope::Target] {
+        assert_eq!(remembered(scope, None, call("abc", "hi")), Action::Ask, "{scope:?}");
+    }
+}

@@ -62,6 +62,12 @@ impl Surveyor<'_> {
                 "" | "list" | "rules" | "ls" | "get" | "show" | "status" | "history" | "--help" | "-h"
                 | "help" | "search",
             ) => {}
+            ("mcp", "tools" | "describe" | "codemode") => {}
+            // What was approved once may be another tool the next time.
+            ("mcp", "call") => {
+                self.tags |= calls::tags(calls::MCP_CALL);
+                self.opaque();
+            }
             (
                 "config" | "users" | "user" | "groups" | "token" | "tokens" | "device" | "devices"
                 | "approvals" | "mcp" | "adapter" | "link" | "oauth",

@@ -285,7 +285,7 @@ export interface Syscalls {
     result: ProcCostResult;
   };
   /**
-   * Takes back what a run did to files, on the gateway and on every device it used, and says what it can not take
+   * Takes back what a run did to files, on the gateway and on every device it used, and says what it cannot take
    * back. Without `runId` the newest run that did something is meant. With `dryRun` nothing is changed.
    */
   "proc.undo": {
@@ -496,6 +496,11 @@ export interface Syscalls {
   "sys.oauth.list": {
     args: SysOAuthListArgs;
     result: SysOAuthListResult;
+  };
+  /** Renews the tokens of a connected account now, in place of shortly before they end. */
+  "sys.oauth.refresh": {
+    args: SysOAuthRefreshArgs;
+    result: SysOAuthRefreshResult;
   };
   /** Forgets a connected account. */
   "sys.oauth.forget": {
@@ -1147,9 +1152,9 @@ export interface AiSpeechCreateArgs {
 export interface AiSpeechCreateResult {
   /** The sound. */
   audio: AiAudioOutput;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** The container format, such as `ogg`. */
   container?: string;
@@ -1215,9 +1220,9 @@ export interface AiTranscriptionCreateArgs {
 export interface AiTranscriptionCreateResult {
   /** What was said. */
   text: string;
-  /** Who did it. */
+  /** Provider that was asked. */
   provider: string;
-  /** With which model. */
+  /** The provider's name for the model. */
   model: string;
   /** How long it is, in seconds. */
   duration?: number;
@@ -1696,7 +1701,7 @@ export interface FsUndoArgs {
 export interface FsUndone {
   /** What became of each path that the run had changed, sorted. */
   paths: FsUndonePath[];
-  /** What can not be taken back there, in words. */
+  /** What cannot be taken back there, in words. */
   cannot?: string[];
   /** The versions that the undo made, one for each repository. */
   versions?: string[];
@@ -1764,7 +1769,7 @@ export type ImportStage = "receiving" | "checking" | "done";
 /** How a connection stands. */
 export type McpConnectionState = "not-connected" | "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed";
 
-/** A server. */
+/** An MCP server of a user, how the connection to it stands and what it offers. */
 export interface McpServerSummary {
   /** Id of the MCP server, as `sys.mcp.list` gives it. */
   serverId: string;
@@ -2063,6 +2068,8 @@ export interface OAuthFlowSummary {
   createdAt: number;
   /** Until when it waits. */
   expiresAt: number;
+  /** Who must answer. */
+  issuer?: string;
 }
 
 /** The first user, in the form. */
@@ -2289,7 +2296,7 @@ export interface PkgChanged {
   changed: boolean;
   /** Whether the package can be used. */
   enabled: boolean | null;
-  /** Its name. */
+  /** Name of the package, for people. */
   name: string | null;
   /** The repository, after a bootstrap. */
   repo: string | null;
@@ -3144,7 +3151,7 @@ export interface ProcHilRequest {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** The tool call of the CodeMode block that makes it. */
   parentCallId?: string;
@@ -3201,7 +3208,7 @@ export interface ProcHistoryArgs {
   tail?: boolean;
 }
 
-/** One message. */
+/** One message of a conversation, as it is stored. */
 export interface ProcHistoryMessage {
   /** Who said it. */
   role: ProcMessageRole;
@@ -3399,7 +3406,7 @@ export interface ProcPendingApproval {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** The tool call of the CodeMode block that makes it. */
   parentCallId?: string;
@@ -3422,7 +3429,7 @@ export interface ProcPendingApproval {
   wideningText?: string;
 }
 
-/** A profile. */
+/** What a kind of agent is called, and when to choose it. */
 export interface ProcProfile {
   /** Its id, as `proc.spawn` takes it. */
   id: AiContextProfile;
@@ -3549,7 +3556,7 @@ export interface ProcRunHilRequested {
   cwd?: string;
   /** The script files that the command names. The approval covers the content of those that were read. */
   files?: ProcHilFile[];
-  /** What `rememberScope: "hosts"` would cover, in words; absent where it can not be remembered. */
+  /** What `rememberScope: "hosts"` would cover, in words; absent where it cannot be remembered. */
   hostsText?: string;
   /** The tool call of the CodeMode block that makes it. */
   parentCallId?: string;
@@ -3616,7 +3623,7 @@ export interface ProcRunStream {
   /**
    * Counts the stream events of the run, from 1, through all its model calls. It always grows and may skip numbers:
    * events that are merged for a slow connection carry the last of theirs, and after a restart of the gateway it goes
-   * on with a larger one. To find gaps is what the frame's own `seq` is for, which counts all signals of a user.
+   * on with a larger one. To resume, use the frame's own `seq`, which counts all signals of a user.
    */
   seq: number;
   /** What the model did. */
@@ -3916,7 +3923,7 @@ export interface ProcUndone {
   pid: string;
   /** What happened on each target that the run used, the gateway (`gsv`) first. */
   targets: ProcUndoneTarget[];
-  /** What the run did that can not be taken back, in words. */
+  /** What the run did that cannot be taken back, in words. */
   cannot: string[];
 }
 
@@ -4290,6 +4297,8 @@ export interface RepoMatch {
 export interface RepoReadArgs {
   /** The repository. */
   repo: string;
+  /** Whether a file that is not text is given too, in `contentBase64`. */
+  binary?: boolean;
   /** The path; the root when absent. */
   path?: string;
   /** The ref; `main` when absent. */
@@ -4321,6 +4330,8 @@ export type RepoReadResult = {
   isBinary: boolean;
   /** The text; `null` when it is binary. */
   content: string | null;
+  /** The bytes of a file that is not text, in base64, when `binary` asked for them. */
+  contentBase64?: string;
 };
 
 /** Arguments of `repo.refs`. */
@@ -4526,7 +4537,7 @@ export interface SchedulePatch {
   target?: ScheduleTarget;
 }
 
-/** A schedule. */
+/** What is run when, and how it went. */
 export interface ScheduleRecord {
   /** Its id, unique in the gateway. */
   id: string;
@@ -4732,7 +4743,7 @@ export interface ShellRehearsal {
   cannot: string[];
   /** How many changes were put in place; absent when none were to be. */
   applied?: number;
-  /** Why its changes can not be put in place as they are; absent when they can. */
+  /** Why its changes cannot be put in place as they are; absent when they can. */
   blocked?: string;
   /** The checkpoint of the workspace from just before they were put in place. */
   checkpoint?: number;
@@ -5116,7 +5127,7 @@ export interface SysGrantedCapability {
   capability: string;
 }
 
-/** One group. */
+/** A group with its members. */
 export interface SysGroup {
   /** Its number. */
   gid: number;
@@ -5153,7 +5164,7 @@ export interface SysGroupResult {
   group: SysGroup;
 }
 
-/** A link. */
+/** Which account of a chat service is which user. */
 export interface SysLink {
   /** The chat service. */
   adapter: string;
@@ -5374,6 +5385,20 @@ export interface SysOAuthListResult {
   flows?: OAuthFlowSummary[];
 }
 
+/** Arguments of `sys.oauth.refresh`. */
+export interface SysOAuthRefreshArgs {
+  /** Id of the account, as `sys.oauth.list` gives it. */
+  accountId: string;
+  /** Whose; the caller's when absent. */
+  uid?: number;
+}
+
+/** Result of `sys.oauth.refresh`. */
+export interface SysOAuthRefreshResult {
+  /** The account as it is now; `null` when there is no such account for the caller. */
+  account: OAuthAccountSummary | null;
+}
+
 /** Arguments of `sys.oauth.start`. */
 export interface SysOAuthStartArgs {
   /** What uses the account. */
@@ -5392,6 +5417,11 @@ export interface SysOAuthStartArgs {
   accountKey?: string;
   /** Further query parameters. */
   extraAuthParams?: Record<string, string>;
+  /**
+   * Who must answer, as the service's own metadata say (RFC 9207). When absent, an answer that says who it is from
+   * must be from the origin of `authorizationEndpoint`.
+   */
+  issuer?: string;
   /** A note for people. */
   label?: string;
   /** The resource to ask for. */
@@ -5614,7 +5644,7 @@ export interface SysUser {
   workspaceId: string | null;
   /** Names of all its groups. */
   groups: string[];
-  /** Whether it can not log in with a password. */
+  /** Whether it cannot log in with a password. */
   locked: boolean;
 }
 

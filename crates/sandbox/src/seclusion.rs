@@ -30,7 +30,7 @@ pub fn seclude(seclusion: &Seclusion) -> Result<(), String> {
         if sys::parent() != seclusion.parent {
             return Err(crate::failure::Failure::refused("find the parent", "it is gone"));
         }
-        sys::make_undumpable().at("close itself to others")?;
+        sys::set_dumpable(false).at("close itself to others")?;
         let limit = |resource, value: u64| {
             let most = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX).min(value);
             setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).at("limit resources")

@@ -56,17 +56,12 @@ struct Counts {
 }
 
 impl Overwritten {
-    /// Opens the store below the driver's directory, and makes it where there is none. It must not lie in the workspace,
-    /// where agents could write to it.
+    /// Opens the store below the driver's directory, and makes it where there is none. It may lie in the workspace, as it
+    /// does where that is the home: the guard closes it, and what it is in, to every call of an agent, and the sandbox
+    /// hides it.
     pub fn open(state: &Path, workspace: &Path, clock: Clock) -> io::Result<Overwritten> {
         let dir = checkpoint::open_private(&state.join("overwritten")).map_err(io::Error::other)?;
         let workspace = workspace.canonicalize()?;
-        if dir.starts_with(&workspace) {
-            let (dir, workspace) = (dir.display(), workspace.display());
-            return Err(io::Error::other(format!(
-                "{dir} lies in the workspace {workspace}: choose another workspace"
-            )));
-        }
         for name in ["objects", "list"] {
             checkpoint::open_private(&dir.join(name)).map_err(io::Error::other)?;
         }

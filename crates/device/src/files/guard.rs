@@ -45,7 +45,10 @@ pub(super) struct NeedsApproval(String);
 impl Guard {
     /// Whether a call may go on to that resolved path.
     pub(super) fn check(&self, real: &Path, access: Access) -> io::Result<()> {
-        if self.state.as_ref().is_some_and(|state| real.starts_with(state)) {
+        // Nor a directory that it is in, which could only be removed or moved.
+        let is_closed =
+            |state: &PathBuf| real.starts_with(state) || (access == Access::Write && state.starts_with(real));
+        if self.state.as_ref().is_some_and(is_closed) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, Closed));
         }
         if self.is_approved {

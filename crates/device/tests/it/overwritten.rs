@@ -259,6 +259,11 @@ async fn agents_neither_reach_the_store_nor_undo_anything() {
                 assert!(code == 403 && why.contains("closed to agents"), "{way} {call}: {why}");
             }
         }
+        // Nor does it go with a directory that it is in.
+        for above in [store.parent().unwrap(), store.parent().unwrap().parent().unwrap()] {
+            let (code, why) = bench.refused("fs.delete", by("r1", way, json!({ "path": above }))).await;
+            assert!(code == 403 && why.contains("closed to agents"), "{way} {}: {why}", above.display());
+        }
         let (code, why) = bench.refused("fs.undo", by("r1", way, json!({ "runId": "r1" }))).await;
         assert!(code == 403 && why.contains("for people"), "{why}");
     }

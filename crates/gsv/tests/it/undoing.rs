@@ -84,7 +84,8 @@ async fn an_agents_changes_are_shown_and_taken_back() {
     assert!(unknown.contains("no version '99'"), "{unknown}");
 }
 
-#[tokio::test]
+// The model answers on another thread while this one waits for the driver's end.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_driver_that_dies_between_keeping_and_writing_loses_nothing() {
     let mut sweep = Sweep::with_model(change_files).await;
     let plan = sweep.world.workspace().join("plan.txt");

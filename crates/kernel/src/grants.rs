@@ -142,6 +142,7 @@ mod tests {
              repo.search adapter.connect adapter.disconnect adapter.status \
              ai.transcription.create ai.speech.create sys.config.get sys.config.set sys.bootstrap \
              sys.device.get sys.device.list sys.device.update sys.oauth.forget sys.oauth.list sys.oauth.start \
+             sys.oauth.refresh \
              sys.mcp.add sys.mcp.call sys.mcp.list sys.mcp.refresh sys.mcp.remove \
              sys.link sys.link.list sys.link.consume sys.unlink \
              sys.token.create sys.token.list sys.token.revoke sys.workspace.list sys.workspace.create \

@@ -14,6 +14,7 @@ const PEOPLE: &str = "proc.approvals.revoke proc.setidentity sys.connect sys.set
     sys.token.create sys.token.list sys.token.revoke sys.user.list sys.user.remove sys.group.list sys.group.create \
     sys.group.remove sys.capability.list sys.capability.grant sys.capability.revoke sys.device.access sys.unlink \
     sys.link.list sys.mcp.add sys.mcp.remove sys.mcp.refresh sys.oauth.start sys.oauth.list sys.oauth.forget \
+    sys.oauth.refresh fs.undo proc.undo \
     adapter.connect adapter.disconnect pkg.add pkg.sync pkg.checkout pkg.install pkg.review.approve pkg.remove \
     pkg.remote.add pkg.remote.remove pkg.public.set";
 

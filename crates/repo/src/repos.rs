@@ -37,7 +37,7 @@ pub struct Repos {
     pub(crate) imports: Semaphore,
     pub(crate) workspaces: Turns,
     sizes: Arc<Sizes>,
-    pub(crate) housekeeping: Housekeeping,
+    pub(crate) housekeeping: Arc<Housekeeping>,
 }
 
 /// A repository that somebody may use.
@@ -59,7 +59,7 @@ impl Repos {
         let sizes = Arc::new(Sizes::new(gateway.repos(), gateway.clock().clone()));
         let counted = sizes.clone();
         gateway.tree().count_elsewhere(Box::new(move || counted.of_all()));
-        let (housekeeping, workspaces) = (Housekeeping::default(), Turns::default());
+        let (housekeeping, workspaces) = (Arc::default(), Turns::default());
         Arc::new(Repos { gateway, traffic, versions, work, imports, workspaces, sizes, housekeeping })
     }
 

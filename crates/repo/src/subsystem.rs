@@ -88,24 +88,27 @@ impl Subsystem for Repos {
 
 impl Repos {
     /// Looks after repositories from now on: after a while, and then once a day, after all of them.
-    fn look_after(self: Arc<Self>) {
+    fn look_after(self: &Arc<Self>) {
+        let (weak, housekeeping) = (Arc::downgrade(self), self.housekeeping.clone());
+        let (clock, mut stopping) = (self.gateway.clock().clone(), self.traffic.stopping());
         tokio::spawn(async move {
-            let (clock, mut stopping) = (self.gateway.clock().clone(), self.traffic.stopping());
             let looking = async {
                 let mut wait = limits::HOUSEKEEPING_DELAY;
                 loop {
                     clock.sleep(wait).await;
                     wait = limits::HOUSEKEEPING_EVERY;
-                    let root = self.gateway.repos().to_path_buf();
-                    match self.work(move || init::directories(&root, false)).await {
-                        Ok(Ok(all)) => self.housekeeping.add(all),
+                    // Held only while it looks: the store is let go with the gateway.
+                    let Some(repos) = weak.upgrade() else { return };
+                    let root = repos.gateway.repos().to_path_buf();
+                    match repos.work(move || init::directories(&root, false)).await {
+                        Ok(Ok(all)) => repos.housekeeping.add(all),
                         _ => tracing::warn!("the repositories could not be looked after"),
                     }
                 }
             };
             tokio::select! {
                 () = looking => {}
-                () = self.housekeeping.run(&clock) => {}
+                () = housekeeping.run(&clock) => {}
                 _ = stopping.wait_for(|stopping| *stopping) => {}
             }
         });

@@ -32,8 +32,8 @@ const DOCUMENTED: &str = "
 
 /// The calls added to it.
 const ADDED: &str = "
-    ai.speech.create ai.transcription.create fs.pull fs.push proc.approvals.list proc.approvals.pending
-    proc.approvals.revoke proc.cost
+    ai.speech.create ai.transcription.create fs.history fs.history.read fs.pull fs.push fs.restore fs.undo proc.approvals.list proc.approvals.pending
+    proc.approvals.revoke proc.cost proc.undo sys.oauth.refresh sys.workspace.archive sys.workspace.create sys.workspace.restore
     proc.media.read sys.capability.grant sys.capability.list sys.capability.revoke sys.device.access
     sys.group.create sys.group.list sys.group.remove sys.user.create sys.user.list sys.user.remove
     sys.user.update

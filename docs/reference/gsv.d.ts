@@ -392,7 +392,10 @@ export interface Syscalls {
     args: RepoCompareArgs;
     result: RepoCompareResult;
   };
-  /** Commits several changes at once. `expectedHead` refuses them when somebody was faster. */
+  /**
+   * Commits several changes at once. `expectedHead` refuses them when somebody was faster.
+   * Without operations, on the main branch of a home or a workspace, it commits what was changed in the files there.
+   */
   "repo.apply": {
     args: RepoApplyArgs;
     result: RepoApplyResult;

@@ -36,10 +36,21 @@ impl Repos {
 
 /// A repository to read.
 async fn readable(cx: &Cx, repo: &str) -> Result<(Slug, Found), Error> {
-    let slug = Slug::parse(repo)?;
-    let found = cx.area.readable(Some(&cx.caller), &slug).await?;
+    let (slug, found) = readable_as_it_is(cx, repo).await?;
     cx.area.settled(&slug).await;
     Ok((slug, found))
+}
+
+/// The same without committing first what was changed in its directory: for what does not depend on it.
+async fn readable_as_it_is(cx: &Cx, repo: &str) -> Result<(Slug, Found), Error> {
+    let slug = Slug::parse(repo)?;
+    let found = cx.area.readable(Some(&cx.caller), &slug).await?;
+    Ok((slug, found))
+}
+
+/// Whether a ref is a commit itself, whose content never changes.
+fn is_commit(reference: Option<&str>) -> bool {
+    reference.is_some_and(|text| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// In whose name a commit is made, and who makes it: an agent is named with its process.

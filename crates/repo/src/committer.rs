@@ -28,6 +28,8 @@ pub(crate) struct Held {
     pub(crate) slug: Slug,
     pub(crate) root: Root,
     owner: Arc<ProcessIdentity>,
+    /// What the commits say that are made while it is held, in the place of what changed in each.
+    said: Option<String>,
     _alone: OwnedMutexGuard<()>,
 }
 
@@ -53,7 +55,7 @@ impl Repos {
             return Err(Error::too_busy(&format!("{slug} is being pushed to or changed: try again later")));
         };
         let owner = Arc::new(account.identity());
-        Ok(Some(Held { slug: slug.clone(), root, owner, _alone: alone }))
+        Ok(Some(Held { slug: slug.clone(), root, owner, said: None, _alone: alone }))
     }
 
     /// Brings a repository and its directory to agreement; see [`agree`]. It goes on to its end when nobody waits for it.
@@ -115,6 +117,7 @@ impl Repos {
         look: Look,
     ) -> Result<Agreed, Error> {
         let (root, owner, slug) = (held.root.clone(), held.owner.clone(), held.slug.clone());
+        let said = held.said.clone();
         let (gateway, mut index) = (self.gateway.clone(), self.versions.take_index(&held.root));
         let work = move || {
             let clock = gateway.clock();
@@ -133,7 +136,8 @@ impl Repos {
             let opened = Bare::open(&path);
             let (reached, skipped) = match &opened {
                 Ok(bare) => {
-                    let mut agreement = Agreement { bare, live, clock, owner: &owner.username };
+                    let mut agreement =
+                        Agreement { bare, live, clock, owner: &owner.username, said: said.as_deref() };
                     let reached = agreement.reach(pending.as_deref(), scopes);
                     (reached, agreement.live.skipped)
                 }
@@ -189,7 +193,17 @@ impl Repos {
             true => self.hold(slug, limits::HOLD_WAIT).await?,
             false => None,
         };
-        let Some(held) = held else { return self.advance(slug, found, new).await };
+        let Some(mut held) = held else { return self.advance(slug, found, new).await };
+        // Nothing of its own: what was changed in the file tree is committed in its words.
+        if new.changes.is_empty()
+            && new.expected.is_none()
+            && !new.allow_empty
+            && !new.message.trim().is_empty()
+        {
+            held.said = Some(new.message.clone());
+            let (_, agreed) = self.agree(held, Look::Everywhere).await?;
+            return Ok(agreed.head.map(|head| head.to_string()));
+        }
         let (held, _) = self.agree(held, Look::Everywhere).await?;
         let head = self.advance(slug, found, new).await?;
         // It is committed: what the file tree has of it is seen to again, should this fail.

@@ -119,7 +119,5 @@ pub const GIT_FILES_MAX: usize = 50_000;
 pub const GIT_LIVE_MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Largest file that a `git` shows or compares line by line.
 pub const GIT_FILE_MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// Bytes of all files that one `git commit` sends.
-pub const GIT_COMMIT_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes of the file that says of what a directory is a clone.
 pub const GIT_MARKER_MAX_BYTES: u64 = 4_096;

@@ -12,6 +12,7 @@ syscalls! {
     /// Compares two refs or commits.
     "repo.compare" Compare => CompareResult, Granted, Kernel, Reads, Users;
     /// Commits several changes at once. `expectedHead` refuses them when somebody was faster.
+    /// Without operations, on the main branch of a home or a workspace, it commits what was changed in the files there.
     "repo.apply" Apply => Applied, Granted, Kernel, Writes, Users;
     /// Imports a repository from a git URL, or brings an imported one up to date.
     "repo.import" Import => Imported, Granted, Kernel, Writes | Network, Users;

@@ -12,7 +12,7 @@ use protocol::repo::{
 };
 use store::repos::RepoRow;
 
-use super::{Cx, MAIN, readable};
+use super::{Cx, MAIN, is_commit, readable, readable_as_it_is};
 use crate::access;
 use crate::git::bare::{Bare, is_text};
 use crate::git::commit;
@@ -63,7 +63,7 @@ fn shown(cx: &Cx, row: RepoRow) -> Repo {
 
 /// `repo.refs`
 pub(crate) async fn refs(cx: Cx, args: Refs) -> Result<RefsResult, Error> {
-    let (slug, found) = readable(&cx, &args.repo).await?;
+    let (slug, found) = readable_as_it_is(&cx, &args.repo).await?;
     let refs = cx.area.with(&slug, &found, |bare| bare.refs()).await?;
     let texts = |(name, id): (String, ObjectId)| (name, id.to_string());
     Ok(RefsResult {
@@ -75,7 +75,10 @@ pub(crate) async fn refs(cx: Cx, args: Refs) -> Result<RefsResult, Error> {
 
 /// `repo.read`
 pub(crate) async fn read(cx: Cx, args: Read) -> Result<ReadResult, Error> {
-    let (slug, found) = readable(&cx, &args.repo).await?;
+    let (slug, found) = match is_commit(args.reference.as_deref()) {
+        true => readable_as_it_is(&cx, &args.repo).await?,
+        false => readable(&cx, &args.repo).await?,
+    };
     let repo = slug.to_string();
     let look = move |bare: &Bare| {
         let path = TreePath::to_read(args.path.as_deref().unwrap_or_default())?;

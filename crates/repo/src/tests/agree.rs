@@ -95,7 +95,7 @@ impl Ground {
             skipped: Vec::new(),
             now_ms: clock.now_ms(),
         };
-        Agreement { bare: &bare, live, clock: &clock, owner: "sam" }.reach(None, None)
+        Agreement { bare: &bare, live, clock: &clock, owner: "sam", said: None }.reach(None, None)
     }
 
     /// A commit that came otherwise.

@@ -48,6 +48,8 @@ pub(crate) struct Agreement<'a> {
     pub clock: &'a Clock,
     /// The user whose it is.
     pub owner: &'a str,
+    /// What commits say, in the place of what changed in each.
+    pub said: Option<&'a str>,
 }
 
 impl Agreement<'_> {
@@ -247,7 +249,7 @@ impl Agreement<'_> {
         let new = NewCommit {
             author: stamp.clone(),
             committer: stamp,
-            message: message::of(by, told),
+            message: self.said.map_or_else(|| message::of(by, told), str::to_string),
             expected: None,
             allow_empty: false,
             changes,

@@ -1,14 +1,11 @@
 //! `git add` and `git commit`: what is not committed yet is committed now, with a message. There is no index, so `add`
 //! only looks whether its paths are there.
 
-use base::limits::native_shell as limits;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use protocol::repo::change::{Apply, Op};
+use protocol::repo::change::Apply;
 
 use super::super::options::{flag, valued};
 use super::super::{Cx, Done};
-use super::content::{self, Content, Source};
+use super::content::{self, Source};
 use super::diff::uncommitted;
 use super::formats::subject;
 use super::patch::short;
@@ -16,10 +13,7 @@ use super::pathspec::Pathspec;
 use super::place::{Kind, Place};
 use super::quote::quoted;
 use super::trees::Change;
-use super::{fatal, refused, revisions, stat, words};
-
-/// How often somebody else may be faster.
-const TRIES: usize = 5;
+use super::{fatal, refused, revisions, stat, trees, words};
 
 pub(super) async fn add(cx: &Cx<'_>) -> Result<Done, Done> {
     let own = vec![
@@ -78,48 +72,41 @@ pub(super) async fn commit(cx: &Cx<'_>) -> Result<Done, Done> {
     let message = message(cx, &given).await?;
     let operands: Vec<String> =
         given.options.operands.iter().chain(given.paths.iter().flatten()).cloned().collect();
-    for _ in 0..TRIES {
-        let place = Place::here(cx).await?;
-        if place.kind == Kind::Clone {
-            return Err(fatal(format!(
-                "this is a copy of {}: commits are made in the home or the workspace itself, or with the git program \
-                 on a machine",
-                place.repo
-            )));
-        }
-        for operand in &operands {
-            place.path(cx, operand)?;
-            if !revisions::is_there(cx, &place, operand).await? {
-                let why = format!("error: pathspec '{operand}' did not match any file(s) known to git\n");
-                return Err(Done { stderr: why.into_bytes(), code: 1, ..Done::default() });
-            }
-        }
-        let changes = pending(cx, &place, &place.paths(cx, &operands)?).await?;
-        let allow_empty = given.options.has("allow-empty");
-        if changes.is_empty() && !allow_empty {
-            let text = format!("On branch {}\nnothing to commit, working tree clean\n", place.branch);
-            return Err(Done { stdout: text.into_bytes(), code: 1, ..Done::default() });
-        }
-        let args = Apply {
-            repo: place.repo.clone(),
-            reference: Some(place.branch.clone()),
-            message: message.clone(),
-            expected_head: Some(place.head.clone().unwrap_or_else(|| "0".repeat(40))),
-            allow_empty: allow_empty.then_some(true),
-            ops: ops(cx, &place, &changes).await?,
-        };
-        match cx.calls.call(&args).await {
-            // Somebody was faster, perhaps with the same: look again.
-            Err(error) if error.code == 409 => {}
-            Err(error) => return Err(refused(&error)),
-            Ok(applied) => {
-                let is_quiet = given.options.has("quiet");
-                let Some(head) = applied.head.filter(|_| !is_quiet) else { return Ok(Done::default()) };
-                return told(cx, &place, &changes, &head, &message).await;
-            }
+    let place = Place::here(cx).await?;
+    if place.kind == Kind::Clone {
+        return Err(fatal(format!(
+            "this is a copy of {}: commits are made in the home or the workspace itself, or with the git program on a \
+             machine",
+            place.repo
+        )));
+    }
+    for operand in &operands {
+        place.path(cx, operand)?;
+        if !revisions::is_there(cx, &place, operand).await? {
+            let why = format!("error: pathspec '{operand}' did not match any file(s) known to git\n");
+            return Err(Done { stderr: why.into_bytes(), code: 1, ..Done::default() });
         }
     }
-    Err(fatal("others commit here all the time; try again"))
+    // Without operations of its own it commits what was changed in the files, in these words.
+    let args = Apply {
+        repo: place.repo.clone(),
+        reference: Some(place.branch.clone()),
+        message: message.clone(),
+        expected_head: None,
+        allow_empty: given.options.has("allow-empty").then_some(true),
+        ops: Vec::new(),
+    };
+    let applied = cx.calls.call(&args).await.map_err(|error| refused(&error))?;
+    let Some(head) = applied.head.filter(|head| Some(head) != place.head.as_ref()) else {
+        let text = format!("On branch {}\nnothing to commit, working tree clean\n", place.branch);
+        return Err(Done { stdout: text.into_bytes(), code: 1, ..Done::default() });
+    };
+    if given.options.has("quiet") {
+        return Ok(Done::default());
+    }
+    let all = place.paths(cx, &[])?;
+    let changes = trees::compare(cx, &place.repo, place.head.as_deref(), Some(&head), &all).await?;
+    told(cx, &place, &changes, &head, &message).await
 }
 
 /// The message, as git keeps it: without blank lines around it, and with a line end.
@@ -149,40 +136,6 @@ async fn message(cx: &Cx<'_>, given: &words::Given) -> Result<String, Done> {
         }),
         false => Ok(lines.join("\n") + "\n"),
     }
-}
-
-/// The operations that make the live files what is committed. What goes makes room for what comes.
-async fn ops(cx: &Cx<'_>, place: &Place, changes: &[Change]) -> Result<Vec<Op>, Done> {
-    let gone = changes.iter().filter(|change| change.new.is_none());
-    let mut ops: Vec<Op> =
-        gone.map(|change| Op::Delete { path: change.path.clone(), recursive: None }).collect();
-    let mut bytes_left = limits::GIT_COMMIT_MAX_BYTES;
-    for change in changes {
-        let Some(entry) = &change.new else { continue };
-        let too_large = || {
-            let most = limits::GIT_COMMIT_MAX_BYTES / 1024 / 1024;
-            fatal(format!("{}: more than {most} MiB in one commit; name fewer paths", change.path))
-        };
-        let Content::Bytes(bytes) = content::live(cx, place, &change.path).await? else {
-            return Err(too_large());
-        };
-        bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
-        let path = change.path.clone();
-        ops.push(match entry.mode.as_str() {
-            "120000" => Op::Symlink { path, target: String::from_utf8_lossy(&bytes).into_owned() },
-            mode => {
-                let executable = Some(mode == "100755");
-                match String::from_utf8(bytes) {
-                    Ok(text) => Op::Put { path, content: Some(text), content_base64: None, executable },
-                    Err(odd) => {
-                        let coded = STANDARD.encode(odd.as_bytes());
-                        Op::Put { path, content: None, content_base64: Some(coded), executable }
-                    }
-                }
-            }
-        });
-    }
-    Ok(ops)
 }
 
 /// `[main 1234567] message`, and what changed.

@@ -54,7 +54,7 @@ async fn a_marker_that_is_damaged_is_no_clone() {
 }
 
 #[tokio::test]
-async fn a_commit_says_what_is_committed_and_upon_what() {
+async fn a_commit_is_a_message_for_what_was_changed_in_the_files() {
     let stage = Stage::new().await;
     let head = "1".repeat(40);
     let home = json!({ "repo": "alice/home", "owner": "alice", "name": "home", "kind": "home",
@@ -70,13 +70,15 @@ async fn a_commit_says_what_is_committed_and_upon_what() {
     stage.write("alice", "knowledge/a.md", "one\n", 0o755).await;
     stage.write("alice", "elsewhere.md", "not versioned\n", 0o644).await;
     let (code, why) = stage.fails(&["git", "commit", "-m", " first ", "-m", "more\n\n"]).await;
-    assert_eq!((code, why.as_str()), (128, "fatal: others commit here all the time; try again\n"));
+    assert_eq!((code, why.as_str()), (128, "fatal: somebody was faster\n"));
     let sent = stage.last("repo.apply").unwrap();
-    assert_eq!((&sent["expectedHead"], &sent["ref"]), (&json!(head), &json!("main")));
-    assert_eq!(sent["message"], " first\n\nmore\n");
-    let put = json!({ "type": "put", "path": "knowledge/a.md", "content": "one\n", "executable": true });
-    assert!(sent["ops"].as_array().unwrap().contains(&put), "{sent}");
-    assert!(!sent.to_string().contains("elsewhere"), "{sent}");
+    // The gateway knows what was changed: nothing is sent along, and nothing is overwritten.
+    assert_eq!((&sent["expectedHead"], &sent["ops"]), (&serde_json::Value::Null, &json!([])));
+    assert_eq!((&sent["ref"], &sent["message"]), (&json!("main"), &json!(" first\n\nmore\n")));
+    stage.answer("repo.apply", Ok(json!({ "ok": true, "repo": "alice/home", "ref": "main", "head": head })));
+    let clean = stage.run("alice", &["git", "commit", "-m", "again"]).await;
+    let said = "On branch main\nnothing to commit, working tree clean\n";
+    assert_eq!((clean.code, text(&clean.stdout).as_str()), (1, said));
     assert_eq!(stage.fails(&["git", "commit"]).await.0, 128);
     let empty = stage.run("alice", &["git", "commit", "-m", "  "]).await;
     assert_eq!(
